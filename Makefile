@@ -1,0 +1,63 @@
+# The commands of the project; each builds the environment (.venv) first where it is missing or old.
+# Needs Python 3.11 or later and make.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+TEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format bench soak test-gpu lock clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+install: $(INSTALLED) ## build the environment in .venv
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "gpudb needs Python 3.11 or later; name one with PYTHON=..." >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	@touch $@
+
+demo: $(INSTALLED) ## serve, load two million taxi rides, run the four queries
+	$(BIN)/gpudb demo
+
+test: lint ## lint, then every test that needs no GPU
+	$(BIN)/python -m pytest $(TEST_ARGS)
+
+lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED) ## put every file into ruff's shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED) ## gpudb beside its peers on the same data
+	$(BIN)/python -m benchmarks.compare
+
+soak: $(INSTALLED) ## the long suites: crashes, fuzzing
+	$(BIN)/python -m pytest --soak $(TEST_ARGS)
+
+test-gpu: $(INSTALLED) ## the tests that need a GPU
+	$(BIN)/python -m pytest -m gpu $(TEST_ARGS)
+
+# Both locks are what a resolver finds today; commit them with the change that needed them.
+lock: ## resolve requirements.lock and requirements-gpu.lock anew
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet "uv>=0.9"
+	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
+		--universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+	UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --no-header --no-emit-index-url \
+		--python-version 3.12 --python-platform x86_64-manylinux_2_28 --extra cu13 \
+		-c requirements.lock pyproject.toml -o requirements-gpu.lock
+
+clean: ## remove the environment, caches and builds
+	rm -rf .venv .asv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

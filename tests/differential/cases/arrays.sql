@@ -1,0 +1,62 @@
+-- Arrays: literals, elements out of range, slices, NULL elements, comparison, ANY and ALL, unnest, functions.
+-- setup
+CREATE TABLE ar_t (id integer, a integer[], t text[], n numeric(6,2)[], d date[]);
+INSERT INTO ar_t VALUES
+  (1, '{1,2,3}', '{a,b}', '{1.50,2}', '{2024-02-29}'), (2, '{}', '{}', NULL, NULL), (3, NULL, '{NULL,"x y","q\"uote","",null}', '{NULL}', '{infinity}'),
+  (4, ARRAY[3, NULL, 1], ARRAY['é', '日本', 'a,b', '{c}'], ARRAY[0.005], ARRAY[]::date[]), (5, '{1,2,3}', '{NULL}', '{}', '{}');
+-- cases
+SELECT id, a, t, n, d FROM ar_t;
+SELECT id, a[1], a[3], a[0], a[99], t[2] FROM ar_t;
+SELECT id, a[1:2], a[2:], a[:1], a[5:9] FROM ar_t;
+SELECT id, array_length(a, 1), cardinality(a), array_upper(a, 1), array_lower(a, 1), array_ndims(a), array_length(a, 2) FROM ar_t;
+SELECT id, a || 4, 0 || a, a || ARRAY[9, 8], a || NULL::integer FROM ar_t;
+SELECT id FROM ar_t WHERE 2 = ANY (a);
+SELECT id FROM ar_t WHERE 0 < ALL (a);
+SELECT id, 3 = ANY (a), 5 <> ALL (a) FROM ar_t;
+SELECT id FROM ar_t WHERE a = ARRAY[1, 2, 3];
+SELECT id, a < ARRAY[2], a @> ARRAY[1], a && ARRAY[3, 7], ARRAY[1] <@ a FROM ar_t;
+SELECT ARRAY[1, 2] = ARRAY[1, 2], ARRAY[1, NULL] = ARRAY[1, NULL], ARRAY[1, 2] < ARRAY[1, 3], ARRAY[1] < ARRAY[1, 0], '{}'::integer[] < ARRAY[0];
+SELECT array_append(ARRAY[1], 2), array_prepend(0, ARRAY[1]), array_cat(ARRAY[1], ARRAY[2, 3]), array_remove(ARRAY[1, 2, 1], 1), array_replace(ARRAY[1, 2], 1, 9), array_position(ARRAY['a', 'b'], 'b'), array_positions(ARRAY[1, 2, 1], 1);
+SELECT unnest(ARRAY[3, NULL, 1]);
+SELECT id, u FROM ar_t, unnest(a) AS u;
+SELECT id, u, o FROM ar_t, unnest(t) WITH ORDINALITY AS x(u, o);
+SELECT * FROM unnest(ARRAY[1, 2, 3], ARRAY['a', 'b']) AS x(n, c);
+SELECT array_agg(id ORDER BY id DESC), array_agg(t[1] ORDER BY id) FROM ar_t;
+SELECT ARRAY[1, 2.5], ARRAY[1, NULL], ARRAY['a', 'b'::varchar], ARRAY[]::text[], ARRAY[true, false], ARRAY[1::smallint, 2::bigint];
+SELECT ARRAY[[1, 2], [3, 4]], (ARRAY[[1, 2], [3, 4]])[2][1], array_length(ARRAY[[1, 2, 3]], 2), array_dims(ARRAY[[1, 2], [3, 4]]);
+SELECT '{1, 2 ,3}'::integer[], '{"a b",c}'::text[], '{1.5,NaN}'::float8[], '{t,f,NULL}'::boolean[], '{2024-02-29 10:00:00}'::timestamp[];
+SELECT ARRAY[1, 2]::text[], ARRAY['1', '2']::integer[], ARRAY[1.5, 2.5]::integer[], array_to_string(ARRAY[1, NULL, 3], ','), array_fill(7, ARRAY[3]);
+SELECT a, count(*) FROM ar_t GROUP BY a;
+-- ordered
+SELECT id FROM ar_t ORDER BY a NULLS FIRST, id;
+SELECT id FROM ar_t WHERE id = ANY ('{1,3}'::integer[]);
+SELECT id FROM ar_t WHERE 'a' = ANY (t) OR t[1] IS NULL;
+SELECT 1 = ANY ('{}'::integer[]), 1 = ALL ('{}'::integer[]), 1 = ANY (NULL::integer[]), NULL = ANY (ARRAY[1]), 1 = ANY (ARRAY[NULL, 1]), 1 = ANY (ARRAY[2, NULL]);
+SELECT max(a), min(t) FROM ar_t;
+SELECT generate_series(1, 3), generate_subscripts(ARRAY['x', 'y'], 1);
+SELECT x FROM generate_series(5, 1, -2) AS x;
+SELECT x FROM generate_series(1, 0) AS x;
+SELECT x FROM generate_series(0.5, 2, 0.5) AS x;
+SELECT sum(x), count(*) FROM generate_series(1, 1000) AS g(x) WHERE x % 7 = 0;
+SELECT ARRAY(SELECT x * x FROM generate_series(1, 4) x);
+SELECT trim_array(ARRAY[1, 2, 3], 1), array_shuffle('{}'::integer[]), string_to_array('1|2', '|')::integer[];
+UPDATE ar_t SET a = a || 100 WHERE id = 2;
+SELECT a FROM ar_t WHERE id = 2;
+-- error 22P02
+SELECT '{1,x}'::integer[];
+-- error 22P02
+SELECT '1,2'::integer[];
+-- error 42804
+SELECT (5)[1];
+-- error 42883
+SELECT ARRAY[1] = ARRAY['a'::text];
+-- error 42804
+SELECT ARRAY[1, true];
+-- error 42P18
+SELECT ARRAY[];
+-- error 2202E
+SELECT ARRAY[[1, 2], [3]];
+-- error 42809
+SELECT 1 = ANY (5);
+-- error 22023
+SELECT x FROM generate_series(1, 5, 0) AS x;

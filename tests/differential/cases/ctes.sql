@@ -1,0 +1,39 @@
+-- WITH: plain, nested, shadowing, several references, recursive, and data-modifying statements with a CTE.
+-- setup
+CREATE TABLE ct_tree (id integer, parent integer, label text);
+INSERT INTO ct_tree VALUES (1, NULL, 'root'), (2, 1, 'left'), (3, 1, 'right'), (4, 2, 'leaf'), (5, NULL, 'lonely');
+CREATE TABLE ct_sink (id integer, label text);
+-- cases
+WITH t AS (SELECT 1 AS x) SELECT x + 1 FROM t;
+WITH t(a, b) AS (VALUES (1, 'x'), (2, NULL)) SELECT b, a FROM t;
+WITH a AS (SELECT id FROM ct_tree), b AS (SELECT id * 2 AS d FROM a) SELECT count(*), sum(d) FROM b;
+WITH a AS (SELECT id, parent FROM ct_tree) SELECT x.id, y.id FROM a x JOIN a y ON x.id = y.parent;
+WITH ct_tree AS (SELECT 42 AS id) SELECT id FROM ct_tree;
+WITH a AS (WITH b AS (SELECT 1 AS one) SELECT one + 1 AS two FROM b) SELECT two FROM a;
+WITH a AS MATERIALIZED (SELECT max(id) AS m FROM ct_tree), b AS NOT MATERIALIZED (SELECT 2 AS n) SELECT m, n FROM a, b;
+SELECT (WITH q AS (SELECT count(*) AS n FROM ct_tree) SELECT n FROM q);
+WITH a AS (SELECT * FROM ct_tree WHERE false) SELECT count(*), max(label) FROM a;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n;
+WITH RECURSIVE down AS (
+  SELECT id, label, 0 AS depth FROM ct_tree WHERE parent IS NULL
+  UNION ALL
+  SELECT t.id, t.label, d.depth + 1 FROM ct_tree t JOIN down d ON t.parent = d.id
+) SELECT id, label, depth FROM down;
+WITH RECURSIVE n(i) AS (SELECT 0 UNION SELECT (i + 1) % 3 FROM n) SELECT i FROM n;
+WITH RECURSIVE path(id, p) AS (
+  SELECT id, label FROM ct_tree WHERE id = 1 UNION ALL SELECT t.id, p || '/' || t.label FROM ct_tree t, path WHERE t.parent = path.id
+) SELECT * FROM path;
+WITH s AS (SELECT id, label FROM ct_tree WHERE id < 3) INSERT INTO ct_sink SELECT * FROM s;
+SELECT * FROM ct_sink;
+WITH s AS (SELECT 1 AS id) UPDATE ct_sink SET label = 'changed' FROM s WHERE ct_sink.id = s.id;
+SELECT * FROM ct_sink;
+WITH s AS (SELECT 2 AS id) DELETE FROM ct_sink USING s WHERE ct_sink.id = s.id;
+SELECT * FROM ct_sink;
+-- error 42P01
+WITH a AS (SELECT * FROM later), later AS (SELECT 1) SELECT * FROM a;
+-- error 42712
+WITH a AS (SELECT 1), a AS (SELECT 2) SELECT * FROM a;
+-- error 42P10
+WITH a(x, y) AS (SELECT 1) SELECT * FROM a;
+-- error 42601
+WITH a AS SELECT 1 SELECT * FROM a;

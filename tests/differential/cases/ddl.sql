@@ -1,0 +1,119 @@
+-- CREATE, ALTER and DROP of schemas, tables and views, and what is refused.
+-- cases
+CREATE SCHEMA dd_one;
+CREATE SCHEMA IF NOT EXISTS dd_one;
+-- error 42P06
+CREATE SCHEMA dd_one;
+CREATE TABLE dd_one.t (a integer, "B c" text, c numeric(12,3), d char(4), e timestamptz);
+-- error 42P07
+CREATE TABLE dd_one.t (x integer);
+CREATE TABLE IF NOT EXISTS dd_one.t (x integer);
+-- error 3F000
+CREATE TABLE dd_nowhere.t (a integer);
+-- error 42701
+CREATE TABLE dd_dup (a integer, a text);
+-- error 42704
+CREATE TABLE dd_bad (a nosuchtype);
+-- error 42601
+CREATE TABLE dd_bad (a integer,);
+INSERT INTO dd_one.t VALUES (1, 'x', 1.2345, 'ab', '2024-02-29 12:00:00+02');
+SELECT * FROM dd_one.t;
+SELECT "B c", t.a, dd_one.t.c FROM dd_one.t;
+-- error 42703
+SELECT "A" FROM dd_one.t;
+SELECT A, T.a FROM dd_one.T;
+ALTER TABLE dd_one.t ADD COLUMN f integer;
+ALTER TABLE dd_one.t ADD COLUMN g text DEFAULT 'dflt';
+ALTER TABLE dd_one.t ADD COLUMN IF NOT EXISTS g text;
+INSERT INTO dd_one.t (a) VALUES (2);
+SELECT * FROM dd_one.t;
+-- error 42701
+ALTER TABLE dd_one.t ADD COLUMN a integer;
+ALTER TABLE dd_one.t RENAME COLUMN f TO ff;
+ALTER TABLE dd_one.t DROP COLUMN c;
+ALTER TABLE dd_one.t DROP COLUMN IF EXISTS nope;
+-- error 42703
+ALTER TABLE dd_one.t DROP COLUMN nope;
+-- error 42703
+ALTER TABLE dd_one.t RENAME COLUMN nope TO x;
+SELECT * FROM dd_one.t;
+ALTER TABLE dd_one.t ALTER COLUMN ff SET DEFAULT 7;
+INSERT INTO dd_one.t (a) VALUES (3);
+ALTER TABLE dd_one.t ALTER COLUMN ff DROP DEFAULT;
+INSERT INTO dd_one.t (a) VALUES (4);
+SELECT a, ff FROM dd_one.t;
+-- error 23502
+ALTER TABLE dd_one.t ALTER COLUMN ff SET NOT NULL;
+ALTER TABLE dd_one.t ALTER COLUMN a SET NOT NULL;
+-- error 23502
+INSERT INTO dd_one.t (a) VALUES (NULL);
+ALTER TABLE dd_one.t ALTER COLUMN a DROP NOT NULL;
+INSERT INTO dd_one.t (a) VALUES (NULL);
+ALTER TABLE dd_one.t ALTER COLUMN a TYPE bigint;
+SELECT a FROM dd_one.t;
+ALTER TABLE dd_one.t RENAME TO u;
+-- error 42P01
+SELECT * FROM dd_one.t;
+SELECT count(*) FROM dd_one.u;
+-- error 42P01
+ALTER TABLE dd_one.t ADD COLUMN z integer;
+ALTER TABLE IF EXISTS dd_one.t ADD COLUMN z integer;
+CREATE TABLE dd_plain (id integer PRIMARY KEY, v text);
+ALTER TABLE dd_plain SET SCHEMA dd_one;
+SELECT * FROM dd_one.dd_plain;
+INSERT INTO dd_one.dd_plain VALUES (1, 'a');
+-- error 23502
+INSERT INTO dd_one.dd_plain VALUES (NULL, 'b');
+CREATE VIEW dd_v AS SELECT id, v || '?' AS asked FROM dd_one.dd_plain;
+SELECT * FROM dd_v;
+CREATE VIEW dd_v2 (x, y) AS SELECT * FROM dd_v;
+SELECT y FROM dd_v2;
+-- error 42P07
+CREATE VIEW dd_v AS SELECT 1;
+CREATE OR REPLACE VIEW dd_v AS SELECT id, v || '!' AS asked FROM dd_one.dd_plain;
+SELECT asked FROM dd_v;
+-- error 42P16
+CREATE OR REPLACE VIEW dd_v AS SELECT id FROM dd_one.dd_plain;
+-- error 2BP01
+DROP VIEW dd_v;
+-- error 2BP01
+DROP TABLE dd_one.dd_plain;
+-- error 42809
+DROP TABLE dd_v;
+-- error 42809
+DROP VIEW dd_one.dd_plain;
+DROP VIEW dd_v2;
+ALTER VIEW dd_v RENAME TO dd_w;
+SELECT * FROM dd_w;
+DROP VIEW dd_w;
+DROP VIEW IF EXISTS dd_w;
+-- error 42P01
+DROP VIEW dd_w;
+-- error 2BP01
+DROP SCHEMA dd_one;
+DROP TABLE dd_one.dd_plain, dd_one.u;
+DROP SCHEMA dd_one;
+-- error 3F000
+DROP SCHEMA dd_one;
+DROP SCHEMA IF EXISTS dd_one;
+DROP TABLE IF EXISTS dd_missing;
+-- error 42P01
+DROP TABLE dd_missing;
+CREATE SCHEMA dd_two;
+CREATE TABLE dd_two.t (a integer);
+CREATE VIEW dd_two.v AS SELECT a FROM dd_two.t;
+DROP TABLE dd_two.t CASCADE;
+-- error 42P01
+SELECT * FROM dd_two.v;
+DROP SCHEMA dd_two CASCADE;
+CREATE TEMP TABLE dd_tmp (a integer);
+INSERT INTO dd_tmp VALUES (1);
+SELECT a FROM dd_tmp;
+DROP TABLE dd_tmp;
+CREATE TABLE dd_like_src (a integer NOT NULL, b text DEFAULT 'x');
+CREATE TABLE dd_like (LIKE dd_like_src INCLUDING ALL);
+INSERT INTO dd_like (a) VALUES (1);
+SELECT a, b FROM dd_like;
+CREATE TABLE dd_zero ();
+SELECT * FROM dd_zero;
+COMMENT ON TABLE dd_like IS 'a note';

@@ -1,0 +1,61 @@
+-- real and double precision: NaN, infinities, zeros, overflow and underflow, functions and printing.
+-- setup
+CREATE TABLE fl_t (id integer, f double precision, r real);
+INSERT INTO fl_t VALUES (1, 1.5, 1.5), (2, 'NaN', 'NaN'), (3, 'Infinity', 'Infinity'), (4, '-Infinity', '-Infinity'), (5, 0, 0), (6, '-0', '-0'), (7, NULL, NULL), (8, 1e308, 1e38), (9, 0.1, 0.1), (10, -123456.789, -123456.79);
+-- cases
+SELECT id, f, r FROM fl_t;
+SELECT id, f + 1, f - 1, f * 2, -f FROM fl_t WHERE id <> 8;
+SELECT id, f / 2, r / 3, f * r FROM fl_t WHERE id <> 8;
+SELECT id, f = f, f > 0, f = 'NaN', f > 'Infinity', f <> 0 FROM fl_t;
+SELECT id FROM fl_t WHERE f = 'NaN'::float8;
+SELECT id FROM fl_t WHERE f > 1e300;
+SELECT id, abs(f), sign(f), f::text FROM fl_t;
+SELECT id, round(f), trunc(f), ceil(f), floor(f) FROM fl_t;
+SELECT f, count(*) FROM fl_t GROUP BY f;
+SELECT min(f), max(f), count(f) FROM fl_t;
+SELECT sum(f), avg(f) FROM fl_t WHERE id IN (1, 9, 10);
+SELECT sum(f) FROM fl_t WHERE id IN (3, 4);
+SELECT sum(r), avg(r), sum(r::float8) FROM fl_t WHERE id IN (1, 9);
+SELECT round(0.5::float8), round(1.5::float8), round(2.5::float8), round(-0.5::float8), round(-2.5::float8);
+SELECT 'Infinity'::float8 - 'Infinity'::float8, 'Infinity'::float8 * 0, 'NaN'::float8 + 1, 1 / 'Infinity'::float8, -1 / 'Infinity'::float8;
+SELECT sqrt(2::float8), cbrt(27::float8), exp(1::float8), ln(2::float8), log(1000::float8), power(2::float8, 0.5);
+SELECT sin(1), cos(1), tan(1), asin(0.5), acos(0.5), atan(1), atan2(1, -1), cot(1), sinh(1), tanh(0.5);
+SELECT degrees(pi()), radians(180), pi(), sind(30), cosd(60);
+SELECT power('NaN'::float8, 0), power(1::float8, 'NaN'), power(0::float8, 0), exp('-Infinity'::float8), sqrt('Infinity'::float8);
+SELECT 0.1::float8 + 0.2::float8, 0.1::real + 0.2::real, 1e16::float8 + 1, 1::float8 / 3, 1::real / 3;
+SELECT 0.1::real = 0.1, 0.1::real = 0.1::float8, 0.5::real = 0.5, 1e0 = 1;
+SELECT 5::float8, -0.0::float8, 1e100::float8, 1.0e-10::float8, 123456789012345678::float8, 0.3::real;
+SELECT f::integer FROM fl_t WHERE id IN (1, 5, 6, 9, 10);
+SELECT f::numeric, r::numeric FROM fl_t WHERE id IN (1, 5, 9, 10);
+SELECT 3.4028235e38::real, 1.7976931348623157e308::float8, 2.2250738585072014e-308::float8;
+SELECT x FROM (VALUES ('inf'::float8), ('-INFINITY'), ('nan'), (' 1.5 '), ('1e3'), ('.5')) v(x);
+SELECT width_bucket(f, 0, 10, 5) FROM fl_t WHERE id IN (1, 5, 9);
+SELECT trunc(-1.7::float8), div(7.5, 2), 7.5::float8::bigint, mod(7.5, 2);
+-- error 22012
+SELECT 1::float8 / 0;
+-- error 22012
+SELECT f / 0 FROM fl_t WHERE id = 1;
+-- error 22012
+SELECT 'Infinity'::float8 / 0::float8;
+-- error 22003
+SELECT f * 10 FROM fl_t WHERE id = 8;
+-- error 22003
+SELECT r * 10::real FROM fl_t WHERE id = 8;
+-- error 22003
+SELECT exp(1000::float8);
+-- error 22003
+SELECT 1e-200::float8 * 1e-200::float8;
+-- error 22003
+SELECT sum(f) FROM (VALUES (1.7e308::float8), (1.7e308)) v(f);
+-- error 2201F
+SELECT sqrt(-1::float8);
+-- error 2201E
+SELECT ln(0::float8);
+-- error 22003
+SELECT asin(2);
+-- error 22003
+SELECT f::integer FROM fl_t WHERE id = 3;
+-- error 2201F
+SELECT power(-1::float8, 0.5);
+-- error 42883
+SELECT 5::float8 % 2;

@@ -1,0 +1,91 @@
+-- GROUP BY, HAVING, DISTINCT and aggregates: empty input, NULL groups, expressions, filters, result types.
+-- setup
+CREATE TABLE gr_s (k text, n integer, b bigint, q numeric(10,2), f double precision, r real, s smallint, d date, ok boolean);
+CREATE TABLE gr_none (k text, n integer, b bigint, q numeric(10,2), f double precision);
+INSERT INTO gr_s VALUES
+  ('a', 1, 9223372036854775807, 1.25, 0.5, 0.25, 1, '2024-02-29', true),
+  ('a', 2, 9223372036854775807, 2.50, 'NaN', 1.5, 2, '2023-02-28', false),
+  ('b', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+  (NULL, 4, 5, 0.01, 'Infinity', 2.5, 3, '2024-12-31', true),
+  (NULL, -4, -5, -0.01, '-Infinity', -2.5, -3, '1999-12-31', NULL),
+  ('c', 2147483647, 1, 99999999.99, 1e300, 1e30, 32767, '2024-02-29', true),
+  ('c', 2147483647, 2, 99999999.99, -1e300, 1e30, 32767, '0001-01-01', true);
+-- cases
+SELECT count(*), count(n), count(DISTINCT k), sum(n), avg(n), min(n), max(n) FROM gr_s;
+SELECT count(*), count(n), sum(n), avg(n), min(n), max(n), min(k), sum(q), avg(q), sum(f), avg(f) FROM gr_none;
+SELECT k, count(*) FROM gr_none GROUP BY k;
+SELECT k, count(*), count(n), sum(n) FROM gr_s GROUP BY k;
+SELECT k, sum(b), avg(b) FROM gr_s GROUP BY k;
+SELECT sum(s), sum(n), sum(b), sum(q), sum(r), sum(f) FROM gr_s WHERE k = 'a';
+SELECT avg(s), avg(n), avg(b), avg(q), avg(r) FROM gr_s WHERE k = 'a';
+SELECT k, avg(q), sum(q), min(q), max(q) FROM gr_s GROUP BY k;
+SELECT sum(f), max(f), min(f) FROM gr_s WHERE k = 'a';
+SELECT sum(f) FROM gr_s WHERE k IS NULL;
+SELECT max(f), min(f) FROM gr_s;
+SELECT min(d), max(d), count(DISTINCT d) FROM gr_s;
+SELECT bool_and(ok), bool_or(ok), every(ok) FROM gr_s;
+SELECT k, bool_and(ok), bool_or(ok) FROM gr_s GROUP BY k;
+SELECT n % 2 AS parity, count(*) FROM gr_s GROUP BY n % 2;
+SELECT extract(year FROM d) AS y, count(*) FROM gr_s GROUP BY y;
+SELECT upper(k) || '!', sum(n) FROM gr_s GROUP BY upper(k);
+SELECT k, n FROM gr_s GROUP BY 1, 2;
+SELECT CASE WHEN n > 0 THEN 'pos' WHEN n <= 0 THEN 'neg' END AS sign, count(*) FROM gr_s GROUP BY sign;
+SELECT k FROM gr_s GROUP BY k HAVING count(*) > 1;
+SELECT count(*) FROM gr_s HAVING count(*) > 100;
+SELECT 1 FROM gr_none HAVING true;
+SELECT sum(n) FILTER (WHERE ok), count(*) FILTER (WHERE k IS NULL) FROM gr_s;
+SELECT count(DISTINCT (k, ok)) FROM gr_s;
+SELECT sum(DISTINCT s), avg(DISTINCT s) FROM gr_s;
+SELECT DISTINCT k FROM gr_s;
+SELECT DISTINCT k IS NULL, ok FROM gr_s;
+SELECT count(*) FROM (SELECT DISTINCT f FROM gr_s) x;
+-- ordered
+SELECT DISTINCT ON (k) k, n FROM gr_s ORDER BY k, n DESC NULLS LAST;
+-- ordered
+SELECT k, sum(n) AS total FROM gr_s GROUP BY k ORDER BY total DESC NULLS LAST, k;
+-- ordered
+SELECT k FROM gr_s GROUP BY k ORDER BY max(q) DESC NULLS FIRST, k;
+SELECT string_agg(k, ',' ORDER BY k, n) FROM gr_s;
+SELECT string_agg(k, ',' ORDER BY k DESC) FILTER (WHERE n > 0), array_agg(n ORDER BY n NULLS FIRST) FROM gr_s;
+SELECT array_agg(n) FROM gr_none;
+SELECT stddev(s), variance(s), stddev_pop(s), var_pop(s) FROM gr_s WHERE k = 'a';
+SELECT stddev_samp(n), var_samp(n) FROM gr_s WHERE n = 1;
+SELECT stddev_pop(r), var_samp(r) FROM gr_s WHERE k = 'a';
+SELECT corr(n, s), covar_pop(n, s), regr_slope(n, s) FROM gr_s WHERE k = 'a';
+SELECT bit_and(s), bit_or(s) FROM gr_s WHERE k = 'a';
+SELECT count(*) * 2 + max(n) FROM gr_s WHERE k = 'a';
+SELECT sum(n + 1) / count(*) FROM gr_s WHERE k = 'a';
+SELECT max(n) - min(n) AS spread, k FROM gr_s GROUP BY k HAVING max(n) - min(n) > 0;
+SELECT sum(1), sum(1.0), sum(NULL::integer), avg(1.10) FROM gr_s;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s), percentile_disc(0.5) WITHIN GROUP (ORDER BY s) FROM gr_s;
+SELECT mode() WITHIN GROUP (ORDER BY d) FROM gr_s;
+SELECT k, ok, count(*) FROM gr_s GROUP BY ROLLUP (k, ok);
+SELECT k, ok, count(*), grouping(k, ok) FROM gr_s WHERE k IS NOT NULL AND ok IS NOT NULL GROUP BY CUBE (k, ok);
+SELECT k, ok, sum(n) FROM gr_s GROUP BY GROUPING SETS ((k), (ok), ());
+SELECT r.k FROM gr_s r GROUP BY r.k, r.n HAVING r.n IS NULL;
+SELECT max(k), min(k) FROM gr_s;
+SELECT count(ok), count(ok OR NULL), count(NULL) FROM gr_s;
+-- error 42803
+SELECT k, n FROM gr_s GROUP BY k;
+-- error 42803
+SELECT k FROM gr_s WHERE count(*) > 1;
+-- error 42803
+SELECT sum(count(*)) FROM gr_s;
+-- error 42803
+SELECT n FROM gr_s HAVING count(*) > 0;
+-- error 42803
+SELECT k, count(*) FROM gr_s;
+-- error 42P10
+SELECT k FROM gr_s GROUP BY 2;
+-- error 22003
+SELECT sum(b)::bigint FROM gr_s;
+-- error 42883
+SELECT sum(k) FROM gr_s;
+-- error 42883
+SELECT avg(ok) FROM gr_s;
+-- error 42803
+SELECT count(*) FROM gr_s GROUP BY count(*);
+-- error 42804
+SELECT k FROM gr_s GROUP BY k HAVING count(*);
+-- error 42P10
+SELECT DISTINCT k FROM gr_s ORDER BY n;

@@ -1,0 +1,33 @@
+-- interval: three fields that stay apart, comparison, arithmetic, justification, text forms.
+-- setup
+CREATE TABLE iv_t (id integer, i interval);
+INSERT INTO iv_t VALUES (1, '1 day'), (2, '24 hours'), (3, '1 mon'), (4, '30 days'), (5, '-1 year -2 mons +3 days'), (6, '00:00:00'), (7, NULL), (8, '1.5 months'), (9, '100 years'), (10, '-00:00:00.000001');
+-- cases
+SELECT id, i, i::text FROM iv_t;
+SELECT a.id, b.id FROM iv_t a JOIN iv_t b ON a.i = b.i WHERE a.id < b.id;
+SELECT id, i > interval '1 day', i < interval '1 month', i IS NULL FROM iv_t;
+SELECT id, i + interval '1 hour', i - interval '1 day', -i, i * 2, i / 2 FROM iv_t;
+SELECT id, i * 1.5, i / 3 FROM iv_t WHERE id IN (1, 3, 5);
+SELECT id, extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(epoch FROM i) FROM iv_t;
+SELECT count(DISTINCT i), min(i), max(i), sum(i), avg(i) FROM iv_t WHERE id < 7;
+SELECT justify_days(interval '35 days'), justify_hours(interval '27 hours'), justify_interval(interval '1 mon -1 hour');
+SELECT interval '1 year 2 mons', interval '1' year, interval '1 week', interval '3 days ago', interval '1 12:59:10', interval '@ 1 minute', interval '2 decades', interval '1 millisecond';
+SELECT interval '1:02', interval '1:02:03', interval '-1:02:03.5', interval '1-2', interval '1 day 25 hours', interval '90 minutes', interval '0.1 days', interval '1.75 weeks';
+SELECT interval '1 month' * 12 = interval '1 year', interval '1 day' * 0.5, 3 * interval '20 minutes', interval '1 day' - interval '1 hour';
+SELECT date '2024-01-31' + 2 * interval '1 month', timestamp '2024-01-01' + interval '1 month 1 day', date '2024-01-01' - interval '1 second';
+SELECT date_trunc('day', interval '3 days 04:05:06'), date_part('minute', interval '04:05:06'), to_char(interval '15h 2m 12s', 'HH24:MI:SS');
+SELECT make_interval(1, 2, 3, 4, 5, 6, 7.5), make_interval(hours => -3), interval '1 day' = interval '24 hours';
+SELECT interval '3 days 4 hours' hour, interval '1.999 seconds'::interval(2), interval '10' second, interval '5 10' day to hour;
+SELECT sum(x), avg(x) FROM (VALUES (interval '1 day'), (interval '3 hours'), (NULL)) v(x);
+-- ordered
+SELECT id FROM iv_t ORDER BY i DESC NULLS LAST, id;
+-- error 22007
+SELECT interval 'one day';
+-- error 22012
+SELECT interval '1 day' / 0;
+-- error 42883
+SELECT interval '1 day' + 1;
+-- error 22008
+SELECT interval '200000000 years';
+-- error 42883
+SELECT interval '1 day' * interval '1 day';

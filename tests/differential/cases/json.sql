@@ -1,0 +1,42 @@
+-- json and jsonb: text kept or normalised, fields, elements, paths, NULL against null, building.
+-- setup
+CREATE TABLE js_t (id integer, j json, b jsonb);
+INSERT INTO js_t VALUES
+  (1, '{"a": 1,  "b": [1, 2, {"c": null}], "a": 2}', '{"b": [1, 2, {"c": null}], "a": 2}'), (2, '[]', '[]'), (3, 'null', 'null'),
+  (4, '"text é \u00e9"', '"text"'), (5, NULL, NULL), (6, ' {"x":{"y":"z"}, "n": 1.50, "t": true} ', '{"x":{"y":"z"}, "n": 1.50, "t": true}');
+-- cases
+SELECT id, j FROM js_t;
+SELECT id, b FROM js_t;
+SELECT id, j -> 'b', j ->> 'b', j -> 'missing', j ->> 'a' FROM js_t WHERE id IN (1, 6);
+SELECT id, j -> 'b' -> 0, j -> 'b' ->> 2, j #> '{b,2,c}', j #>> '{x,y}', j -> 'b' -> -1 FROM js_t WHERE id IN (1, 6);
+SELECT id, j IS NULL, b ->> 'a' IS NULL FROM js_t;
+SELECT (b ->> 'n')::numeric + 1, (b -> 't')::text, b -> 'x' ->> 'y' FROM js_t WHERE id = 6;
+SELECT id FROM js_t WHERE j ->> 'a' = '2';
+SELECT id, json_typeof(j), jsonb_typeof(b) FROM js_t;
+SELECT json_array_length('[1,2,3]'), jsonb_array_length('[]');
+SELECT json_build_object('a', 1, 'b', NULL, 'c', 'x'), json_build_array(1, 'two', NULL, true, 1.50), jsonb_build_object('k', 2.50);
+SELECT to_json('a"b'::text), to_json(1.50), to_json(ARRAY[1, 2]), to_json(date '2024-02-29'), to_json(true), to_jsonb(timestamp '2024-02-29 10:00');
+SELECT json_agg(id ORDER BY id), jsonb_agg(id ORDER BY id DESC) FROM js_t;
+SELECT json_object_agg(id, id * 2 ORDER BY id) FROM js_t;
+SELECT row_to_json(r) FROM (SELECT 1 AS a, 'x' AS b, NULL AS c) r;
+SELECT value FROM json_array_elements('[1, {"a": 2}, null, "s"]');
+SELECT value FROM json_array_elements_text('[1, "s", null]');
+SELECT key, value FROM json_each('{"a": 1, "b": "x"}');
+SELECT json_object_keys('{"z": 1, "a": 2}');
+SELECT '{"a":1}'::jsonb @> '{}', '{"a":1}'::jsonb ? 'a', '{"a":[1,2]}'::jsonb @> '{"a":[2]}', '{"b":1,"a":2}'::jsonb = '{"a":2,"b":1}'::jsonb;
+SELECT '{"a": 1, "b": 2}'::jsonb - 'a', '{"a": 1}'::jsonb || '{"b": 2}', jsonb_set('{"a": 1}', '{a}', '5'), '[1,2]'::jsonb - 0;
+SELECT '1.0'::jsonb, '1.00'::jsonb = '1.0'::jsonb, '" \t"'::jsonb, '{"b":1,"aa":2,"a":3}'::jsonb;
+-- error 22P02
+SELECT '{a: 1}'::json;
+-- error 22P02
+SELECT '{"a": }'::jsonb;
+-- error 22P02
+SELECT ''::json;
+-- error 42883
+SELECT '{}'::json = '{}'::json;
+-- error 42883
+SELECT DISTINCT j FROM js_t;
+-- error 22P02
+INSERT INTO js_t VALUES (9, '[1,', NULL);
+-- error 22023
+SELECT json_array_length('{}');

@@ -1,0 +1,109 @@
+-- Booleans, NULL logic, CASE, COALESCE, NULLIF, IS tests, row comparison, SELECT without FROM and odd names.
+-- setup
+CREATE TABLE lo_t (id integer, b boolean, n integer);
+INSERT INTO lo_t VALUES (1, true, 1), (2, false, 0), (3, NULL, NULL), (4, true, NULL), (5, false, -1);
+-- cases
+SELECT a, b, a AND b, a OR b, NOT a FROM (VALUES (true), (false), (NULL)) x(a), (VALUES (true), (false), (NULL)) y(b);
+SELECT id FROM lo_t WHERE b;
+SELECT id FROM lo_t WHERE NOT b;
+SELECT id FROM lo_t WHERE b IS NOT TRUE;
+SELECT id, b IS TRUE, b IS FALSE, b IS UNKNOWN, b IS NOT UNKNOWN, n IS NULL, n IS NOT NULL FROM lo_t;
+SELECT id FROM lo_t WHERE n = NULL;
+SELECT id, n = n, n <> 0, n IS DISTINCT FROM 0, n IS NOT DISTINCT FROM NULL FROM lo_t;
+SELECT id FROM lo_t WHERE n = 1 OR b;
+SELECT id FROM lo_t WHERE n > 0 AND 1 / n > 0;
+SELECT id, CASE n WHEN 1 THEN 'one' WHEN 0 THEN 'zero' WHEN NULL THEN 'never' ELSE 'other' END FROM lo_t;
+SELECT id, CASE WHEN n > 0 THEN 1 WHEN n = 0 THEN 2.5 END FROM lo_t;
+SELECT id, CASE WHEN n <> 0 THEN 10 / n ELSE 0 END FROM lo_t;
+SELECT id, coalesce(n, -99), coalesce(n, 1.5), nullif(n, 0), nullif(n, NULL), coalesce(b, false) FROM lo_t;
+SELECT b, count(*) FROM lo_t GROUP BY b;
+SELECT 1 < 2, 1 <= 1, 'a' <> 'a', 1 != 2, NULL = NULL, NULL IS NULL, true > false, true = 't';
+SELECT (1, 2) = (1, 2), (1, 2) < (1, 3), (1, NULL) = (1, 2), (1, NULL) = (2, NULL), (1, 2) IN ((1, 2), (3, 4)), ROW(1, NULL) IS NULL, ROW(NULL, NULL) IS NULL;
+SELECT 1 IN (1, NULL), 2 IN (1, NULL), 2 NOT IN (1, NULL), NULL IN (1), 1 NOT IN (2, 3);
+SELECT NOT true AND false, NOT (true AND false), true OR false AND false, 1 = 1 AND NOT 2 = 3;
+SELECT;
+SELECT FROM lo_t;
+SELECT 1 AS "Weird Name", 2 AS "select", 3 "quoted", 4 plain, 5 AS "ünïcode", 6 AS "a""b";
+SELECT 1 AS a, 2 AS a, 3;
+SELECT lo_t.* FROM lo_t WHERE id = 1;
+SELECT *, id + 1 AS next FROM lo_t WHERE id < 3;
+SELECT id "order", b AS "group" FROM lo_t WHERE id = 1;
+SELECT count(*), upper('a'), 1 + 1, 'x'::text, CASE WHEN true THEN 1 END, coalesce(1, 2), cast(1 AS bigint), (SELECT 5), ARRAY[1], EXISTS (SELECT 1), -id FROM lo_t GROUP BY id HAVING id = 1;
+SELECT b::integer, n::text FROM lo_t LIMIT 0;
+SELECT true::integer + 1, 'yes'::boolean AND 'on'::boolean, bool 'f';
+VALUES (1, 'one'), (2, 'two');
+-- ordered
+VALUES (3), (1), (2) ORDER BY 1 DESC LIMIT 2;
+SELECT * FROM (VALUES (1, NULL), (NULL, 'x')) AS v(a, b);
+SELECT column1, column2 FROM (VALUES (1, 'a')) v;
+TABLE lo_t;
+SELECT x.id FROM lo_t AS x (id, flag, num) WHERE x.num = 1 AND x.flag;
+SELECT /* comment /* nested */ */ 1 -- the end
+;
+SELECT num_nulls(1, NULL, 2), num_nonnulls(1, NULL);
+-- error 42703
+SELECT nope FROM lo_t;
+-- error 42P01
+SELECT lo_missing.id FROM lo_t;
+-- error 42P01
+SELECT * FROM lo_missing;
+-- error 42P01
+SELECT * FROM nowhere.lo_t;
+-- error 42703
+SELECT lo_t.nope FROM lo_t;
+-- error 42804
+SELECT id FROM lo_t WHERE n;
+-- error 42804
+SELECT NOT 5;
+-- error 42804
+SELECT CASE WHEN 1 THEN 2 END;
+-- error 42804
+SELECT CASE WHEN true THEN 1 ELSE true END;
+-- error 22P02
+SELECT coalesce(1, 'x');
+-- error 42804
+SELECT coalesce(1, true);
+-- error 42883
+SELECT 1 = 'a'::text;
+-- error 42883
+SELECT id = b FROM lo_t;
+-- error 42883
+SELECT b > 1 FROM lo_t;
+-- error 42601
+SELEC 1;
+-- error 42601
+SELECT 1 FROM;
+-- error 42601
+SELECT (1;
+-- error 42601
+SELECT * FROM lo_t WHERE;
+-- error 42601
+SELECT 1 1;
+-- error 42601
+SELECT *;
+-- error 42601
+VALUES (1, 2), (3);
+-- error 42601
+SELECT id FROM lo_t GROUP;
+-- error 42601
+SELECT FROM WHERE;
+-- error 42P02
+SELECT $1;
+-- error 42601
+(1, 2) = (1, 2, 3);
+-- error 42601
+SELECT (1, 2) = (1, 2, 3);
+-- error 42883
+SELECT abs();
+-- error 42883
+SELECT abs(1, 2);
+-- error 42883
+SELECT count(1, 2);
+-- error 42809
+SELECT abs(DISTINCT 1);
+-- error 42883
+SELECT sum(*) FROM lo_t;
+-- error 42703
+SELECT id AS x FROM lo_t WHERE x = 1;
+-- error 42703
+SELECT "ID" FROM lo_t;

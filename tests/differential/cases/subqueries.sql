@@ -1,0 +1,54 @@
+-- Subqueries: scalar, EXISTS, IN, ANY and ALL, correlated and not, over empty sets and with NULLs.
+-- setup
+CREATE TABLE sq_a (id integer, v integer, t text);
+CREATE TABLE sq_b (id integer, a_id integer, w numeric(8,3));
+CREATE TABLE sq_none (v integer);
+INSERT INTO sq_a VALUES (1, 10, 'one'), (2, 20, 'two'), (3, NULL, 'three'), (4, 20, NULL), (5, -5, 'five');
+INSERT INTO sq_b VALUES (1, 1, 1.500), (2, 1, 2.500), (3, 2, NULL), (4, NULL, 9.125), (5, 7, 0.001);
+-- cases
+SELECT (SELECT max(v) FROM sq_a);
+SELECT (SELECT v FROM sq_none);
+SELECT (SELECT 1 WHERE false) IS NULL;
+SELECT id, (SELECT sum(w) FROM sq_b WHERE a_id = sq_a.id) FROM sq_a;
+SELECT id, (SELECT count(*) FROM sq_b WHERE a_id = sq_a.id) AS n FROM sq_a;
+SELECT id FROM sq_a WHERE EXISTS (SELECT 1 FROM sq_b WHERE a_id = sq_a.id);
+SELECT id FROM sq_a WHERE NOT EXISTS (SELECT * FROM sq_b WHERE a_id = sq_a.id);
+SELECT EXISTS (SELECT 1 FROM sq_none), NOT EXISTS (SELECT 1 FROM sq_none);
+SELECT id FROM sq_a WHERE id IN (SELECT a_id FROM sq_b);
+SELECT id FROM sq_a WHERE id NOT IN (SELECT a_id FROM sq_b);
+SELECT id FROM sq_a WHERE id NOT IN (SELECT a_id FROM sq_b WHERE a_id IS NOT NULL);
+SELECT id FROM sq_a WHERE v NOT IN (SELECT v FROM sq_none);
+SELECT id, v IN (SELECT v FROM sq_a s WHERE s.id < 4) FROM sq_a;
+SELECT id, v NOT IN (10, NULL) FROM sq_a;
+SELECT id FROM sq_a WHERE v > ALL (SELECT v FROM sq_a s WHERE s.v < 15);
+SELECT id FROM sq_a WHERE v = ANY (SELECT v FROM sq_a s WHERE s.id <> sq_a.id);
+SELECT id FROM sq_a WHERE v >= ALL (SELECT v FROM sq_none);
+SELECT id, v <> ALL (SELECT v FROM sq_a s WHERE s.id IN (1, 3)) FROM sq_a;
+SELECT id FROM sq_a WHERE (id, v) IN (SELECT id, v FROM sq_a WHERE v = 20);
+SELECT id FROM sq_a WHERE (id, v) IN ((1, 10), (2, 21), (5, -5));
+SELECT id FROM sq_a o WHERE v = (SELECT max(v) FROM sq_a i WHERE i.t = o.t);
+SELECT id FROM sq_a o WHERE 1 < (SELECT count(*) FROM sq_a i WHERE i.v = o.v);
+SELECT s.id, s.n FROM (SELECT a.id, count(b.id) AS n FROM sq_a a LEFT JOIN sq_b b ON b.a_id = a.id GROUP BY a.id) s WHERE s.n > 0;
+SELECT count(*) FROM (SELECT DISTINCT v FROM sq_a) AS d;
+SELECT x.* FROM (SELECT 1 AS one, 'two' AS two) x;
+SELECT (SELECT (SELECT count(*) FROM sq_b WHERE a_id = sq_a.id) + sq_a.id) FROM sq_a;
+SELECT id FROM sq_a WHERE id = (SELECT a_id FROM sq_b WHERE sq_b.id = 3);
+SELECT a.id, (SELECT string_agg(b.w::text, ',' ORDER BY b.w) FROM sq_b b WHERE b.a_id = a.id) FROM sq_a a WHERE a.id < 3;
+SELECT CASE WHEN EXISTS (SELECT 1 FROM sq_b WHERE w > 9) THEN 'yes' ELSE 'no' END;
+SELECT id FROM sq_a WHERE v IS NOT DISTINCT FROM (SELECT v FROM sq_none);
+SELECT id FROM sq_a GROUP BY id HAVING count(*) = (SELECT 1) AND id > (SELECT min(id) FROM sq_a);
+-- ordered
+SELECT id FROM sq_a ORDER BY (SELECT count(*) FROM sq_b WHERE a_id = sq_a.id) DESC, id;
+SELECT ARRAY(SELECT id FROM sq_a ORDER BY id DESC);
+-- error 21000
+SELECT (SELECT v FROM sq_a);
+-- error 21000
+SELECT id FROM sq_a WHERE v = (SELECT v FROM sq_a s WHERE s.v = 20);
+-- error 42601
+SELECT (SELECT id, v FROM sq_a LIMIT 1);
+-- error 42601
+SELECT id FROM sq_a WHERE id IN (SELECT id, v FROM sq_a);
+-- error 42703
+SELECT (SELECT nothing FROM sq_b) FROM sq_a;
+-- error 42883
+SELECT id FROM sq_a WHERE t IN (SELECT id FROM sq_b);

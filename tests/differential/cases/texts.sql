@@ -1,0 +1,82 @@
+-- Text: functions, patterns, C order, Unicode beyond the basic plane, empty strings, padding, length limits.
+-- setup
+CREATE TABLE te_t (id integer, t text, v varchar(20), c char(8));
+INSERT INTO te_t VALUES
+  (1, 'Hello', 'World', 'abc'), (2, '', '', ''), (3, NULL, NULL, NULL), (4, 'naïve café', 'ÄÖÜß', 'é'),
+  (5, '日本語テキスト', '😀 smile', '日本'), (6, '  padded  ', E'tab\tnew\nline', 'x  '), (7, '100%_sure', 'a\b', 'Q''s'), (8, 'İstanbul', 'ﬁne', 'ΣΊΣΥΦΟΣ');
+-- cases
+SELECT id, t, v, c FROM te_t;
+SELECT id, length(t), char_length(v), octet_length(t), length(c), bit_length(v) FROM te_t;
+SELECT id, upper(t), lower(t), upper(v), lower(v) FROM te_t WHERE id NOT IN (8);
+SELECT initcap('hello wORLD of-things'), initcap('');
+SELECT id, t || v, t || c, c || '|', concat(t, v, NULL, 1), concat_ws('-', t, NULL, v) FROM te_t;
+SELECT id, substring(t FROM 2 FOR 3), substr(t, 3), substring(t, -1, 4), left(t, 2), right(t, 2), left(t, -2), right(t, -2) FROM te_t;
+SELECT id, position('a' IN t), strpos(v, '😀'), position('' IN t) FROM te_t;
+SELECT id, trim(t), ltrim(t), rtrim(t), btrim('xxhixx', 'x'), trim(LEADING 'H' FROM t), trim(BOTH 'xy' FROM 'xyhix') FROM te_t;
+SELECT lpad('hi', 5, 'xy'), rpad('hi', 5), lpad('hello', 2), rpad('日', 3, '本'), lpad('x', 0), lpad('x', -1, 'y');
+SELECT replace('banana', 'an', 'AN'), replace('abc', '', 'x'), translate('12345', '143', 'ax'), reverse('日本a'), repeat('ab', 3), repeat('x', 0), repeat('x', -1);
+SELECT split_part('a,b,c', ',', 2), split_part('a,b,c', ',', -1), split_part('a,b,c', ',', 9), split_part('', ',', 1);
+SELECT ascii('a'), ascii('é'), ascii(''), chr(97), chr(8364), chr(128512);
+SELECT md5('hello'), md5(''), encode(sha256('abc'), 'hex');
+SELECT starts_with('hello', 'he'), starts_with('hello', ''), 'hello' ^@ 'hel';
+SELECT overlay('Txxxxas' PLACING 'hom' FROM 2 FOR 4), overlay('abc' PLACING 'X' FROM 2), to_hex(255), quote_literal('it''s'), quote_ident('Two words'), quote_nullable(NULL);
+SELECT format('%s and %I and %L', 'a', 'b c', 'd''e'), format('%2$s %1$s', 'x', 'y'), format('%%|%5s|%-5s|', 'a', 'b');
+SELECT string_to_array('a,b,,c', ','), string_to_array('a,b', NULL), string_to_array('', ','), array_to_string(ARRAY['a', NULL, 'b'], '-', '*');
+SELECT id FROM te_t WHERE t LIKE '%a%';
+SELECT id FROM te_t WHERE t LIKE '100\%\_%' OR v LIKE 'a\\b';
+SELECT id FROM te_t WHERE t LIKE '100!%%' ESCAPE '!';
+SELECT id FROM te_t WHERE t ILIKE 'HELLO' OR v ILIKE '%SMILE';
+SELECT id FROM te_t WHERE t NOT LIKE '_e%';
+SELECT 'a' LIKE 'A', 'abc' LIKE '_b_', 'abc' LIKE 'ab', '' LIKE '', '' LIKE '%', NULL LIKE 'a', 'a' LIKE NULL, '日本' LIKE '_本', 'a%' LIKE 'a\%';
+SELECT id FROM te_t WHERE t ~ '^[A-Z]' OR v ~* 'WORLD';
+SELECT 'abc' ~ 'b', 'abc' !~ '^b', 'ABC' ~* 'b', 'a.c' ~ 'a\.c', 'line' ~ '^l.*e$', '' ~ '^$';
+SELECT 'abc' SIMILAR TO '(a|b)%', 'abc' SIMILAR TO 'a', 'a1' SIMILAR TO '[a-z][0-9]';
+SELECT regexp_replace('foobarbaz', 'b..', 'X'), regexp_replace('foobarbaz', 'b..', 'X', 'g'), regexp_replace('ab12', '(\w)(\d)', '\2\1', 'g');
+SELECT regexp_match('foobarbequebaz', 'bar.*que'), substring('foobar' FROM 'o(.)b'), regexp_split_to_array('a1b22c', '\d+'), regexp_count('abcabc', 'b'), regexp_like('Abc', 'a', 'i');
+-- ordered
+SELECT id, t FROM te_t ORDER BY t, id;
+-- ordered
+SELECT id, v FROM te_t ORDER BY v DESC NULLS LAST, id;
+SELECT 'a' < 'b', 'a' < 'B', 'Z' < 'a', 'a' < 'ab', '' < 'a', 'é' > 'z', '日' > 'é', '10' < '9';
+SELECT 'abc' = 'abc ', 'abc'::char(5) = 'abc '::char(9), 'abc'::char(5) = 'abc'::text, 'abc '::text = 'abc'::char(5);
+SELECT max(t), min(t), max(v), min(c) FROM te_t;
+SELECT upper('straße'), lower('ÀÉÎ'), upper('é'), length('é'), length(E'e\u0301'), 'é' = E'e\u0301';
+SELECT t FROM te_t WHERE t > 'a' AND t < 'z';
+SELECT id FROM te_t WHERE t IN ('Hello', '日本語テキスト', NULL);
+SELECT coalesce(t, 'none'), nullif(t, ''), coalesce(v, t, '?') FROM te_t;
+SELECT v::char(3), t::varchar(4), c::text || '|', cast('abc  ' AS char(10)) || 'x' FROM te_t WHERE id IN (1, 4, 5, 6);
+SELECT count(DISTINCT c), count(DISTINCT lower(t)) FROM te_t;
+SELECT unnest(string_to_array('x y z', ' '));
+SELECT regexp_matches('a1b2', '[a-z]\d', 'g');
+SELECT to_char(12.5, '99.99'), to_number('12,454.8-', '99G999D9S'), ascii(chr(233)), normalize(E'e\u0301') = 'é', 'x' IS NORMALIZED;
+SELECT string_agg(t, '|' ORDER BY id), string_agg(DISTINCT left(v, 1), '' ORDER BY left(v, 1)) FROM te_t;
+SELECT 'Δ' || lower('Δ'), upper('ĳ'), length('👨‍👩‍👧'), substring('👨‍👩‍👧x' FROM 6), reverse('añb'), position('語' IN '日本語');
+INSERT INTO te_t (id, v) VALUES (20, repeat('é', 20));
+-- error 22001
+INSERT INTO te_t (id, v) VALUES (21, repeat('x', 21));
+-- error 22001
+INSERT INTO te_t (id, c) VALUES (21, '123456789');
+INSERT INTO te_t (id, c) VALUES (22, '12345678     ');
+SELECT id, length(v), c FROM te_t WHERE id >= 20;
+-- error 42883
+SELECT length(5);
+-- error 42883
+SELECT upper(1);
+-- error 42883
+SELECT nosuchfunction('a');
+-- error 22023
+SELECT split_part('a', ',', 0);
+-- error 2201B
+SELECT 'a' ~ '(';
+-- error 22025
+SELECT 'ab' LIKE 'a\';
+-- error 22011
+SELECT substring('abc', 1, -1);
+-- error 54000
+SELECT chr(1114112);
+-- error 42725
+SELECT '1' + '2';
+-- error 42601
+SELECT 'unterminated;
+-- error 22021
+SELECT E'\xff';

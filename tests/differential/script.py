@@ -1,0 +1,75 @@
+"""Reads the case files: statements that end with `;` at a line's end, and the marks between them.
+
+Marks are comment lines of their own:
+  -- setup        what follows must succeed on both servers, and is no case
+  -- cases        what follows are cases
+  -- ordered      the next statement's rows are compared in order
+  -- error CODE   the next statement must fail on PostgreSQL with this SQLSTATE
+Any other comment line before a statement is prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CASES = Path(__file__).parent / "cases"
+
+_MARK = re.compile(r"--\s*(setup|cases|ordered|error\s+([0-9A-Z]{5}))\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a case file and what its marks say about it."""
+
+    file: str
+    line: int
+    sql: str
+    setup: bool
+    ordered: bool
+    sqlstate: str | None
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"{self.file}:{self.line}"
+
+
+def case_files() -> list[Path]:
+    """All case files, by name."""
+    return sorted(CASES.glob("*.sql"))
+
+
+def read(path: Path) -> Iterator[Statement]:
+    """The statements of a case file, in order."""
+    setup = ordered = False
+    sqlstate: str | None = None
+    lines: list[str] = []
+    start = 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not lines and (mark := _MARK.match(line)):
+            word = mark[1].split()[0]
+            if word in ("setup", "cases"):
+                setup = word == "setup"
+            elif word == "ordered":
+                ordered = True
+            else:
+                sqlstate = mark[2]
+            continue
+        if not lines and (not line.strip() or line.startswith("--")):
+            continue
+        if not lines:
+            start = number
+        lines.append(line)
+        if line.rstrip().endswith(";"):
+            yield Statement(path.stem, start, "\n".join(lines), setup, ordered, sqlstate)
+            lines, ordered, sqlstate = [], False, None
+    if lines or ordered or sqlstate is not None:
+        raise ValueError(f"{path.name}: the last statement or mark is not finished")
+
+
+def read_all() -> dict[str, list[Statement]]:
+    """The statements of every case file, by the file's name."""
+    return {path.stem: list(read(path)) for path in case_files()}

@@ -1,0 +1,36 @@
+"""Every case means on PostgreSQL what its file says, and gives the same twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.differential import runner, script
+from tests.oracle.compare import differences
+from tests.oracle.server import Oracle
+
+_FILES = script.read_all()
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_cases_mean_what_they_say(name: str, oracle: Oracle) -> None:
+    """Setup succeeds, an error mark names PostgreSQL's own SQLSTATE, all else succeeds, and a second run agrees."""
+    statements = _FILES[name]
+    first = runner.run(statements, oracle.create_database(f"first_{name}"))
+    second = runner.run(statements, oracle.create_database(f"second_{name}"), first)
+    wrong = [
+        f"{statement.name}: expected {statement.sqlstate or 'success'}, got {outcome.sqlstate} {outcome.message}"
+        for statement, outcome in zip(statements, first, strict=True)
+        if outcome.sqlstate != statement.sqlstate
+    ]
+    for statement, one, other in zip(statements, first, second, strict=True):
+        wrong += [
+            f"{statement.name}: not the same twice: {line}"
+            for line in differences(one, other, statement.ordered)
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_there_are_enough_cases() -> None:
+    """The suite's size is a promise: at least 1000 compared statements."""
+    cases = [statement for statements in _FILES.values() for statement in statements if not statement.setup]
+    assert len(cases) >= 1000

@@ -1,0 +1,52 @@
+"""Every case statement gives the same on gpudb as on PostgreSQL: rows, names, types, errors."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from tests.differential import runner, script
+from tests.oracle.compare import assert_same
+from tests.oracle.server import Oracle
+from tests.oracle.wire import Outcome
+
+_FILES = script.read_all()
+_ALL = [(name, number) for name, statements in _FILES.items() for number in range(len(statements))]
+
+Pairs = list[tuple[Outcome, Outcome]]
+
+
+class Comparison:
+    """Both servers' outcomes of each case file, run once when its first statement is asked for."""
+
+    def __init__(self, oracle_dsn: str, gpudb_dsn: str) -> None:
+        self._oracle_dsn = oracle_dsn
+        self._gpudb_dsn = gpudb_dsn
+        self.pairs = cache(self._run)
+
+    def _run(self, name: str) -> Pairs:
+        statements = _FILES[name]
+        expected = runner.run(statements, self._oracle_dsn)
+        return list(zip(expected, runner.run(statements, self._gpudb_dsn, expected), strict=True))
+
+
+@pytest.fixture(scope="session")
+def comparison(oracle: Oracle, gpudb_server: str) -> Comparison:
+    """The outcomes to compare."""
+    return Comparison(oracle.dsn, gpudb_server)
+
+
+@pytest.mark.parametrize(("name", "number"), _ALL, ids=[_FILES[name][number].name for name, number in _ALL])
+def test_same_as_postgresql(name: str, number: int, comparison: Comparison) -> None:
+    """One statement, one comparison; setup statements must succeed on both."""
+    statement = _FILES[name][number]
+    expected, actual = comparison.pairs(name)[number]
+    if statement.setup:
+        assert expected.sqlstate is None, f"oracle: {expected.message}"
+        assert actual.sqlstate is None, f"{statement.sql}\ngpudb: {actual.sqlstate} {actual.message}"
+        return
+    try:
+        assert_same(expected, actual, statement.ordered)
+    except AssertionError as error:
+        raise AssertionError(f"{statement.name}\n{statement.sql}\n{error}") from None

@@ -1,0 +1,134 @@
+"""Array literals `{1,"b c",NULL,{…}}`: split into nested lists, and written.
+
+Source: PostgreSQL 16's array_in and array_out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from gpudb.errors import FeatureNotSupported, InvalidText, SqlError
+
+MAX_DIMENSIONS = 6
+
+_TOKEN = re.compile(r'\s*(?:([{},])|"((?:[^"\\]|\\.)*)"|((?:[^{},"\\]|\\.)+))', re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_BOUNDS = re.compile(r"\s*((?:\[\s*[+-]?\d+(?:\s*:\s*[+-]?\d+)?\s*\]\s*)+)=", re.ASCII)
+_NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE)
+
+
+def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
+    """A list, of lists where there are more dimensions; `element` reads one value. 22P02; 0A000 for bounds"""
+    bounds = _BOUNDS.match(text)
+    body = text
+    if bounds is not None:
+        if any(int(low) != 1 for low in re.findall(r"\[\s*([+-]?\d+)\s*:", bounds.group(1))):
+            raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
+        body = text[bounds.end() :]
+    if not body.lstrip().startswith("{"):
+        detail = 'Array value must start with "{" or dimension information.'
+        raise InvalidText(f'malformed array literal: "{text}"', detail=detail)
+    tokens = _tokens(body, text)
+    next(tokens)
+    value = _items(tokens, text, element, 1)
+    if (extra := next(tokens, None)) is not None and not (extra[0] == "word" and not extra[1].strip()):
+        raise _malformed(text, "Junk after closing right brace.")
+    _check_shape(value, text)
+    return value
+
+
+def _tokens(body: str, text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while body[at:].strip():
+        found = _TOKEN.match(body, at)
+        if found is None:
+            raise _malformed(text, "Unexpected end of input.")
+        mark, quoted, word = found.groups()
+        at = found.end()
+        if mark is not None:
+            yield "mark", mark
+        elif quoted is not None:
+            yield "quoted", _ESCAPE.sub(r"\1", quoted)
+        elif word.strip():
+            yield "word", word
+    return
+
+
+def _items(
+    tokens: Iterator[tuple[str, str]], text: str, element: Callable[[str], object], depth: int
+) -> list[object]:
+    """The elements up to the closing brace; the opening one is read already."""
+    if depth > MAX_DIMENSIONS:
+        message = f"number of array dimensions ({depth}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
+        raise SqlError.of("program_limit_exceeded", message)
+    items: list[object] = []
+    expected = True  # an element, or the end of an empty array
+    for kind, word in tokens:
+        if kind == "mark" and word == "}":
+            if (expected and items) or (depth > 1 and not items):
+                raise _malformed(text, 'Unexpected "}" character.')
+            return items
+        if kind == "mark" and word == ",":
+            if expected:
+                raise _malformed(text, 'Unexpected "," character.')
+            expected = True
+            continue
+        if not expected:
+            detail = 'Unexpected "{" character.' if kind == "mark" else "Unexpected array element."
+            raise _malformed(text, detail)
+        expected = False
+        if kind == "mark":
+            items.append(_items(tokens, text, element, depth + 1))
+        elif kind == "quoted":
+            items.append(element(word))
+        else:
+            plain = _unquoted(word)
+            items.append(None if plain.lower() == "null" and "\\" not in word else element(plain))
+    raise _malformed(text, "Unexpected end of input.")
+
+
+def _unquoted(word: str) -> str:
+    word = word.lstrip()
+    bare = word.rstrip()
+    if bare != word and (len(bare) - len(bare.rstrip("\\"))) % 2:
+        bare = word[: len(bare) + 1]  # the space after a backslash belongs to the element
+    return _ESCAPE.sub(r"\1", bare)
+
+
+def _check_shape(value: list[object], text: str) -> None:
+    """All sub-arrays of one dimension have the same length."""
+    level: list[object] = [value]
+    while level and all(isinstance(item, list) for item in level):
+        lists = [item for item in level if isinstance(item, list)]
+        if len({len(item) for item in lists}) > 1:
+            break
+        level = [inner for item in lists for inner in item]
+        if not any(isinstance(inner, list) for inner in level):
+            return
+    if not level:
+        return
+    raise _malformed(text, "Multidimensional arrays must have sub-arrays with matching dimensions.")
+
+
+def format_array(value: list[object], element: Callable[[object], str]) -> str:
+    """An array's text; `element` writes one value."""
+    items = []
+    for item in value:
+        if item is None:
+            items.append("NULL")
+        elif isinstance(item, list):
+            items.append(format_array(item, element))
+        else:
+            text = element(item)
+            items.append(quoted(text) if _NEEDS_QUOTES.search(text) else text)
+    return "{" + ",".join(items) + "}"
+
+
+def quoted(text: str) -> str:
+    """An element in quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _malformed(text: str, detail: str) -> SqlError:
+    return InvalidText(f'malformed array literal: "{text}"', detail=detail)

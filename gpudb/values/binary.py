@@ -1,0 +1,198 @@
+"""PostgreSQL's binary form of single values (send and receive functions): `parse_binary` reads a parameter.
+
+Everything is big-endian; moments count from 2000-01-01. Malformed bytes are 22P03.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+
+from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
+from gpudb.types import SqlType, by_oid
+from gpudb.values import civil
+from gpudb.values.interval import Interval
+from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.numbers import fit_numeric
+from gpudb.values.text import parse_text
+
+EPOCH = civil.POSTGRES_EPOCH_DAYS * civil.DAY
+"""Microseconds from 1970 to PostgreSQL's epoch."""
+
+NUMERIC_NEGATIVE, NUMERIC_SPECIAL = 0x4000, 0xC000
+_INFINITE_DATE, _INFINITE_MOMENT = (1 << 31) - 1, (1 << 63) - 1
+
+
+def parse_binary(type_: SqlType, data: bytes) -> object:
+    """The same Python values as `parse_text`. 22P03 for bytes that are no value, 22021 for bad UTF-8."""
+    name = type_.name
+    try:
+        if type_.element is not None or name in ("int2vector", "oidvector"):
+            return _array(data)
+        if (reader := _READERS.get(name)) is not None:
+            return reader(type_, data)
+        if name.startswith("reg"):
+            return _unpack("!I", data)
+        # every other type that gpudb holds is text in binary form too
+        return parse_text(type_, decode_utf8(data))
+    except (struct.error, IndexError, OverflowError):
+        raise _malformed(f"incorrect binary data format for type {type_.plain}") from None
+
+
+def decode_utf8(data: bytes) -> str:
+    """Text from the client's UTF-8; 22021 for other bytes, NUL among them."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        wrong = data[error.start : max(error.end, error.start + 1)]
+        raise _not_utf8(wrong) from None
+    if "\0" in text:
+        raise _not_utf8(b"\0")
+    return text
+
+
+def _not_utf8(wrong: bytes) -> SqlError:
+    shown = " ".join(f"0x{byte:02x}" for byte in wrong)
+    return SqlError.of("character_not_in_repertoire", f'invalid byte sequence for encoding "UTF8": {shown}')
+
+
+def _malformed(message: str) -> SqlError:
+    return SqlError.of("invalid_binary_representation", message)
+
+
+def _unpack(form: str, data: bytes) -> int:
+    return int(struct.unpack(form, data)[0])
+
+
+def _bool(_: SqlType, data: bytes) -> bool:
+    return struct.unpack("!?", data)[0] is True
+
+
+def _float(type_: SqlType, data: bytes) -> float:
+    return float(struct.unpack("!f" if type_.name == "float4" else "!d", data)[0])
+
+
+def _numeric(type_: SqlType, data: bytes) -> Decimal:
+    count, weight, sign, scale = struct.unpack_from("!HhHH", data)
+    if len(data) != 8 + 2 * count:
+        raise _malformed("incorrect binary data format for type numeric")
+    if sign & NUMERIC_SPECIAL == NUMERIC_SPECIAL:
+        message = "numeric NaN and infinities are not supported"
+        raise FeatureNotSupported(message, hint="Use double precision.")
+    if sign not in (0, NUMERIC_NEGATIVE) or scale > 0x3FFF:
+        raise _malformed('invalid sign or scale in external "numeric" value')
+    digits = struct.unpack_from(f"!{count}H", data, 8)
+    if any(digit > 9999 for digit in digits):
+        raise _malformed('invalid digit in external "numeric" value')
+    if abs(weight) > 2000 or count > 2000:
+        raise NumericOutOfRange("value overflows numeric format")
+    whole = int("".join(f"{digit:04d}" for digit in digits) or "0")
+    exponent = 4 * (weight - count + 1)
+    # scaled as an integer: PostgreSQL cuts at the display scale what lies beyond it
+    shift = exponent + scale
+    value = whole * 10**shift if shift >= 0 else whole // 10**-shift
+    tuple_digits = tuple(int(char) for char in str(value))
+    return fit_numeric(type_, Decimal((int(sign == NUMERIC_NEGATIVE), tuple_digits, -scale)))
+
+
+def _date(_: SqlType, data: bytes) -> object:
+    days = _unpack("!i", data)
+    if days in (_INFINITE_DATE, -_INFINITE_DATE - 1):
+        return "infinity" if days > 0 else "-infinity"
+    days += civil.POSTGRES_EPOCH_DAYS
+    if not civil.FIRST_DAY <= days <= civil.days_from_civil(5_874_897, 12, 31):
+        raise SqlError.of("datetime_field_overflow", "date out of range")
+    return civil.date_value(days)
+
+
+def _time(_: SqlType, data: bytes) -> object:
+    value = _unpack("!q", data)
+    if not 0 <= value <= civil.DAY:
+        raise SqlError.of("datetime_field_overflow", "time out of range")
+    return civil.time_value(value)
+
+
+def _timestamp(type_: SqlType, data: bytes) -> object:
+    value = _unpack("!q", data)
+    if value in (_INFINITE_MOMENT, -_INFINITE_MOMENT - 1):
+        return "infinity" if value > 0 else "-infinity"
+    value += EPOCH
+    if not civil.FIRST_DAY * civil.DAY <= value < civil.MAX_TIMESTAMP:
+        raise SqlError.of("datetime_field_overflow", "timestamp out of range")
+    return civil.timestamp_value(value, type_.name == "timestamptz")
+
+
+def _interval(_: SqlType, data: bytes) -> Interval:
+    microseconds, days, months = struct.unpack("!qii", data)
+    return Interval(months, days, microseconds)
+
+
+def _jsonb(_: SqlType, data: bytes) -> str:
+    if data[:1] != b"\1":
+        raise _malformed("unsupported jsonb version number")
+    return parse_jsonb(decode_utf8(data[1:]))
+
+
+def _uuid(_: SqlType, data: bytes) -> uuid.UUID:
+    if len(data) != 16:
+        raise _malformed("incorrect binary data format for type uuid")
+    return uuid.UUID(bytes=data)
+
+
+def _array(data: bytes) -> list[object]:
+    dimensions, flags, oid = struct.unpack_from("!iiI", data)
+    if not 0 <= dimensions <= 6 or flags not in (0, 1):
+        raise _malformed("invalid array header")
+    lengths = []
+    for at in range(dimensions):
+        length, low = struct.unpack_from("!ii", data, 12 + 8 * at)
+        if length < 0 or length > len(data):
+            raise _malformed("invalid array size")
+        if low not in (0, 1):
+            raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
+        lengths.append(length)
+    element = by_oid(oid)
+    at = 12 + 8 * dimensions
+    total = 1 if lengths else 0
+    for length in lengths:
+        total *= length
+    if total * 4 > len(data) - at:
+        raise _malformed("insufficient data left in message")
+    items: list[object] = []
+    for _ in range(total):
+        size = _unpack("!i", data[at : at + 4])
+        at += 4
+        if size < -1 or at + size > len(data):
+            raise _malformed("insufficient data left in message")
+        items.append(None if size == -1 else parse_binary(element, data[at : at + size]))
+        at += max(size, 0)
+    if at != len(data):
+        raise _malformed("incorrect binary data format in array")
+    for length in reversed(lengths[1:]):
+        items = [items[start : start + length] for start in range(0, len(items), length or 1)]
+    return items
+
+
+_READERS: dict[str, Callable[[SqlType, bytes], object]] = {
+    "bool": _bool,
+    "int2": lambda _, data: _unpack("!h", data),
+    "int4": lambda _, data: _unpack("!i", data),
+    "int8": lambda _, data: _unpack("!q", data),
+    "oid": lambda _, data: _unpack("!I", data),
+    "xid": lambda _, data: _unpack("!I", data),
+    "cid": lambda _, data: _unpack("!I", data),
+    "float4": _float,
+    "float8": _float,
+    "numeric": _numeric,
+    "bytea": lambda _, data: bytes(data),
+    "date": _date,
+    "time": _time,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamp,
+    "interval": _interval,
+    "uuid": _uuid,
+    "json": lambda _, data: parse_json(decode_utf8(data)),
+    "jsonb": _jsonb,
+}

@@ -1,0 +1,154 @@
+"""The proleptic Gregorian calendar over PostgreSQL's whole range, and the text and Python forms of its days.
+
+Days and microseconds count from 1970-01-01. `datetime` ends at year 9999; beyond it, before year 1, and for
+the infinities a value is a string that DuckDB reads as the same type: `infinity`, `12000-01-01`,
+`0044-03-15 (BC)`, `0044-03-15 (BC) 10:00:00`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+DAY = 86_400_000_000
+"""Microseconds of a day."""
+
+MAX_DATE = 2_147_483_647
+MAX_TIMESTAMP = 9_223_372_036_854_775_807
+"""What DuckDB and Arrow hold for infinity; minus infinity is its negative (or the type's minimum)."""
+
+POSTGRES_EPOCH_DAYS = 10_957
+"""2000-01-01."""
+
+FIRST_DAY = -2_440_588
+"""4714-11-24 BC, Julian day 0: PostgreSQL's earliest day."""
+
+_ORDINAL = 719_163  # date.toordinal of 1970-01-01
+_FIRST_ORDINAL, _LAST_ORDINAL = 1, 3_652_059
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01; year 0 is 1 BC. The day may lie beyond the month's end."""
+    year -= month <= 2
+    era, of_era = divmod(year, 400)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + day_of_year - 719_468
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """(year, month, day) of a day since 1970-01-01; year 0 is 1 BC."""
+    era, of_era = divmod(days + 719_468, 146_097)
+    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+    day_of_year = of_era - (365 * year + year // 4 - year // 100)
+    month = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month + 2) // 5 + 1
+    month = month + 3 if month < 10 else month - 9
+    return year + era * 400 + (month <= 2), month, day
+
+
+def days_in_month(year: int, month: int) -> int:
+    """How many days a month has; year 0 is 1 BC."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def date_text(days: int) -> str:
+    """A date as PostgreSQL prints it: `2020-02-29`, `0044-03-15 BC`, `12000-01-01`, `infinity`."""
+    if abs(days) >= MAX_DATE:
+        return "infinity" if days > 0 else "-infinity"
+    year, month, day = civil_from_days(days)
+    return f"{year:04d}-{month:02d}-{day:02d}" if year > 0 else f"{1 - year:04d}-{month:02d}-{day:02d} BC"
+
+
+def time_text(microseconds: int) -> str:
+    """A time of day, trailing zeros of the second trimmed: `04:05:06.5`, `24:00:00`."""
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    text = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
+    return f"{text}.{fraction:06d}".rstrip("0") if fraction else text
+
+
+def offset_text(seconds: int) -> str:
+    """A zone's offset east of Greenwich: `+00`, `+05:30`, `-03:30:52`."""
+    sign = "-" if seconds < 0 else "+"
+    minutes, second = divmod(abs(seconds), 60)
+    text = f"{sign}{minutes // 60:02d}"
+    if second:
+        return f"{text}:{minutes % 60:02d}:{second:02d}"
+    return f"{text}:{minutes % 60:02d}" if minutes % 60 else text
+
+
+def timestamp_text(microseconds: int, offset: int | None = None) -> str:
+    """A timestamp; with an offset (seconds east, already added to the microseconds) a timestamptz."""
+    if abs(microseconds) >= MAX_TIMESTAMP:
+        return "infinity" if microseconds > 0 else "-infinity"
+    days, time = divmod(microseconds, DAY)
+    date, _, era = date_text(days).partition(" ")
+    text = f"{date} {time_text(time)}" + ("" if offset is None else offset_text(offset))
+    return f"{text} {era}" if era else text
+
+
+def date_value(days: int) -> dt.date | str:
+    """A date as Python's, or a string beyond Python's range."""
+    if _FIRST_ORDINAL <= days + _ORDINAL <= _LAST_ORDINAL:
+        return dt.date.fromordinal(days + _ORDINAL)
+    return _duckdb(date_text(days))
+
+
+def time_value(microseconds: int) -> dt.time | str:
+    """A time of day as Python's, or the string `24:00:00`."""
+    if microseconds >= DAY:
+        return time_text(microseconds)
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    return dt.time(seconds // 3600, seconds // 60 % 60, seconds % 60, fraction)
+
+
+def timestamp_value(microseconds: int, aware: bool = False) -> dt.datetime | str:
+    """A timestamp as Python's (`aware`: in UTC), or a string beyond Python's range."""
+    days, time = divmod(microseconds, DAY)
+    if _FIRST_ORDINAL <= days + _ORDINAL <= _LAST_ORDINAL:
+        zone = dt.UTC if aware else None
+        return dt.datetime(1970, 1, 1, tzinfo=zone) + dt.timedelta(days, microseconds=time)
+    return _duckdb(timestamp_text(microseconds, 0 if aware else None))
+
+
+def days_of(value: dt.date | str) -> int:
+    """The inverse of `date_value`."""
+    if isinstance(value, str):
+        return _parsed(value)[0]
+    return value.toordinal() - _ORDINAL
+
+
+def time_of(value: dt.time | str) -> int:
+    """The inverse of `time_value`."""
+    if isinstance(value, str):
+        return DAY
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+
+
+def microseconds_of(value: dt.datetime | str) -> int:
+    """The inverse of `timestamp_value`."""
+    if isinstance(value, str):
+        days, time = _parsed(value)
+        return (MAX_TIMESTAMP if days > 0 else -MAX_TIMESTAMP) if abs(days) >= MAX_DATE else days * DAY + time
+    epoch = dt.datetime(1970, 1, 1, tzinfo=None if value.tzinfo is None else dt.UTC)
+    return (value - epoch) // dt.timedelta(microseconds=1)
+
+
+def _duckdb(text: str) -> str:
+    if not text.endswith(" BC"):
+        return text
+    date, _, rest = text.removesuffix(" BC").partition(" ")
+    return f"{date} (BC) {rest}".rstrip()
+
+
+def _parsed(text: str) -> tuple[int, int]:
+    """(days, microseconds) of a string that this module wrote itself."""
+    if text.endswith("infinity"):
+        return (-MAX_DATE if text[0] == "-" else MAX_DATE), 0
+    date, _, time = text.replace(" (BC)", "").partition(" ")
+    year, month, day = (int(part) for part in date.split("-"))
+    clock, _, fraction = time.removesuffix("+00").partition(".")
+    hour, minute, second = (int(part) for part in (clock or "0:0:0").split(":"))
+    days = days_from_civil(1 - year if "(BC)" in text else year, month, day)
+    return days, ((hour * 60 + minute) * 60 + second) * 1_000_000 + int(fraction.ljust(6, "0"))

@@ -1,0 +1,117 @@
+"""Dates, times of day and timestamps from PostgreSQL's text forms, and to them.
+
+A value within Python's years is `datetime.date`, `time` or `datetime` (naive for timestamp, in UTC for
+timestamptz); beyond them and for the infinities it is a string that DuckDB reads (`civil`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from gpudb.errors import SqlError
+from gpudb.types import SqlType
+from gpudb.values import civil, zones
+from gpudb.values.decode import Fields, decode
+
+_LAST_DATE = civil.days_from_civil(5_874_897, 12, 31)
+_FIRST_TIMESTAMP = civil.FIRST_DAY * civil.DAY
+_LAST_TIMESTAMP = civil.MAX_TIMESTAMP - 1  # DuckDB's, 29 years short of PostgreSQL's
+_SPECIAL_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
+
+
+def parse_date(text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.date | str:
+    """A date; 22007, 22008. `now` is the transaction's start, in UTC."""
+    fields = decode(text, "date")
+    special = fields.special
+    if special in ("infinity", "-infinity"):
+        return special
+    if special == "epoch":
+        days = 0
+    elif special is not None:
+        if special == "allballs":
+            raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type date: "{text}"')
+        days = _local_now(zone, now) // civil.DAY + _SPECIAL_DAYS.get(special, 0)
+    else:
+        assert fields.days is not None
+        days = fields.days
+    if not civil.FIRST_DAY <= days <= _LAST_DATE:
+        raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
+    return civil.date_value(days)
+
+
+def parse_time(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.time | str:
+    """A time of day (a zone and a date beside it are ignored); `24:00:00` is a string. 22007, 22008."""
+    fields = decode(text, "time", time_only=True)
+    if fields.special == "now":
+        time = _local_now(zone, now) % civil.DAY
+    elif fields.special == "allballs":
+        time = 0
+    elif fields.special is not None or fields.time is None:
+        raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type time: "{text}"')
+    else:
+        time = fields.time
+    return civil.time_value(rounded(time, type_.modifier))
+
+
+def parse_timestamp(
+    type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None
+) -> dt.datetime | str:
+    """A timestamp or timestamptz, by the type's name. 22007, 22008, 22009, 22023."""
+    aware = type_.name == "timestamptz"
+    name = "timestamp with time zone" if aware else "timestamp"
+    fields = decode(text, name)
+    special = fields.special
+    if special in ("infinity", "-infinity"):
+        return special
+    if special == "epoch":
+        value = 0
+    elif special == "now":
+        utc = _utc_now(now)
+        value = utc if aware else utc + zones.offset_at(zone, utc) * 1_000_000
+    else:
+        value = _moment(fields, text, name, zone, now)
+        if aware:
+            offset = zones.offset_of_local(fields.zone or zone, value)
+            value -= offset * 1_000_000
+    value = rounded(value, type_.modifier)
+    if not _FIRST_TIMESTAMP <= value <= _LAST_TIMESTAMP:
+        raise SqlError.of("datetime_field_overflow", f'timestamp out of range: "{text}"')
+    return civil.timestamp_value(value, aware)
+
+
+def _moment(fields: Fields, text: str, name: str, zone: zones.Zone, now: dt.datetime | None) -> int:
+    if fields.special in _SPECIAL_DAYS:
+        days = _local_now(zone, now) // civil.DAY + _SPECIAL_DAYS[fields.special]
+    elif fields.special is not None:
+        raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type {name}: "{text}"')
+    else:
+        assert fields.days is not None
+        days = fields.days
+    return days * civil.DAY + (fields.time or 0)
+
+
+def rounded(microseconds: int, precision: int) -> int:
+    """Microseconds at a precision of 0 to 6 digits (-1: as they are), halves away from zero."""
+    if not 0 <= precision < 6:
+        return microseconds
+    unit = int(10 ** (6 - precision))
+    size: int = (abs(microseconds) + unit // 2) // unit * unit
+    return -size if microseconds < 0 else size
+
+
+def timestamptz_text(value: dt.datetime | str, zone: zones.Zone) -> str:
+    """A timestamptz as a session in that zone sees it."""
+    microseconds = civil.microseconds_of(value)
+    if abs(microseconds) >= civil.MAX_TIMESTAMP:
+        return civil.timestamp_text(microseconds)
+    offset = zones.offset_at(zone, microseconds)
+    return civil.timestamp_text(microseconds + offset * 1_000_000, offset)
+
+
+def _utc_now(now: dt.datetime | None) -> int:
+    return civil.microseconds_of(now or dt.datetime.now(dt.UTC))
+
+
+def _local_now(zone: zones.Zone, now: dt.datetime | None) -> int:
+    utc = _utc_now(now)
+    return utc + zones.offset_at(zone, utc) * 1_000_000

@@ -1,0 +1,228 @@
+"""Intervals: months, days and microseconds, from and to PostgreSQL's text forms.
+
+Read are the forms `postgres`, `postgres_verbose`, `sql_standard` and ISO 8601; written is `postgres`.
+Source: PostgreSQL 16's DecodeInterval, DecodeISO8601Interval and EncodeInterval.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpudb.errors import SqlError
+from gpudb.values import civil
+
+_UNIT_NAMES = {
+    "microsecond": "us usec usecs useconds microsecon microsecond microseconds",
+    "millisecond": "ms msec msecs mseconds millisecon millisecond milliseconds",
+    "second": "s sec secs second seconds",
+    "minute": "m min mins minute minutes",
+    "hour": "h hr hrs hour hours",
+    "day": "d day days",
+    "week": "w week weeks",
+    "month": "mon mons month months",
+    "year": "y yr yrs year years",
+    "decade": "dec decs decade decades",
+    "century": "c cent century centuries",
+    "millennium": "mil mils millennia millennium",
+}
+UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
+"""Every spelling of a unit, in lower case → its name."""
+
+_MICROSECONDS = {
+    "microsecond": 1,
+    "millisecond": 1000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+}
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
+
+_FIELD = re.compile(
+    r"\s*(?:(?P<time>[+-]?\s*\d+:[\d:]*(?:\.\d*)?)|(?P<years>[+-]?\s*\d+-\d+)"
+    r"|(?P<number>[+-]?\s*(?:\d+\.?\d*|\.\d+))|(?P<word>[a-zA-Z]+)|(?P<filler>[@,;]))",
+    re.ASCII,
+)
+_ISO = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))([YMWDHS])", re.ASCII)
+_ISO_DATE = re.compile(r"([+-]?\d+)-(\d+)-(\d+)", re.ASCII)
+_ISO_TIME = re.compile(r"([+-]?\d+):(\d+)(?::(\d+(?:\.\d*)?))?", re.ASCII)
+_INT32, _INT64 = 1 << 31, 1 << 63
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """A span of time in months, days and microseconds, each with its own sign."""
+
+    months: int = 0
+    days: int = 0
+    microseconds: int = 0
+
+    def __str__(self) -> str:
+        """The text of IntervalStyle postgres."""
+        return interval_text(self.months, self.days, self.microseconds)
+
+
+def interval_text(months: int, days: int, microseconds: int) -> str:
+    """`1 year 2 mons -3 days +04:05:06.5`, `00:00:00`."""
+    sign = -1 if months < 0 else 1
+    years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
+    parts = []
+    negative = False
+    for value, unit in ((years, "year"), (months, "mon"), (days, "day")):
+        if value:
+            plus = "+" if negative and value > 0 else ""
+            parts.append(f"{plus}{value} {unit}{'' if value == 1 else 's'}")
+            negative = value < 0
+    if microseconds or not parts:
+        minus = "-" if microseconds < 0 else "+" if negative else ""
+        parts.append(minus + civil.time_text(abs(microseconds)))
+    return " ".join(parts)
+
+
+def parse_interval(text: str, unit: str = "second") -> Interval:
+    """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22015."""
+    bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
+    try:
+        total = _iso(text.strip()) if re.match(r"\s*P", text) else _fields(text, unit)
+    except _BadFormat:
+        raise bad from None
+    if max(abs(total.months), abs(total.days)) >= _INT32 or abs(total.microseconds) >= _INT64:
+        raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"')
+    return Interval(total.months, total.days, total.microseconds)
+
+
+class _BadFormat(Exception):
+    """The text is no interval."""
+
+
+class _Sum:
+    """An interval being added up; a fraction of a unit spills into the smaller ones."""
+
+    def __init__(self) -> None:
+        self.months = self.days = self.microseconds = 0
+
+    def add(self, number: str, unit: str) -> None:
+        """Adds `-1.5` units. Fractions are doubles, so that they round as PostgreSQL's do."""
+        sign = -1 if number.startswith("-") else 1
+        digits, _, decimals = number.lstrip("+-").partition(".")
+        whole = sign * int(digits[:30] or 0)
+        rest = sign * float("0." + (decimals or "0"))
+        if unit in _MICROSECONDS:
+            self.microseconds += whole * _MICROSECONDS[unit] + _nearest(rest * _MICROSECONDS[unit])
+        elif unit in _DAYS:
+            self.days += whole * _DAYS[unit]
+            self._spill_days(rest * _DAYS[unit])
+        elif unit == "month":
+            self.months += whole
+            self._spill_days(rest * 30)
+        else:
+            self.months += whole * _MONTHS[unit] + round(rest * _MONTHS[unit])
+
+    def _spill_days(self, days: float) -> None:
+        self.days += int(days)
+        self.microseconds += _nearest((days - int(days)) * civil.DAY)
+
+
+def _nearest(value: float) -> int:
+    """The nearest integer, halves towards zero."""
+    whole = int(value)
+    return whole + (value - whole > 0.5) - (value - whole < -0.5)
+
+
+def _fields(text: str, unit: str) -> _Sum:
+    fields: list[tuple[str, str]] = []
+    at = 0
+    while at < len(text.rstrip()):
+        found = _FIELD.match(text, at)
+        if found is None:
+            raise _BadFormat
+        kind = str(found.lastgroup)
+        if kind != "filler":
+            fields.append((kind, found.group(kind).replace(" ", "")))
+        at = found.end()
+    if not fields:
+        raise _BadFormat
+    total = _Sum()
+    seen: set[str] = set()
+    ago = False
+    current = unit
+    # from the end, so that a unit is known before its number
+    for position, (kind, word) in enumerate(reversed(fields)):
+        if kind == "word":
+            if word.lower() == "ago" and position == 0:
+                ago = True
+            elif word.lower() in UNITS:
+                current = UNITS[word.lower()]
+            else:
+                raise _BadFormat
+        elif kind == "time":
+            _once(seen, "hour", "minute", "second")
+            total.microseconds += _clock(word, unit)
+            current = "day"
+        elif kind == "years":
+            _once(seen, "month", "year")
+            years, _, months = word.lstrip("+-").partition("-")
+            if int(months) > 11:
+                raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"')
+            value = int(years) * 12 + int(months)
+            total.months += -value if word[0] == "-" else value
+        else:
+            _once(seen, current)
+            total.add(word, current)
+            current = "day" if current == "hour" else current
+    if not seen:
+        raise _BadFormat
+    if ago:
+        total.months, total.days, total.microseconds = -total.months, -total.days, -total.microseconds
+    return total
+
+
+def _once(seen: set[str], *units: str) -> None:
+    if seen & set(units):
+        raise _BadFormat
+    seen.update(units)
+
+
+def _clock(word: str, unit: str) -> int:
+    """Microseconds of `[-]hh:mm[:ss[.f]]` or `[-]mm:ss.f`."""
+    found = re.fullmatch(r"[+-]?(\d+):(\d+)(?::(\d+)?)?(\.\d*)?", word)
+    if found is None:
+        raise _BadFormat
+    hour, minute, second, fraction = found.groups()
+    if second is None and (fraction is not None or unit == "minute to second"):
+        hour, minute, second = "0", hour, minute
+    if int(minute) > 59 or int(second or 0) > 60:
+        raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{word}"')
+    whole = ((int(hour) * 60 + int(minute)) * 60 + int(second or 0)) * 10**6
+    value = whole + round(float("0" + (fraction or ".0")) * 10**6)
+    return -value if word[0] == "-" else value
+
+
+def _iso(text: str) -> _Sum:
+    """ISO 8601: `P1Y2M3DT4H5M6.5S`, and the alternative form `P0001-02-03T04:05:06`."""
+    date, mark, time = text[1:].partition("T")
+    total = _Sum()
+    if (found := _ISO_DATE.fullmatch(date)) is not None:
+        for value, unit in zip(found.groups(), ("year", "month", "day")):
+            total.add(value, unit)
+    else:
+        _designators(total, date, {"Y": "year", "M": "month", "W": "week", "D": "day"})
+    if (found := _ISO_TIME.fullmatch(time)) is not None:
+        for value, unit in zip(found.groups(), ("hour", "minute", "second")):
+            total.add(value or "0", unit)
+    else:
+        _designators(total, time, {"H": "hour", "M": "minute", "S": "second"})
+    if not date and not mark:
+        raise _BadFormat
+    return total
+
+
+def _designators(total: _Sum, text: str, units: dict[str, str]) -> None:
+    at = 0
+    while at < len(text):
+        found = _ISO.match(text, at)
+        if found is None or found.group(2) not in units:
+            raise _BadFormat
+        total.add(found.group(1), units[found.group(2)])
+        at = found.end()

@@ -1,0 +1,90 @@
+"""json, checked and kept as it was written, and jsonb, brought to PostgreSQL's canonical text."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+
+from gpudb.errors import InvalidText, SqlError
+from gpudb.values.numbers import numeric_text
+
+_MESSAGE = "invalid input syntax for type json"
+_PLAIN_WHITESPACE = re.compile(r"[ \t\n\r]*")
+
+
+def parse_json(text: str) -> str:
+    """The text itself, if it is JSON; 22P02 otherwise, 54001 if nested too deeply."""
+    _read(text, keep_last=False)
+    return text
+
+
+def parse_jsonb(text: str) -> str:
+    r"""The canonical text: keys by length then bytes, the last of equal ones; 22P05 for `\u0000`."""
+    return jsonb_text(_read(text, keep_last=True))
+
+
+def jsonb_text(value: object) -> str:
+    """A value of `json.loads` (numbers as Decimal) as jsonb prints it."""
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+        return "{" + ", ".join(f"{_string(key)}: {jsonb_text(value[key])}" for key in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(jsonb_text(item) for item in value) + "]"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return numeric_text(value if isinstance(value, Decimal) else Decimal(str(value)))
+
+
+def _string(text: str) -> str:
+    if "\0" in text:
+        detail = r"\u0000 cannot be converted to text."
+        raise SqlError.of("untranslatable_character", "unsupported Unicode escape sequence", detail=detail)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _read(text: str, keep_last: bool) -> object:
+    decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_constant)
+    try:
+        start = _blank(text, 0)
+        value, end = decoder.raw_decode(text, start)
+        end = _blank(text, end)
+    except RecursionError:
+        message = "stack depth limit exceeded"
+        raise SqlError.of("statement_too_complex", message) from None
+    except json.JSONDecodeError as error:
+        raise InvalidText(_MESSAGE, detail=_detail(text, error.pos)) from None
+    if end != len(text):
+        raise InvalidText(_MESSAGE, detail=_detail(text, end))
+    if keep_last:
+        _no_lone_surrogates(value)
+    return value
+
+
+def _blank(text: str, at: int) -> int:
+    found = _PLAIN_WHITESPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _constant(name: str) -> object:
+    raise InvalidText(_MESSAGE, detail=f'Token "{name}" is invalid.')
+
+
+def _detail(text: str, at: int) -> str:
+    token = re.compile(r"\w+|\S").search(text, at)
+    return "The input string ended unexpectedly." if token is None else f'Token "{token.group()}" is invalid.'
+
+
+def _no_lone_surrogates(value: object) -> None:
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            parts += [*part, *part.values()]
+        elif isinstance(part, list):
+            parts += part
+        elif isinstance(part, str) and any("\ud800" <= char <= "\udfff" for char in part):
+            detail = "Unicode low surrogate must follow a high surrogate."
+            raise InvalidText(_MESSAGE, detail=detail)

@@ -1,0 +1,224 @@
+"""Booleans, integers, floats and numerics from PostgreSQL's text forms, and floats back to text.
+
+Sources: PostgreSQL 16's bool.c, numutils.c, float.c and numeric.c (input functions).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from gpudb.errors import FeatureNotSupported, InvalidText, NumericOutOfRange, SqlError
+from gpudb.types import MAX_DIGITS, SqlType
+
+SPACE = " \t\n\r\v\f"
+
+_INTEGER_BITS = {"int2": 16, "int4": 32, "int8": 64}
+_INTEGER = re.compile(
+    r"([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|(\d(?:_?\d)*))"
+)
+_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_HEX_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?")
+_DIGITS = r"\d(?:_?\d)*"
+_NUMERIC = re.compile(
+    rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?", re.ASCII
+)
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "infinity": math.inf}
+_EXACT = Context(prec=2000, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
+
+
+def parse_bool(text: str) -> bool:
+    """`t`, `tru`, `yes`, `on`, `1` … in any case; 22P02 for anything else."""
+    word = text.strip(SPACE).lower()
+    if word and ("true".startswith(word) or "yes".startswith(word) or word in {"on", "1"}):
+        return True
+    if word and ("false".startswith(word) or "no".startswith(word) or word in {"of", "off", "0"}):
+        return False
+    raise InvalidText(f'invalid input syntax for type boolean: "{text}"')
+
+
+def parse_integer(type_: SqlType, text: str) -> int:
+    """An int2, int4 or int8, in decimal, hexadecimal, octal or binary; 22P02 or 22003."""
+    value = _whole(type_, text)
+    bound = 1 << (_INTEGER_BITS[type_.name] - 1)
+    if not -bound <= value < bound:
+        raise NumericOutOfRange(f'value "{text}" is out of range for type {type_.plain}')
+    return value
+
+
+def parse_oid(type_: SqlType, text: str) -> int:
+    """An oid, xid or cid: unsigned 32 bits, negative numbers wrapped as PostgreSQL does."""
+    value = _whole(type_, text)
+    if not -(1 << 31) <= value < 1 << 32:
+        raise NumericOutOfRange(f'value "{text}" is out of range for type {type_.plain}')
+    return value % (1 << 32)
+
+
+def _whole(type_: SqlType, text: str) -> int:
+    found = _INTEGER.fullmatch(text.strip(SPACE))
+    if found is None or not text.isascii():
+        raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
+    sign, *digits = found.groups()
+    value = 0
+    for base, part in zip((16, 8, 2, 10), digits):
+        if part is None:
+            continue
+        part = part.replace("_", "").lstrip("0") or "0"
+        # longer than any type holds: the number itself no longer matters
+        value = int(part, base) if len(part) <= 70 else 1 << 300
+    return -value if sign == "-" else value
+
+
+def parse_float(type_: SqlType, text: str) -> float:
+    """A float8 or float4 (rounded to its own precision); 22P02, or 22003 on overflow and underflow."""
+    word = text.strip(SPACE)
+    name = word.lower().lstrip("+-")
+    if name in _NOT_FINITE and len(word) - len(name) <= 1:
+        return -_NOT_FINITE[name] if word[0] == "-" else _NOT_FINITE[name]
+    out_of_range = NumericOutOfRange(f'"{word}" is out of range for type {type_.plain}')
+    if _HEX_FLOAT.fullmatch(word):
+        try:
+            value = float.fromhex(word)
+        except OverflowError:
+            raise out_of_range from None
+    elif word.isascii() and _FLOAT.fullmatch(word):
+        value = float(word)
+    else:
+        raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
+    if type_.name == "float4":
+        try:
+            value = float(struct.unpack("f", struct.pack("f", value))[0])
+        except OverflowError:
+            raise out_of_range from None
+    digits = re.split("[pP]" if "x" in name else "[eE]", name.removeprefix("0x"))[0]
+    if math.isinf(value) or (value == 0 and digits.strip("0.")):
+        raise out_of_range
+    return value
+
+
+def parse_numeric(type_: SqlType, text: str) -> Decimal:
+    """An exact decimal with the scale it was written in, or rounded half away from zero to the type's.
+
+    22P02 for no number; 22003 where it does not fit the type, or 38 digits; 0A000 for NaN and the infinities.
+    """
+    word = text.strip(SPACE)
+    if word.lower().lstrip("+-") in _NOT_FINITE and len(word) - len(word.lstrip("+-")) <= 1:
+        raise FeatureNotSupported(f'numeric value "{word}" is not supported', hint="Use double precision.")
+    if re.match("[+-]?0[xXoObB]", word):
+        try:
+            return fit_numeric(type_, Decimal(_whole(type_, text)))
+        except InvalidText:
+            raise InvalidText(f'invalid input syntax for type numeric: "{text}"') from None
+    if not _NUMERIC.fullmatch(word):
+        raise InvalidText(f'invalid input syntax for type numeric: "{text}"')
+    mantissa, _, exponent = word.replace("_", "").lower().partition("e")
+    if len(exponent) > 6:
+        if mantissa.strip("+-0.") and not exponent.startswith("-"):
+            raise NumericOutOfRange("value overflows numeric format")
+        exponent = exponent[:6]
+    value = Decimal(mantissa + ("e" + exponent if exponent else ""))
+    return fit_numeric(type_, value)
+
+
+def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
+    """The value as the numeric type holds it; 22003 beyond its precision or 38 digits."""
+    exponent = int(value.as_tuple().exponent)
+    if exponent > 0 or (not value and exponent < -MAX_DIGITS):
+        if value and value.adjusted() >= MAX_DIGITS:
+            raise _too_long()
+        value = value.quantize(Decimal(1), context=_EXACT)
+    if not value:
+        value = abs(value)  # numeric has no negative zero
+    if type_.carried:
+        whole = max(value.adjusted() + 1, 0)
+        scale = -int(value.as_tuple().exponent)
+        if whole + scale > MAX_DIGITS:
+            if whole > MAX_DIGITS or value.adjusted() < -MAX_DIGITS or _significant(value) > MAX_DIGITS:
+                raise _too_long()
+            value = value.quantize(Decimal(1).scaleb(whole - MAX_DIGITS), context=_EXACT)
+        return value
+    precision, scale = type_.numeric_digits
+    if value.adjusted() < precision - scale + 1:
+        value = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    if value and value.adjusted() >= precision - scale:
+        if type_.modifier == -1:
+            raise _too_long()
+        limit = f"10^{precision - scale}" if precision - scale else "1"
+        raise NumericOutOfRange(
+            "numeric field overflow",
+            detail=f"A field with precision {precision}, scale {scale} "
+            f"must round to an absolute value less than {limit}.",
+        )
+    return value if value else abs(value)
+
+
+def _significant(value: Decimal) -> int:
+    return len("".join(map(str, value.as_tuple().digits)).rstrip("0"))
+
+
+def _too_long() -> SqlError:
+    return NumericOutOfRange(
+        "value overflows numeric format", hint=f"gpudb holds at most {MAX_DIGITS} digits in a numeric."
+    )
+
+
+def float8_text(value: float) -> str:
+    """The shortest text that reads back as the same double, in PostgreSQL's notation."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    size = abs(value)
+    text = repr(value)
+    if size == 0 or 1e-4 <= size < 1e15:
+        return text.removesuffix(".0")
+    if 2.0**53 < size < 1e25:
+        text = _inside(text, value, (math.nextafter(value, -math.inf), math.nextafter(value, math.inf)), 17)
+    return _scientific(text)
+
+
+def float4_text(value: float) -> str:
+    """The shortest text that reads back as the same single-precision float, in PostgreSQL's notation."""
+    import numpy as np
+
+    if not math.isfinite(value) or value == 0:
+        return float8_text(value)
+    single = np.float32(value)
+    text = np.format_float_scientific(single, unique=True, trim="-")
+    if -4 <= int(text.partition("e")[2]) < 6:
+        return np.format_float_positional(single, unique=True, trim="-")
+    if 2.0**24 < abs(value) < 1e25:
+        around = [float(np.nextafter(single, np.float32(limit))) for limit in (-math.inf, math.inf)]
+        text = _inside(text, float(single), (around[0], around[1]), 9)
+    return _scientific(text)
+
+
+def _inside(text: str, value: float, around: tuple[float, float], most_digits: int) -> str:
+    """The shortest digits that lie nearer to `value` than halfway to its neighbours.
+
+    Python and numpy take digits exactly halfway too, PostgreSQL does not; only integers can lie so.
+    """
+    exact = Decimal(value)
+    low, high = ((exact + Decimal(neighbour)) / 2 for neighbour in around)
+    if low < Decimal(text) < high:
+        return text
+    for digits in range(most_digits):
+        text = f"{value:.{digits}e}"
+        if low < Decimal(text) < high:
+            break
+    return text
+
+
+def _scientific(text: str) -> str:
+    """`1.5e+20` of any spelling of a number, with an exponent of two digits or more."""
+    mantissa, _, exponent = (text if "e" in text else f"{Decimal(text):e}").partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{int(exponent):+03d}"
+
+
+def numeric_text(value: Decimal) -> str:
+    """A numeric in plain notation, with the decimals it has."""
+    if not value.is_finite():
+        return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"
+    return f"{value:f}" if value else f"{abs(value):f}"

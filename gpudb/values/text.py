@@ -1,0 +1,159 @@
+"""PostgreSQL's text form of single values: read by `parse_text`, written by `format_text`.
+
+| type | Python value |
+|---|---|
+| bool; int2, int4, int8, oid | bool; int |
+| float4, float8; numeric | float; Decimal |
+| text, varchar, bpchar, name, json, jsonb | str (bpchar without its padding, jsonb canonical) |
+| bytea; uuid | bytes; uuid.UUID |
+| date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
+| interval | Interval |
+| arrays | list, of lists where there are more dimensions; None is NULL |
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+
+from gpudb.errors import SqlError
+from gpudb.types import SqlType
+from gpudb.values import civil, zones
+from gpudb.values.array import format_array, parse_array
+from gpudb.values.bytes import parse_bytea, parse_uuid
+from gpudb.values.datetimes import parse_date, parse_time, parse_timestamp, rounded, timestamptz_text
+from gpudb.values.interval import Interval, parse_interval
+from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.numbers import (
+    SPACE,
+    float4_text,
+    float8_text,
+    numeric_text,
+    parse_bool,
+    parse_float,
+    parse_integer,
+    parse_numeric,
+    parse_oid,
+)
+
+NAME_BYTES = 63
+
+_NO_MODIFIER_BITS = 0xFFFF
+
+
+def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | None = None) -> object:
+    """The value that PostgreSQL's input function of the type reads.
+
+    `zone` is the session's TimeZone, `now` the transaction's start in UTC (for `now`, `today` …). A type
+    modifier holds as in an assignment: 22001 for text that is too long. reg* names that are no
+    numbers come back as they are.
+    Errors: 22P02, 22003, 22007, 22008, 22009, 22015, 22023, and 0A000 for what gpudb does not hold.
+    """
+    element = type_.element
+    if element is not None:
+        return parse_array(text, lambda item: parse_text(element, item, zone, now))
+    name = type_.name
+    if (simple := _SIMPLE.get(name)) is not None:
+        return simple(type_, text)
+    if name in ("timestamp", "timestamptz"):
+        return parse_timestamp(type_, text, zones.session_zone(zone), now)
+    if name == "date":
+        return parse_date(text, zones.session_zone(zone), now)
+    if name == "time":
+        return parse_time(type_, text, zones.session_zone(zone), now)
+    if name.startswith("reg"):
+        return parse_oid(type_, text) if re.fullmatch(r"\d+", text, re.ASCII) else text
+    return text
+
+
+def _text(type_: SqlType, text: str) -> str:
+    length = type_.length
+    if length is not None and len(text) > length:
+        if text[length:].strip(" "):
+            message = f"value too long for type {type_}"
+            raise SqlError.of("string_data_right_truncation", message)
+        text = text[:length]
+    return text.rstrip(" ") if type_.name == "bpchar" else text
+
+
+def _name(type_: SqlType, text: str) -> str:
+    return text.encode()[:NAME_BYTES].decode(errors="ignore")
+
+
+def _interval(type_: SqlType, text: str) -> Interval:
+    value = parse_interval(text)
+    if type_.modifier == -1:
+        return value
+    precision = type_.modifier & _NO_MODIFIER_BITS
+    return Interval(value.months, value.days, rounded(value.microseconds, precision))
+
+
+def _vector(type_: SqlType, text: str) -> list[int]:
+    return [parse_integer(SqlType("int8"), word) for word in text.strip(SPACE).split()]
+
+
+_SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
+    "bool": lambda _, text: parse_bool(text),
+    "int2": parse_integer,
+    "int4": parse_integer,
+    "int8": parse_integer,
+    "float4": parse_float,
+    "float8": parse_float,
+    "numeric": parse_numeric,
+    "oid": parse_oid,
+    "xid": parse_oid,
+    "cid": parse_oid,
+    "text": lambda _, text: text,
+    "varchar": _text,
+    "bpchar": _text,
+    "name": _name,
+    "char": lambda _, text: text[:1],
+    "bytea": lambda _, text: parse_bytea(text),
+    "uuid": lambda _, text: parse_uuid(text),
+    "json": lambda _, text: parse_json(text),
+    "jsonb": lambda _, text: parse_jsonb(text),
+    "interval": _interval,
+    "int2vector": _vector,
+    "oidvector": _vector,
+}
+
+
+def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
+    """The text that PostgreSQL's output function prints for a value; `zone` is the session's TimeZone."""
+    element = type_.element
+    if element is not None and isinstance(value, list):
+        return format_array(value, lambda item: format_text(element, item, zone))
+    match value:
+        case bool():
+            return "t" if value else "f"
+        case int():
+            return str(value)
+        case float():
+            return float4_text(value) if type_.name == "float4" else float8_text(value)
+        case Decimal():
+            return numeric_text(value)
+        case bytes():
+            return "\\x" + value.hex()
+        case dt.datetime():
+            if value.tzinfo is not None:
+                return timestamptz_text(value, zones.session_zone(zone))
+            return civil.timestamp_text(civil.microseconds_of(value))
+        case dt.date():
+            return civil.date_text(civil.days_of(value))
+        case dt.time():
+            return civil.time_text(civil.time_of(value))
+        case Interval() | uuid.UUID():
+            return str(value)
+        case list():
+            return " ".join(map(str, value))
+    text = str(value)
+    if type_.name == "bpchar" and type_.length is not None:
+        return text.ljust(type_.length)
+    if type_.name == "timestamptz":
+        return timestamptz_text(text, zones.session_zone(zone))
+    if type_.name == "timestamp":
+        return civil.timestamp_text(civil.microseconds_of(text))
+    return civil.date_text(civil.days_of(text)) if type_.name == "date" else text

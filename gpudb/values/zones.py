@@ -1,0 +1,118 @@
+"""Time zones by PostgreSQL's names: IANA names in any case, abbreviations, POSIX and fixed offsets.
+
+A zone's offset is in seconds east of Greenwich. IANA data comes from the system or from the `tzdata` package.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from gpudb import pgdata
+from gpudb.errors import SqlError
+from gpudb.values import civil
+
+Zone = dt.tzinfo
+
+_OFFSET = re.compile(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_POSIX = re.compile(r"(?:<([+-]?\w+)>|([A-Za-z]{3,}))([+-]?)(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?")
+_MAX_OFFSET = 15 * 3600 + 59 * 60 + 59
+
+
+@cache
+def _names() -> dict[str, str]:
+    return {name.lower(): name for name in available_timezones() if not name.startswith(("posix", "right"))}
+
+
+@cache
+def abbreviations() -> dict[str, int]:
+    """Zone abbreviation, in lower case → seconds east: PostgreSQL's default set."""
+    return {row["abbrev"].lower(): int(row["seconds"]) for row in pgdata.table("timezone_abbrev")}
+
+
+def fixed(seconds: int) -> Zone:
+    """The zone of a constant offset."""
+    return dt.UTC if seconds == 0 else dt.timezone(dt.timedelta(seconds=seconds))
+
+
+@lru_cache(maxsize=256)
+def named(name: str) -> Zone | None:
+    """A zone by IANA name or POSIX text (`EST5`, `<+03>-03`), or None."""
+    if (known := _names().get(name.lower())) is not None:
+        return dt.UTC if known in {"UTC", "Etc/UTC", "Zulu"} else ZoneInfo(known)
+    if (posix := _POSIX.fullmatch(name)) is not None:
+        # POSIX counts westward, and a rule of daylight saving would follow; without one the offset is fixed
+        hours, minutes, seconds = (int(part or 0) for part in posix.group(4, 5, 6))
+        offset = hours * 3600 + minutes * 60 + seconds
+        if offset <= 167 * 3600 and abs(offset) < 86_400:
+            return fixed(offset if posix.group(3) == "-" else -offset)
+    return None
+
+
+def parse_offset(text: str) -> int | None:
+    """Seconds east of `+5`, `-0330`, `+05:30:10`; None if it is no offset; 22009 beyond 15:59:59."""
+    found = _OFFSET.fullmatch(text)
+    if found is None:
+        return None
+    sign, hour, minute, second = found.groups()
+    seconds = int(hour) * 3600 + int(minute or 0) * 60 + int(second or 0)
+    if seconds > _MAX_OFFSET or int(minute or 0) > 59 or int(second or 0) > 59:
+        message = f'time zone displacement out of range: "{text}"'
+        raise SqlError.of("invalid_time_zone_displacement_value", message)
+    return -seconds if sign == "-" else seconds
+
+
+def session_zone(name: str) -> Zone:
+    """The zone that `SET TimeZone` takes: a name, an abbreviation or hours east of Greenwich; or 22023."""
+    word = name.strip()
+    if re.fullmatch(r"[+-]?\d+(\.\d+)?", word) and abs(float(word)) < 24:
+        return fixed(round(float(word) * 3600))
+    if (zone := named(word)) is not None:
+        return zone
+    if (seconds := abbreviations().get(word.lower())) is not None:
+        return fixed(seconds)
+    raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "TimeZone": "{name}"')
+
+
+def zone_of(name: str) -> Zone:
+    """The zone of AT TIME ZONE's text: abbreviations first, then names; 22023 if there is none."""
+    word = name.strip()
+    if (seconds := abbreviations().get(word.lower())) is not None:
+        return fixed(seconds)
+    zone = named(word)
+    if zone is None:
+        raise SqlError.of("invalid_parameter_value", f'time zone "{name}" not recognized')
+    return zone
+
+
+def offset_at(zone: Zone, microseconds: int) -> int:
+    """Seconds east of Greenwich at a moment of UTC."""
+    moment = civil.timestamp_value(_nearest(microseconds), aware=True)
+    assert isinstance(moment, dt.datetime)
+    return _seconds(moment.astimezone(zone).utcoffset())
+
+
+def offset_of_local(zone: Zone, microseconds: int) -> int:
+    """Seconds east of Greenwich for a local time; in a gap and in an overlap standard time, as PostgreSQL."""
+    local = civil.timestamp_value(_nearest(microseconds))
+    assert isinstance(local, dt.datetime)
+    first, second = (_seconds(local.replace(tzinfo=zone, fold=fold).utcoffset()) for fold in (0, 1))
+    # a gap reads with the offset before it, an overlap with the offset after it
+    return first if first <= second else second
+
+
+def _nearest(microseconds: int) -> int:
+    """A moment within Python's years that has the same rules: years repeat every 400."""
+    cycle = 146_097 * civil.DAY
+    low, high = civil.days_from_civil(2, 1, 1) * civil.DAY, civil.days_from_civil(9998, 1, 1) * civil.DAY
+    if microseconds < low:
+        return low
+    while microseconds > high:
+        microseconds -= cycle * ((microseconds - high) // cycle + 1)
+    return microseconds
+
+
+def _seconds(offset: dt.timedelta | None) -> int:
+    return 0 if offset is None else round(offset.total_seconds())

@@ -1,0 +1,136 @@
+"""Compaction: many small files of a table become few, in a transaction of its own that never stands in anyone's way.
+
+Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background after a
+commit. An UPDATE or DELETE that began before and replaces a merged file undoes the merge (`merge`), and while one
+holds the table's lock none begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
+from gpudb.storage.scan import data_errors, scan_sql
+
+if TYPE_CHECKING:
+    from gpudb.storage.store import Store
+    from gpudb.storage.transaction import Transaction
+
+SMALL_BYTES = 16 << 20
+SMALL_FILES = 16
+MERGED_BYTES = 128 << 20
+"""At most so many bytes of small files are merged at a time."""
+RETRY_SECONDS = 5.0
+BATCH_ROWS = 1 << 16
+
+
+def wanted(table: Table) -> tuple[DataFile, ...]:
+    """The files of a table that are worth merging now; none if they are few."""
+    small = [file for file in table.files if file.bytes < SMALL_BYTES]
+    if len(small) <= SMALL_FILES:
+        return ()
+    chosen, size = [], 0
+    for file in small:
+        if size + file.bytes > MERGED_BYTES and len(chosen) > 1:
+            break
+        chosen.append(file)
+        size += file.bytes
+    return tuple(chosen)
+
+
+def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
+    """Merges a table's small files once and says how many there were; 0 if not worth it, or if a writer was at it."""
+    with store.begin() as transaction:
+        try:
+            table = transaction.table(oid)
+        except UndefinedTable:
+            return 0
+        files = wanted(table)
+        if not files or not store.locks.try_acquire(oid, transaction.number):
+            return 0
+        transaction.compacting = True
+        connection = duckdb.connect(
+            config={"temp_directory": str(store.spill), "memory_limit": "1GB", "threads": "1"}
+        )
+        try:
+            transaction.replace(oid, files, _rows(connection, table, files, stop), check_keys=False)
+            transaction.commit()
+        except (SerializationFailure, _Stopped):
+            return 0
+        finally:
+            connection.close()
+    return len(files)
+
+
+class _Stopped(Exception):
+    """The store is being closed."""
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    files: tuple[DataFile, ...],
+    stop: threading.Event | None,
+) -> Iterator[pa.RecordBatch]:
+    with data_errors():
+        connection.execute("SET TimeZone = 'UTC'")
+        for batch in connection.sql(scan_sql(table, files)).to_arrow_reader(BATCH_ROWS):
+            if stop is not None and stop.is_set():
+                raise _Stopped
+            yield batch
+
+
+class Compactor:
+    """The thread that compacts the tables of one store, and removes files that nobody reads any more."""
+
+    def __init__(self, store: Store) -> None:
+        """Nothing runs before the first table is to be looked at."""
+        self._store = store
+        self._stop = threading.Event()
+        self._wake = threading.Condition()
+        self._waiting: set[int] = set()
+        self._thread: threading.Thread | None = None
+
+    def look_at(self, table: Table) -> None:
+        """A table got new files."""
+        with self._wake:
+            if self._stop.is_set():
+                return
+            if wanted(table):
+                self._waiting.add(table.oid)
+                self._wake.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="gpudb-compaction", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread within moments; what it was at is rolled back."""
+        with self._wake:
+            self._stop.set()
+            self._wake.notify()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if not self._waiting and not self._stop.is_set():
+                    self._wake.wait(RETRY_SECONDS)
+                if self._stop.is_set():
+                    return
+                oids, self._waiting = self._waiting, set()
+            self._store.garbage.collect()
+            for oid in oids:
+                self._compact(oid)
+
+    def _compact(self, oid: int) -> None:
+        # A table that cannot be compacted (a damaged file) stays as it is; whoever reads it gets the error.
+        with contextlib.suppress(GpudbError, OSError, duckdb.Error):
+            compact(self._store, oid, self._stop)

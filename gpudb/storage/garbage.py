@@ -1,0 +1,101 @@
+"""Files that no committed table needs any more: kept while an open transaction may read them, then removed."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Discarded:
+    """A path that transactions begun before commit number `since` may still read."""
+
+    since: int
+    path: Path
+    at: float
+
+
+class Garbage:
+    """Keeps count of who reads since when. Paths outside `root` (files adopted in place) are never removed."""
+
+    def __init__(self, root: Path, keep_seconds: float) -> None:
+        """`keep_seconds` is how long files stay even so, for programs other than gpudb that read them."""
+        self._root = root
+        self._keep_seconds = keep_seconds
+        self._guard = threading.Lock()
+        self._readers: dict[int, int] = {}
+        self._discarded: list[_Discarded] = []
+
+    def enter(self, reader: int, commit: int) -> None:
+        """A transaction that sees the state of that commit number begins, or moves on to it."""
+        with self._guard:
+            self._readers[reader] = commit
+
+    def leave(self, reader: int) -> None:
+        """A transaction has ended."""
+        with self._guard:
+            self._readers.pop(reader, None)
+
+    def oldest(self) -> int | None:
+        """The commit number that the oldest open transaction sees."""
+        with self._guard:
+            return min(self._readers.values(), default=None)
+
+    def discard(self, paths: Iterable[Path], commit: int) -> None:
+        """These paths (a folder stands for all in it) are not part of the state from that commit number on."""
+        with self._guard:
+            now = time.monotonic()
+            own = (path for path in paths if path.is_relative_to(self._root))
+            self._discarded += [_Discarded(commit, path, now) for path in own]
+
+    def recall(self, paths: Iterable[Path]) -> None:
+        """These discarded paths are part of the committed state again."""
+        wanted = set(paths)
+        with self._guard:
+            self._discarded = [item for item in self._discarded if item.path not in wanted]
+
+    def collect(self, *, at_once: bool = False) -> int:
+        """Removes what no open transaction can read, and says how many paths that were."""
+        with self._guard:
+            oldest = min(self._readers.values(), default=None)
+            before = time.monotonic() - (0.0 if at_once else self._keep_seconds)
+            unread = [item for item in self._discarded if oldest is None or item.since <= oldest]
+            dead = [item for item in unread if item.at <= before]
+            gone = {id(item) for item in dead}
+            self._discarded = [item for item in self._discarded if id(item) not in gone]
+            for item in dead:
+                remove(item.path)
+        return len(dead)
+
+
+def remove(path: Path) -> None:
+    """Removes a file or folder; that it is gone already, or cannot go now, is no error (opening looks again)."""
+    with contextlib.suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def remove_orphans(tables: Path, live: Mapping[int, frozenset[Path]]) -> int:
+    """At opening: removes every file under `tables` that no table's metadata names; says how many.
+
+    `live` gives, for the OID of each table (its folder's name), the files that must stay.
+    """
+    removed = 0
+    for folder in tables.iterdir():
+        keep = live.get(int(folder.name)) if folder.name.isdigit() else None
+        if keep is None:
+            remove(folder)
+            removed += 1
+            continue
+        for path in folder.rglob("*"):
+            if path.is_file() and path not in keep:
+                remove(path)
+                removed += 1
+    return removed

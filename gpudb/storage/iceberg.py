@@ -1,0 +1,130 @@
+"""SQL types as Iceberg types, and a table's definition as an Iceberg schema with properties.
+
+What Iceberg cannot say (smallint, varchar(3), json, …) stands in the table property `gpudb.type.FIELD_ID`; other
+engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so nothing imports
+this file before a durable table is touched.
+"""
+
+from __future__ import annotations
+
+from pyiceberg.schema import Schema
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from gpudb.catalog.model import Column, Table
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
+
+TYPE_PROPERTY = "gpudb.type."
+
+_PLAIN: dict[str, IcebergType] = {
+    "bool": BooleanType(),
+    "int2": IntegerType(),
+    "int4": IntegerType(),
+    "int8": LongType(),
+    "float4": FloatType(),
+    "float8": DoubleType(),
+    "text": StringType(),
+    "varchar": StringType(),
+    "bpchar": StringType(),
+    "json": StringType(),
+    "jsonb": StringType(),
+    "bytea": BinaryType(),
+    "date": DateType(),
+    "time": TimeType(),
+    "timestamp": TimestampType(),
+    "timestamptz": TimestamptzType(),
+    "uuid": UUIDType(),
+}
+
+# What the Iceberg type alone says; every other type needs its property.
+_SAID: dict[type[IcebergType], str] = {
+    BooleanType: "bool",
+    IntegerType: "int4",
+    LongType: "int8",
+    FloatType: "float4",
+    DoubleType: "float8",
+    StringType: "text",
+    BinaryType: "bytea",
+    DateType: "date",
+    TimeType: "time",
+    TimestampType: "timestamp",
+    TimestamptzType: "timestamptz",
+    UUIDType: "uuid",
+}
+
+
+def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
+    """The Iceberg type of a column whose own field id is given; members take the ids after it (see `stored`)."""
+    if type.element is not None:
+        element = iceberg_type(type.element, field_id + 1)
+        return ListType(element_id=field_id + 1, element=element, element_required=False)
+    if type.name == "interval":
+        return StructType(
+            NestedField(field_id + 1, "months", IntegerType(), required=False),
+            NestedField(field_id + 2, "days", IntegerType(), required=False),
+            NestedField(field_id + 3, "microseconds", LongType(), required=False),
+        )
+    if type.name == "numeric":
+        digits = type.numeric_digits
+        if digits is not None:
+            return DecimalType(*digits)
+        value = DecimalType(MAX_DIGITS, CARRIED_SCALE)
+        return StructType(
+            NestedField(field_id + 1, "v", value, required=False),
+            NestedField(field_id + 2, "s", IntegerType(), required=False),
+        )
+    return _PLAIN[type.name]
+
+
+def iceberg_schema(table: Table, schema_id: int) -> Schema:
+    """The table's columns as an Iceberg schema; a primary key is its identifier fields."""
+    fields = [
+        NestedField(c.field_id, c.name, iceberg_type(c.type, c.field_id), required=c.not_null, doc=c.comment)
+        for c in table.columns
+    ]
+    keys = [c.field_id for c in table.columns if c.name in table.primary_key and c.not_null]
+    # Iceberg lets no float be an identifier.
+    floats = any(c.type.name in {"float4", "float8"} for c in table.columns if c.name in table.primary_key)
+    return Schema(*fields, schema_id=schema_id, identifier_field_ids=[] if floats else keys)
+
+
+def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
+    """The properties that carry SQL types beyond Iceberg's: `NAME` or `NAME MODIFIER`."""
+    found = {}
+    for column in columns:
+        type = column.type
+        said = sql_type(iceberg_type(type, column.field_id), None)
+        if said != SqlType(type.name, type.modifier):
+            found[f"{TYPE_PROPERTY}{column.field_id}"] = f"{type.name} {type.modifier}".removesuffix(" -1")
+    return found
+
+
+def sql_type(type: IcebergType, said: str | None) -> SqlType | None:
+    """The SQL type of an Iceberg column, given its property if it has one; None where SQL has nothing like it."""
+    if said is not None:
+        name, _, modifier = said.partition(" ")
+        return SqlType(name, int(modifier or -1))
+    if isinstance(type, DecimalType):
+        return SqlType("numeric", ((type.precision << 16) | type.scale) + 4)
+    if isinstance(type, ListType):
+        element = sql_type(type.element_type, None)
+        return None if element is None or element.element is not None else element.array
+    name = _SAID.get(type.__class__, "")
+    return SqlType(name) if name else None

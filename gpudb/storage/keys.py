@@ -1,0 +1,110 @@
+"""Primary keys: new rows are compared with each other and with the table's, by DuckDB over the key columns alone.
+
+Files whose minima and maxima rule a clash out are not read; a key that only grows costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.errors import SqlError
+from gpudb.storage.scan import data_errors, scan_sql
+
+
+class KeyChecker:
+    """Runs the comparisons on a DuckDB of its own; safe from several threads."""
+
+    def __init__(self, spill: Path, memory_limit: str = "2GB") -> None:
+        """`spill` is a folder for what does not fit into `memory_limit`; made when it is needed."""
+        self._settings = {
+            "temp_directory": str(spill),
+            "memory_limit": memory_limit,
+            "TimeZone": "UTC",
+            "preserve_insertion_order": "false",
+        }
+        self._guard = threading.Lock()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def check(self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile]) -> None:
+        """23505 if a key of `new` files is there twice, in them or in `existing`; `table` need not hold either."""
+        if not table.primary_key or not new:
+            return
+        keys = ", ".join(_quoted(name) for name in table.primary_key)
+        fresh = scan_sql(table, new, columns=table.primary_key)
+        if sum(file.rows for file in new) > 1:
+            twice = f"SELECT {keys} FROM ({fresh}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
+            self._raise_for(
+                table, twice, 'duplicate key value violates unique constraint "{}"', "already exists"
+            )
+        near = [file for file in existing if _may_share(table, file, new)]
+        if near:
+            old = scan_sql(table, near, columns=table.primary_key)
+            both = f"SELECT {keys} FROM ({old}) SEMI JOIN ({fresh}) USING ({keys}) LIMIT 1"
+            self._raise_for(
+                table, both, 'duplicate key value violates unique constraint "{}"', "already exists"
+            )
+
+    def check_new_key(self, table: Table) -> None:
+        """23505 if a table's rows do not allow the primary key that it is given now."""
+        keys = ", ".join(_quoted(name) for name in table.primary_key)
+        rows = scan_sql(table, columns=table.primary_key)
+        twice = f"SELECT {keys} FROM ({rows}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
+        self._raise_for(table, twice, 'could not create unique index "{}"', "is duplicated")
+
+    def check_no_nulls(self, table: Table, column: str) -> None:
+        """23502 if a column that becomes NOT NULL holds a NULL."""
+        rows = scan_sql(table, columns=(column,))
+        if self._first(f"SELECT 1 FROM ({rows}) WHERE {_quoted(column)} IS NULL LIMIT 1") is not None:
+            message = f'column "{column}" of relation "{table.name}" contains null values'
+            raise SqlError.of("not_null_violation", message)
+
+    def _raise_for(self, table: Table, sql: str, message: str, how: str) -> None:
+        # As text, in SQL: Python has no word for some timestamps.
+        texts = ", ".join(f"{_quoted(name)}::VARCHAR" for name in table.primary_key)
+        found = self._first(f"SELECT {texts} FROM ({sql})")
+        if found is not None:
+            name = table.primary_key_name or f"{table.name}_pkey"
+            columns, values = ", ".join(table.primary_key), ", ".join(str(value) for value in found)
+            detail = f"Key ({columns})=({values}) {how}."
+            raise SqlError.of("unique_violation", message.format(name), detail=detail)
+
+    def _first(self, sql: str) -> tuple[object, ...] | None:
+        with self._guard:
+            if self._connection is None:
+                self._connection = duckdb.connect(config=dict(self._settings))
+            cursor = self._connection.cursor()
+        with data_errors(), cursor:
+            return cursor.execute(sql).fetchone()
+
+    def close(self) -> None:
+        """Frees what DuckDB holds."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _may_share(table: Table, file: DataFile, others: Sequence[DataFile]) -> bool:
+    return any(_overlap(table, file, other) for other in others)
+
+
+def _overlap(table: Table, one: DataFile, other: DataFile) -> bool:
+    for column in table.columns:
+        if column.name not in table.primary_key:
+            continue
+        field = column.field_id
+        low, high = one.minimums.get(field), one.maximums.get(field)
+        other_low, other_high = other.minimums.get(field), other.maximums.get(field)
+        if high is not None and other_low is not None and high < other_low:  # type: ignore[operator]
+            return False
+        if low is not None and other_high is not None and other_high < low:  # type: ignore[operator]
+            return False
+    return True
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,80 @@
+"""Locks on tables between transactions: writers that rewrite files wait for each other instead of failing at commit."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from gpudb.errors import SqlError
+
+POLL_SECONDS = 0.05
+"""How often a waiter looks whether it was cancelled."""
+
+
+class TableLocks:
+    """One exclusive lock a table; a holder may take it again. Held until `release` gives up all that one has."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._holders: dict[int, int] = {}
+        self._waits: dict[int, int] = {}
+
+    def acquire(
+        self, oid: int, owner: int, timeout: float | None = None, check: Callable[[], None] | None = None
+    ) -> bool:
+        """Takes a table's lock for `owner`; True if it had to wait for it.
+
+        55P03 after `timeout` seconds (None waits for ever); 40P01 at once if `owner` would wait for itself;
+        whatever `check`, called while it waits, raises.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            if self._holders.setdefault(oid, owner) == owner:
+                return False
+            self._waits[owner] = oid
+            try:
+                if self._deadlocked(owner):
+                    raise SqlError.of("deadlock_detected", "deadlock detected")
+                while self._holders.get(oid, owner) != owner:
+                    left = (
+                        POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
+                    )
+                    if left <= 0:
+                        message = "canceling statement due to lock timeout"
+                        raise SqlError.of("lock_not_available", message)
+                    self._changed.wait(left)
+                    if check is not None:
+                        check()
+                self._holders[oid] = owner
+                return True
+            finally:
+                del self._waits[owner]
+
+    def try_acquire(self, oid: int, owner: int) -> bool:
+        """Takes the lock if nobody else has it, and says whether."""
+        with self._changed:
+            return self._holders.setdefault(oid, owner) == owner
+
+    def release(self, owner: int) -> None:
+        """Lets go all that `owner` holds."""
+        with self._changed:
+            held = [oid for oid, holder in self._holders.items() if holder == owner]
+            for oid in held:
+                del self._holders[oid]
+            if held:
+                self._changed.notify_all()
+
+    def _deadlocked(self, owner: int) -> bool:
+        seen: set[int] = set()
+        current = owner
+        while (wanted := self._waits.get(current)) is not None and (
+            holder := self._holders.get(wanted)
+        ) is not None:
+            if holder == owner:
+                return True
+            if holder in seen:
+                return False
+            seen.add(holder)
+            current = holder
+        return False

@@ -1,0 +1,183 @@
+"""Writing a table's data files: batches in, Parquet files of bounded size out, none left behind by a failure."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import Column, DataFile
+from gpudb.errors import SqlError
+from gpudb.storage.statistics import file_statistics
+from gpudb.storage.stored import stored_schema, to_stored
+
+FILE_BYTES = 128 << 20
+"""A file is closed once it has this many bytes."""
+GROUP_ROWS = 1 << 20
+GROUP_BYTES = 64 << 20
+"""A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
+
+
+class DataWriter:
+    """Writes one append's rows into files of `directory`; `finish` gives them, `abort` removes them.
+
+    `relation` is the table's name, for messages. With `durable`, files are on disk (fsync) once `finish` returns;
+    the directory's own entry is the caller's.
+    """
+
+    def __init__(self, directory: Path, relation: str, columns: Sequence[Column], *, durable: bool) -> None:
+        self._directory = directory
+        self._relation = relation
+        self._columns = tuple(columns)
+        self._durable = durable
+        self._schema = stored_schema(columns)
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = 0
+        self._pending_bytes = 0
+        self._writer: pq.ParquetWriter | None = None
+        self._path: Path | None = None
+        self._with_nan: set[int] = set()
+        self._files: list[DataFile] = []
+        self.paths: list[Path] = []
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where there must be none."""
+        if batch.num_columns != len(self._columns):
+            raise SqlError.of(
+                "internal_error",
+                f"{batch.num_columns} columns reached table {self._relation} of {len(self._columns)}",
+            )
+        arrays = []
+        for column, array, stored in zip(self._columns, batch.columns, self._schema):
+            if column.not_null and array.null_count:
+                raise _null_violation(self._relation, column, batch, array)
+            arrays.append(to_stored(array, column.type, stored.type))
+        if not batch.num_rows:
+            return
+        stored_batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        size = stored_batch.nbytes
+        # A huge batch is cut, so that a row group stays within its limits.
+        step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
+        for start in range(0, batch.num_rows, step):
+            part = stored_batch.slice(start, step)
+            self._pending.append(part)
+            self._pending_rows += part.num_rows
+            self._pending_bytes += size * part.num_rows // batch.num_rows
+            if self._pending_rows >= GROUP_ROWS or self._pending_bytes >= GROUP_BYTES:
+                self._flush()
+        self.rows += batch.num_rows
+
+    def finish(self) -> list[DataFile]:
+        """Closes the last file and gives all of them."""
+        self._flush()
+        self._close_file()
+        return self._files
+
+    def abort(self) -> None:
+        """Removes every file that was begun."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        for path in self.paths:
+            path.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        if not self._pending:
+            return
+        group = pa.Table.from_batches(self._pending, schema=self._schema)
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+        for column, values in zip(self._columns, group.columns):
+            floating = pa.types.is_floating(values.type)
+            if floating and column.field_id not in self._with_nan and pc.any(pc.is_nan(values)).as_py():
+                self._with_nan.add(column.field_id)
+        if self._writer is None:
+            self._path = self._directory / f"{uuid.uuid4().hex}.parquet"
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self.paths.append(self._path)
+            self._writer = pq.ParquetWriter(
+                self._path,
+                self._schema,
+                compression="zstd",
+                compression_level=1,
+                store_decimal_as_integer=True,
+                write_page_index=True,
+                store_schema=False,
+            )
+        self._writer.write_table(group, row_group_size=group.num_rows)
+        if self._path is not None and self._path.stat().st_size >= FILE_BYTES:
+            self._close_file()
+
+    def _close_file(self) -> None:
+        if self._writer is None or self._path is None:
+            return
+        collected: list[pq.FileMetaData] = []
+        self._writer._metadata_collector = (
+            collected  # close() hands the footer over: no need to read it again
+        )
+        self._writer.close()
+        self._writer = None
+        if self._durable:
+            sync(self._path)
+        size = self._path.stat().st_size
+        self._files.append(
+            file_statistics(str(self._path), size, collected[0], self._columns, frozenset(self._with_nan))
+        )
+        self._with_nan = set()
+
+
+def write_files(
+    directory: Path,
+    relation: str,
+    columns: Sequence[Column],
+    batches: Iterable[pa.RecordBatch],
+    *,
+    durable: bool,
+) -> tuple[list[DataFile], int]:
+    """All batches written to files of `directory`, and how many rows they had; nothing is left after an error."""
+    writer = DataWriter(directory, relation, columns, durable=durable)
+    try:
+        for batch in batches:
+            writer.add(batch)
+        return writer.finish(), writer.rows
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def sync(path: Path) -> None:
+    """Brings a file, or a directory's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _null_violation(relation: str, column: Column, batch: pa.RecordBatch, array: pa.Array) -> SqlError:
+    message = f'null value in column "{column.name}" of relation "{relation}" violates not-null constraint'
+    row = pc.index(array.is_null(), True).as_py()
+    values = ", ".join(_shown(batch.column(i)[row]) for i in range(batch.num_columns))
+    return SqlError.of("not_null_violation", message, detail=f"Failing row contains ({values}).")
+
+
+def _shown(value: pa.Scalar) -> str:
+    """A value in an error's detail, as PostgreSQL cuts it at 64 bytes."""
+    if not value.is_valid:
+        return "null"
+    if isinstance(value.type, pa.StructType):  # a carried numeric
+        return f"{value['v'].as_py():.{value['s'].as_py()}f}"
+    if pa.types.is_boolean(value.type):
+        return "t" if value.as_py() else "f"
+    if pa.types.is_binary(value.type):
+        return "\\x" + value.as_py().hex()
+    try:
+        text = str(value.cast(pa.string()).as_py())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        text = str(value)
+    return text if len(text.encode()) <= 64 else text.encode()[:64].decode("utf-8", "ignore") + "..."

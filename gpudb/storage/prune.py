@@ -1,0 +1,52 @@
+"""Leaves out files that by their minima and maxima hold no row a query wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpudb.catalog.model import DataFile
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange:
+    """`low <= column <= high`, a None bound being none; equality has both alike. NULL never satisfies it.
+
+    Bounds are in the form of `DataFile`'s statistics: dates in days, times in microseconds (UTC for timestamptz), uuids
+    as text, numerics as Decimal. Strings compare by code point: for a column under another collation only equality
+    may be asked. With `null`, the condition is IS NULL instead, and with `not_null` IS NOT NULL.
+    """
+
+    field_id: int
+    low: object = None
+    high: object = None
+    low_open: bool = False
+    high_open: bool = False
+    null: bool = False
+    not_null: bool = False
+
+
+def prune(files: Sequence[DataFile], conjuncts: Sequence[ColumnRange]) -> tuple[DataFile, ...]:
+    """The files that may hold a row for which every one of `conjuncts` is true."""
+    return tuple(file for file in files if all(_may_hold(file, conjunct) for conjunct in conjuncts))
+
+
+def _may_hold(file: DataFile, wanted: ColumnRange) -> bool:
+    nulls = file.nulls.get(wanted.field_id)
+    if wanted.null:
+        return nulls is None or nulls > 0
+    if nulls is not None and nulls == file.rows:
+        return False
+    if wanted.not_null:
+        return True
+    least, most = file.minimums.get(wanted.field_id), file.maximums.get(wanted.field_id)
+    try:
+        if wanted.low is not None and most is not None:
+            if most < wanted.low or (wanted.low_open and most == wanted.low):  # type: ignore[operator]
+                return False
+        if wanted.high is not None and least is not None:
+            if least > wanted.high or (wanted.high_open and least == wanted.high):  # type: ignore[operator]
+                return False
+    except TypeError:
+        return True  # kinds of values that do not compare prove nothing
+    return True

@@ -1,0 +1,311 @@
+"""The store: a data directory, the last committed catalog, and the one place where transactions commit.
+
+    DIR/lock                        held while open
+    DIR/catalog.db                  SQLite: Iceberg's pointers and gpudb's definitions
+    DIR/tables/OID/data/*.parquet   rows; immutable
+    DIR/tables/OID/metadata/        Iceberg's metadata files
+    DIR/spill/                      what does not fit into memory; emptied at opening
+
+A commit brings data files, then metadata files, then SQLite's transaction to the disk, in this order. What a crash
+leaves half done is thus named by nothing, and is removed at the next opening.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from gpudb.catalog.model import Catalog, DataFile, Table, initial
+from gpudb.errors import GpudbError
+from gpudb.storage.compact import Compactor
+from gpudb.storage.database import Database, Pointer, Write
+from gpudb.storage.garbage import Garbage, remove, remove_orphans
+from gpudb.storage.keys import KeyChecker
+from gpudb.storage.lockfile import LockFile
+from gpudb.storage.locks import TableLocks
+from gpudb.storage.merge import Change, Compacted, Merged, merge
+from gpudb.storage.parquet import sync
+from gpudb.storage.transaction import Transaction
+
+if TYPE_CHECKING:
+    from gpudb.storage.metadata import TableState
+
+KEEP_SECONDS = 30.0
+"""How long files stay on disk once nothing of gpudb needs them, for other programs that read the tables."""
+
+
+class Store:
+    """All tables and definitions of one database. Safe from any thread; each Transaction belongs to one at a time."""
+
+    def __init__(
+        self, data_dir: Path | None = None, *, compaction: bool = True, keep_seconds: float = KEEP_SECONDS
+    ) -> None:
+        """Opens a data directory, making it where it is missing; None is a temporary one that ends with the store.
+
+        55006 if another process has it open; XX001 if its catalog cannot be read. `compaction` runs in a thread.
+        """
+        self.durable = data_dir is not None
+        self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
+        self._tables = self.directory / "tables"
+        self._writer = threading.RLock()
+        self._numbers = itertools.count(1)
+        self._states: dict[int, TableState] = {}
+        self._pointers: dict[int, Pointer] = {}
+        self._compactions: list[Compacted] = []
+        self._database: Database | None = None
+        self._closed = False
+        self._tables.mkdir(parents=True, exist_ok=True)
+        self._lock = LockFile(self.directory / "lock")
+        try:
+            self._catalog = self._open()
+        except BaseException:
+            if self._database is not None:
+                self._database.close()
+            self._lock.close()
+            raise
+        self._commits = 0 if self._database is None else self._database.last_commit()
+        self._versions = itertools.count(self._catalog.version + 1)
+        self._oids = itertools.count(self._catalog.next_oid)
+        self._catalog = replace(self._catalog, oids=self._oids.__next__)
+        self.garbage = Garbage(self._tables, keep_seconds if self.durable else 0.0)
+        self.locks = TableLocks()
+        self.keys = KeyChecker(self.spill)
+        self._compactor = Compactor(self) if compaction else None
+
+    @property
+    def spill(self) -> Path:
+        """A folder for temporary files of any engine over this store; emptied at opening, not made before use."""
+        return self.directory / "spill"
+
+    def catalog(self) -> Catalog:
+        """The last committed catalog. To read its tables' files, begin a transaction: it keeps them."""
+        return self._catalog
+
+    def begin(self) -> Transaction:
+        """A new transaction over what is committed now."""
+        number = next(self._numbers)
+        return Transaction(self, number, self.enter(number))
+
+    def close(self) -> None:
+        """Ends compaction and frees the data directory; idempotent. Open transactions must have ended."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._compactor is not None:
+            self._compactor.stop()
+        with self._writer:
+            self.garbage.collect(at_once=True)
+            self.keys.close()
+            if self._database is not None:
+                self._database.close()
+            shutil.rmtree(self.spill, ignore_errors=True)
+            self._lock.close()
+            if not self.durable:
+                shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self) -> Store:
+        """Itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes it."""
+        self.close()
+
+    # ---- what transactions ask for
+
+    def enter(self, number: int) -> Catalog:
+        """What is committed now, to be read by the transaction of that number from now on."""
+        with self._writer:
+            self.garbage.enter(number, self._commits)
+            return self._catalog
+
+    def leave(self, transaction: Transaction) -> None:
+        """A transaction has ended: frees its locks and what only it still read."""
+        self.locks.release(transaction.number)
+        self.garbage.leave(transaction.number)
+        self.garbage.collect()
+
+    def next_version(self) -> int:
+        """A version that no catalog had before."""
+        return next(self._versions)
+
+    def keeps(self, table: Table) -> bool:
+        """Whether the table outlives the store."""
+        return self.durable and not table.temporary
+
+    def folder(self, oid: int) -> Path:
+        """The folder of a table."""
+        return self._tables / str(oid)
+
+    def data_folder(self, table: Table) -> Path:
+        """Where a table's data files lie; it is there, and on the disk."""
+        path = self.folder(table.oid) / "data"
+        if not path.is_dir():
+            path.mkdir(parents=True, exist_ok=True)
+            if self.keeps(table):
+                sync(path.parent)
+                sync(self._tables)
+        return path
+
+    def sync_folder(self, path: Path) -> None:
+        """Brings a folder's entries to the disk."""
+        sync(path)
+
+    def commit(self, transaction: Transaction) -> None:
+        """Commits a transaction; called by it alone."""
+        with self._writer:
+            if self._closed:
+                raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
+            merged = self._merge(transaction)
+            for change in merged.changes:
+                if isinstance(change.new, Table) and change.added and change.joined:
+                    self.keys.check(change.new, change.added, change.joined)
+            states = self._stage(merged.changes)
+            try:
+                catalog = self._write(merged, states)
+            except BaseException:
+                for oid, state in states.items():
+                    old = self._states.get(oid)
+                    for path in state.files - (old.files if old is not None else frozenset()):
+                        remove(path)
+                raise
+            self._catalog = catalog
+            self._settle(transaction, merged, states)
+        if self._compactor is not None and not transaction.compacting:
+            for change in merged.changes:
+                if isinstance(change.new, Table) and change.added:
+                    self._compactor.look_at(change.new)
+
+    def _merge(self, transaction: Transaction) -> Merged:
+        base = transaction.base
+        since = [c for c in self._compactions]
+        return merge(base, transaction.catalog, self._catalog, since)
+
+    def _stage(self, changes: Iterable[Change]) -> dict[int, TableState]:
+        """New Iceberg metadata, on the disk, for every durable table that changed."""
+        staged: dict[int, TableState] = {}
+        for change in changes:
+            if isinstance(change.new, Table) and self.keeps(change.new):
+                from gpudb.storage.metadata import stage
+
+                staged[change.oid] = stage(self._states.get(change.oid), self.folder(change.oid), change.new)
+                sync(self.folder(change.oid))
+        if staged:
+            sync(self._tables)
+        return staged
+
+    def _write(self, merged: Merged, states: dict[int, TableState]) -> Catalog:
+        """The one transaction of the catalog's database; gives the catalog as it is from now on."""
+        version = self.next_version() if merged.definitions else self._catalog.version
+        relations = dict(merged.catalog.relations)
+        write = Write(version, merged.catalog.next_oid, self._commits + 1)
+        for kind_and_name, value in merged.objects.items():
+            if kind_and_name[0] != "schemas" or not is_temporary(kind_and_name[1]):
+                write.objects[kind_and_name] = value
+        pointers: dict[int, Pointer | None] = {}
+        for change in merged.changes:
+            new = change.new
+            if isinstance(new, Table):
+                state = states.get(change.oid)
+                if state is not None:
+                    new = replace(new, metadata_location=str(state.location))
+                    pointers[change.oid] = Pointer(new.schema, new.name, f"file://{state.location}")
+                relations[new.schema, new.name] = new
+            elif change.oid in self._pointers:
+                pointers[change.oid] = None
+            temporary = any(isinstance(r, Table) and r.temporary for r in (change.old, new))
+            if not temporary and not is_temporary((new or change.old).schema):  # type: ignore[union-attr]
+                write.relations[change.oid] = new
+        write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
+        if self._database is not None and (write.relations or write.objects or write.pointers):
+            self._database.commit(write)
+        for oid, pointer in pointers.items():
+            if pointer is None:
+                del self._pointers[oid]
+            else:
+                self._pointers[oid] = pointer
+        return replace(
+            merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids
+        )
+
+    def _settle(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
+        """After the commit: what is no longer part of the state goes, once nobody reads it."""
+        self._commits += 1
+        discarded: list[Path] = []
+        live: set[str] = set()
+        for change in merged.changes:
+            old, new = change.old, change.new
+            before = {file.path for file in old.files} if isinstance(old, Table) else set()
+            after = {file.path for file in new.files} if isinstance(new, Table) else set()
+            live |= after
+            if new is None and isinstance(old, Table):
+                self._states.pop(change.oid, None)
+                discarded.append(self.folder(change.oid))
+                continue
+            discarded += [Path(path) for path in before - after]
+            if (state := states.get(change.oid)) is not None:
+                previous = self._states.get(change.oid)
+                if previous is not None:
+                    discarded += previous.files - state.files
+                self._states[change.oid] = state
+        # What it wrote and then dropped again.
+        for path in transaction.written:
+            if str(path) not in live:
+                remove(path)
+        self.garbage.recall(Path(path) for path in merged.reverted)
+        self.garbage.discard(discarded, self._commits)
+        self._remember_compactions(transaction, merged)
+
+    def _remember_compactions(self, transaction: Transaction, merged: Merged) -> None:
+        oldest = self.garbage.oldest()
+        self._compactions = [c for c in self._compactions if oldest is not None and c.commit > oldest]
+        if transaction.compacting:
+            for change in merged.changes:
+                if isinstance(change.old, Table) and isinstance(change.new, Table):
+                    after = {file.path for file in change.new.files}
+                    inputs = tuple(file for file in change.old.files if file.path not in after)
+                    self._compactions.append(Compacted(self._commits, change.oid, inputs, change.added))
+
+    # ---- opening
+
+    def _open(self) -> Catalog:
+        shutil.rmtree(self.spill, ignore_errors=True)
+        if not self.durable:
+            return initial()
+        self._database = Database(self.directory / "catalog.db")
+        sync(self.directory)
+        catalog, self._pointers = self._database.read()  # type: ignore[assignment]
+        relations = dict(catalog.relations)
+        live: dict[int, frozenset[Path]] = {}
+        for key, table in catalog.relations.items():
+            if isinstance(table, Table):
+                relations[key] = loaded = self._load(table)
+                kept = {Path(file.path) for file in loaded.files}
+                live[table.oid] = self._states[table.oid].files | kept
+        remove_orphans(self._tables, live)
+        return replace(catalog, relations=MappingProxyType(relations))
+
+    def _load(self, table: Table) -> Table:
+        from gpudb.storage.metadata import load
+
+        pointer = self._pointers.get(table.oid)
+        if pointer is None:
+            message = f'the catalog has no metadata of table "{table.schema}.{table.name}"'
+            raise GpudbError(message, condition="data_corrupted")
+        files: tuple[DataFile, ...]
+        name = pointer.location.rpartition("/")[2]
+        state, files = load(self.folder(table.oid), name, table.columns)
+        self._states[table.oid] = state
+        return replace(table, files=files, metadata_location=str(state.location))
+
+
+def is_temporary(schema: str) -> bool:
+    """Whether a schema is one of those that hold sessions' temporary tables, which are never written down."""
+    return schema.startswith("pg_temp")

@@ -1,0 +1,204 @@
+"""How a column of each SQL type lies in a Parquet file: Arrow types with Iceberg field ids, and the way there and back.
+
+A column takes a run of field ids: its own, then one for each member of a struct or list, depth first. So the ids
+within a column follow from its type and are never kept.
+
+    int2      int (Iceberg has no 16 bits)         interval  struct(months int, days int, microseconds long)
+    uuid      uuid (16 bytes)                      carried   struct(v decimal(38,20), s int)
+    numeric   decimal(p,s)                         T[]       list of T's form
+    json, jsonb, varchar(n), char(n)  string       else      the type's Arrow form
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.catalog.model import Column
+from gpudb.errors import InternalError, SqlError
+from gpudb.types import SqlType
+
+FIELD_ID = b"PARQUET:field_id"
+INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
+    ("months", pa.int32()),
+    ("days", pa.int32()),
+    ("microseconds", pa.int64()),
+)
+
+
+def id_span(type: SqlType) -> int:
+    """How many consecutive field ids a column of this type takes, its own included."""
+    if type.element is not None:
+        return 1 + id_span(type.element)
+    if type.name == "interval":
+        return 4
+    return 3 if type.carried else 1
+
+
+def leaf_count(type: SqlType) -> int:
+    """How many Parquet columns (leaves) a column of this type becomes."""
+    if type.element is not None:
+        return leaf_count(type.element)
+    if type.name == "interval":
+        return 3
+    return 2 if type.carried else 1
+
+
+def leaf_ids(column: Column) -> tuple[int, ...]:
+    """The field ids of a column's leaves, in the order of the file."""
+    first = column.field_id + id_span(column.type) - leaf_count(column.type)
+    return tuple(range(first, column.field_id + id_span(column.type)))
+
+
+def stored_type(type: SqlType, field_id: int) -> pa.DataType:
+    """The Arrow type in the file of a column whose own field id is given."""
+    if type.element is not None:
+        return pa.list_(_field("element", stored_type(type.element, field_id + 1), field_id + 1))
+    if type.name == "interval":
+        return pa.struct(
+            [_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)]
+        )
+    if type.carried:
+        value, scale = type.arrow.field("v").type, pa.int32()
+        return pa.struct([_field("v", value, field_id + 1), _field("s", scale, field_id + 2)])
+    if type.name == "int2":
+        return pa.int32()
+    if type.name == "uuid":
+        return pa.uuid()
+    return type.arrow
+
+
+def stored_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow schema of a table's files, with Iceberg field ids, so also in their Parquet schema."""
+    return pa.schema(
+        [_field(c.name, stored_type(c.type, c.field_id), c.field_id, not c.not_null) for c in columns]
+    )
+
+
+def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -> pa.Field:
+    return pa.field(name, type, nullable=nullable, metadata={FIELD_ID: str(field_id).encode()})
+
+
+def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
+    """A column's values (`SqlType.arrow`) in their stored form; `target` is `stored_type`'s answer for the column."""
+    if type.element is not None:
+        return _list_to_stored(array, type.element, target)
+    convert = _CONVERTERS.get("carried" if type.carried else type.name)
+    if convert is not None:
+        return convert(array, target)
+    return array if array.type == target else array.cast(target)
+
+
+def _list_to_stored(array: pa.Array, element: SqlType, target: pa.DataType) -> pa.Array:
+    """Lists are built anew from their parts: slices and NULL lists may hide values that do not count."""
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    offsets = np.zeros(len(array) + 1, dtype=np.int64)
+    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
+    if offsets[-1] >= 2**31:
+        message = "more than 2147483647 array elements in one batch"
+        raise SqlError.of("program_limit_exceeded", message)
+    values = to_stored(array.flatten(), element, target.value_type)
+    mask = array.is_null() if array.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, type=target, mask=mask)
+
+
+def _interval_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
+    raw = np.frombuffer(_data_buffer(array, 16), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")])
+    # Floor, as the nanoseconds of a value that DuckDB or PostgreSQL made are whole microseconds.
+    members = [np.ascontiguousarray(raw["m"]), np.ascontiguousarray(raw["d"]), raw["n"] // 1000]
+    return _struct([pa.array(member) for member in members], array, target)
+
+
+def _carried_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
+    value, scale = (array.field(i) for i in (0, 1))
+    if value.type != target.field("v").type:
+        value = value.cast(target.field("v").type)
+    return _struct([value, scale.cast(pa.int32())], array, target)
+
+
+def _struct(members: list[pa.Array], like: pa.Array, target: pa.DataType) -> pa.Array:
+    mask = like.is_null() if like.null_count else None
+    return pa.StructArray.from_arrays(members, fields=list(target), mask=mask)
+
+
+def _uuid_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type == target:
+        return array
+    if pa.types.is_fixed_size_binary(array.type) and array.type.byte_width == 16:
+        return pa.ExtensionArray.from_storage(target, array)
+    filled = pc.fill_null(array.cast(pa.string()), "00000000-0000-0000-0000-000000000000")
+    lengths = pc.min_max(pc.binary_length(filled)).as_py()
+    if len(filled) and (lengths["min"], lengths["max"]) != (36, 36):
+        raise InternalError("a uuid that is not in its canonical form reached storage")
+    start = filled.offset * 4
+    offsets = np.frombuffer(filled.buffers()[1], dtype=np.int32, count=len(filled) + 1, offset=start)
+    text = np.frombuffer(filled.buffers()[2] or b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
+    digits = _HEX_VALUES[text.reshape(-1, 36)[:, _HEX_PLACES]]
+    if (digits > 15).any():
+        raise InternalError("a uuid that is not in its canonical form reached storage")
+    packed = np.ascontiguousarray((digits[:, 0::2] << 4) | digits[:, 1::2])
+    validity = None
+    if array.null_count:
+        validity = pc.is_valid(array).buffers()[1]  # computed afresh, so without an offset
+    storage = pa.Array.from_buffers(pa.binary(16), len(array), [validity, pa.py_buffer(packed)])
+    return pa.ExtensionArray.from_storage(target, storage)
+
+
+_HEX_PLACES = np.array([i for i in range(36) if i not in (8, 13, 18, 23)])
+_HEX_VALUES = np.full(256, 255, dtype=np.uint8)
+for _digit in range(16):
+    _HEX_VALUES[[ord(f"{_digit:x}"), ord(f"{_digit:X}")]] = _digit
+
+
+def _data_buffer(array: pa.Array, width: int) -> pa.Buffer:
+    return array.buffers()[1].slice(array.offset * width, len(array) * width)
+
+
+_CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
+    "interval": _interval_to_stored,
+    "carried": _carried_to_stored,
+    "uuid": _uuid_to_stored,
+}
+
+
+def stored_duckdb(type: SqlType) -> str:
+    """The DuckDB type as which `read_parquet` hands out a stored column; `restored` makes the SQL type's own of it."""
+    if type.element is not None:
+        return stored_duckdb(type.element) + "[]"
+    if type.name == "interval":
+        return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
+    return type.duckdb
+
+
+def restored(type: SqlType, expression: str) -> str:
+    """DuckDB SQL that turns a column of `stored_duckdb` into one of `SqlType.duckdb`."""
+    if not _holds_interval(type):
+        return expression
+    if type.element is not None:
+        return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    members = (("months", "to_months"), ("days", "to_days"), ("microseconds", "to_microseconds"))
+    return "(" + " + ".join(f"{function}({expression}.{name})" for name, function in members) + ")"
+
+
+def _holds_interval(type: SqlType) -> bool:
+    return type.name.lstrip("_") == "interval"
+
+
+def initial_text(type: SqlType, value: pa.Array) -> str | None:
+    """`Column.initial` for a column added to a table that has rows: `value` is its default, an array of length 1.
+
+    Gives None for NULL. The text is what DuckDB prints for the stored value, and casts back.
+    """
+    import duckdb
+
+    if value.null_count:
+        return None
+    stored = to_stored(value, type, stored_type(type, 1))
+    frame = pa.table({"v": stored})  # noqa: F841 -- DuckDB finds it by its name
+    with duckdb.connect() as connection:
+        row = connection.execute("SELECT v::VARCHAR FROM frame").fetchone()
+    assert row is not None
+    return str(row[0])

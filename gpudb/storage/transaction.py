@@ -1,0 +1,276 @@
+"""One transaction: its own view of the catalog, the files it wrote, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Catalog, Column, DataFile, Relation, Table
+from gpudb.errors import InternalError, UndefinedTable
+from gpudb.storage.parquet import write_files
+from gpudb.storage.stored import id_span
+from gpudb.types import SqlType
+
+if TYPE_CHECKING:
+    from gpudb.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """A moment of a transaction to which it can return."""
+
+    catalog: Catalog
+    written: int
+
+
+class Transaction:
+    """Reads one snapshot, its own changes included, and changes tables and definitions atomically.
+
+    open -commit()→ committed;  open -rollback(), a failed commit()→ rolled back. After its end only `commit` and
+    `rollback` may be called, and do nothing. As a context manager it rolls back unless it was committed.
+
+    Keep it open while results made from its snapshot are still being read: it keeps their files alive.
+    Used by one thread at a time.
+    """
+
+    def __init__(self, store: Store, number: int, base: Catalog) -> None:
+        """Made by `Store.begin` alone."""
+        self._store = store
+        self._base = base
+        self._catalog = base
+        self._written: list[Path] = []
+        self._open = True
+        self.number = number
+        self.compacting = False
+
+    @property
+    def catalog(self) -> Catalog:
+        """The snapshot of its beginning with its own changes."""
+        return self._catalog
+
+    @property
+    def base(self) -> Catalog:
+        """The snapshot of its beginning."""
+        return self._base
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to commit."""
+        return self._catalog is not self._base
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """The data files it wrote, those it no longer needs included."""
+        return tuple(self._written)
+
+    def set_catalog(self, catalog: Catalog) -> None:
+        """Takes changed definitions, made from `catalog` with `Catalog.with_…()`; gives them a version of their own.
+
+        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens` allows;
+        for any other change give the new column id 0 and `replace` all files in the same transaction.
+        23502, 23505 if the rows that are there do not allow a new NOT NULL or primary key.
+        """
+        self._check_open()
+        relations = dict(catalog.relations)
+        for key, relation in catalog.relations.items():
+            old = self._catalog.relations.get(key)
+            if isinstance(relation, Table) and relation is not old:
+                relations[key] = self._settled(relation, self._catalog.by_oid(relation.oid))
+        version = self._store.next_version()
+        self._catalog = replace(catalog, relations=MappingProxyType(relations), version=version)
+
+    def _settled(self, table: Table, old: Relation | None) -> Table:
+        table = with_field_ids(table)
+        if not isinstance(old, Table) or not table.files:
+            return table
+        before = {column.field_id: column for column in old.columns}
+        for column in table.columns:
+            was = before.get(column.field_id)
+            if was is not None and not widens(was.type, column.type):
+                raise InternalError(
+                    f"{was.type} cannot become {column.type} under field id {column.field_id}"
+                )
+        # Columns that are new here are about to be filled by `replace`, or have their `initial`.
+        here = [c.name for c in table.columns if c.field_id in before or c.initial is not None]
+        for column in table.columns:
+            was = before.get(column.field_id)
+            if column.not_null and (was is None or not was.not_null) and column.name in here:
+                self._store.keys.check_no_nulls(table, column.name)
+        if table.primary_key and table.primary_key != old.primary_key and set(table.primary_key) <= set(here):
+            renamed = [
+                was.name
+                for c in table.columns
+                if c.name in table.primary_key and (was := before.get(c.field_id))
+            ]
+            if sorted(renamed) != sorted(old.primary_key):
+                self._store.keys.check_new_key(table)
+        return table
+
+    def append(self, oid: int, batches: Iterable[pa.RecordBatch], *, check_keys: bool = True) -> int:
+        """Adds rows to a table and says how many; a RecordBatchReader is such an iterable.
+
+        Batches have exactly the table's columns in order, each of `SqlType.arrow`. 23502 for a NULL in a NOT NULL
+        column, 23505 for a primary key that is there already. After an error nothing of it is left.
+        """
+        return self.replace(oid, (), batches, check_keys=check_keys)
+
+    def replace(
+        self,
+        oid: int,
+        removed: Sequence[DataFile],
+        batches: Iterable[pa.RecordBatch],
+        *,
+        check_keys: bool = True,
+    ) -> int:
+        """Puts `batches` in the place of whole files (UPDATE, DELETE) and says how many rows were written.
+
+        `check_keys=False` says that no row's primary key is a new one. Errors as for `append`.
+        """
+        self._check_open()
+        table = self.table(oid)
+        gone = {file.path for file in removed}
+        if not gone <= {file.path for file in table.files}:
+            raise InternalError(f"a file to replace is not one of table {table.name}'s")
+        kept = tuple(file for file in table.files if file.path not in gone)
+        durable = self._store.keeps(table)
+        directory = self._store.data_folder(table)
+        files, rows = write_files(directory, table.name, table.columns, batches, durable=durable)
+        try:
+            if files and durable:
+                self._store.sync_folder(directory)
+            if check_keys:
+                self._store.keys.check(table, files, kept)
+        except BaseException:
+            for file in files:
+                Path(file.path).unlink(missing_ok=True)
+            raise
+        self._written += [Path(file.path) for file in files]
+        if files or gone:
+            self._catalog = self._catalog.with_relation(replace(table, files=kept + tuple(files)))
+        return rows
+
+    def truncate(self, oid: int) -> None:
+        """Leaves the table without rows."""
+        self._check_open()
+        table = self.table(oid)
+        if table.files:
+            self._catalog = self._catalog.with_relation(replace(table, files=()))
+
+    def table(self, oid: int) -> Table:
+        """The table of that OID as this transaction sees it; 42P01 if there is none."""
+        found = self._catalog.by_oid(oid)
+        if not isinstance(found, Table):
+            raise UndefinedTable(f"relation with OID {oid} does not exist")
+        return found
+
+    def savepoint(self) -> Savepoint:
+        """This moment, for `rollback_to`; any number may be kept."""
+        return Savepoint(self._catalog, len(self._written))
+
+    def rollback_to(self, savepoint: Savepoint) -> None:
+        """Undoes everything since that moment; locks stay."""
+        self._check_open()
+        self._remove(self._written[savepoint.written :])
+        del self._written[savepoint.written :]
+        self._catalog = savepoint.catalog
+
+    def lock(self, oid: int, timeout: float | None = None, check: Callable[[], None] | None = None) -> bool:
+        """Waits until no other transaction holds this table's lock, and holds it to its end; True if it waited.
+
+        For statements that replace files: lock, then `refresh` where the isolation level allows it, then read.
+        55P03 after `timeout` seconds, 40P01 for a deadlock; `check` is called while it waits and may raise.
+        """
+        self._check_open()
+        return self._store.locks.acquire(oid, self.number, timeout, check)
+
+    def refresh(self) -> None:
+        """Moves on to what is committed now; for a transaction that has changed nothing."""
+        self._check_open()
+        if self.changed:
+            raise InternalError("a transaction with changes cannot take another snapshot")
+        self._base = self._catalog = self._store.enter(self.number)
+
+    def commit(self) -> None:
+        """Makes all changes durable and visible at once, or rolls back and raises.
+
+        40001 if another transaction changed the same files or definitions first; 42P07, 42P06 or 42710 if it took the
+        same name, 23505 if it took the same key; 53100 or 58030 if the disk will not have it.
+        """
+        if not self._open:
+            return
+        try:
+            if self.changed:
+                self._store.commit(self)
+        except BaseException:
+            self.rollback()
+            raise
+        self._end()
+
+    def rollback(self) -> None:
+        """Forgets all changes and removes the files it wrote."""
+        if not self._open:
+            return
+        self._remove(self._written)
+        self._end()
+
+    def _remove(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+    def _end(self) -> None:
+        self._open = False
+        self._store.leave(self)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise InternalError("the transaction has ended")
+
+    def __enter__(self) -> Transaction:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Rolls back what was not committed."""
+        self.rollback()
+
+
+def with_field_ids(table: Table) -> Table:
+    """The table with a fresh Iceberg field id for each column that has none."""
+    last = max(
+        [table.last_field_id, *(c.field_id + id_span(c.type) - 1 for c in table.columns if c.field_id)]
+    )
+    columns: list[Column] = []
+    for column in table.columns:
+        if column.field_id == 0:
+            column = replace(column, field_id=last + 1)
+            last += id_span(column.type)
+        columns.append(column)
+    return replace(table, columns=tuple(columns), last_field_id=last)
+
+
+def widens(old: SqlType, new: SqlType) -> bool:
+    """Whether files with `old` values serve as they are for a column that becomes `new`."""
+    if old == new:
+        return True
+    if old.element is not None or new.element is not None:
+        return old.element is not None and new.element is not None and widens(old.element, new.element)
+    if old.name == new.name == "numeric":
+        one, other = old.numeric_digits, new.numeric_digits
+        return one is not None and other is not None and one[1] == other[1] and one[0] <= other[0]
+    if new.name in {"varchar", "text"} and old.name in {"varchar", "text"}:
+        return new.length is None or (old.length is not None and old.length <= new.length)
+    if old.name == new.name == "bpchar":
+        return new.length is not None and old.length is not None and old.length <= new.length
+    return (old.name, new.name) in {
+        ("int2", "int4"),
+        ("int2", "int8"),
+        ("int4", "int8"),
+        ("float4", "float8"),
+    }

@@ -1,13 +1,13 @@
-"""Compaction: many small files of a table become few, in a transaction of its own that never stands in anyone's way.
+"""Compaction: many small files of a table become few, in a transaction that never stands in anyone's way.
 
-Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background after a
-commit. An UPDATE or DELETE that began before and replaces a merged file undoes the merge (`merge`), and while one
-holds the table's lock none begins.
+Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background
+after a commit. An UPDATE or DELETE that began before and replaces a merged file undoes the merge (see
+`merge`), and while one holds the table's lock none begins.
 """
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -21,7 +21,8 @@ from gpudb.storage.scan import data_errors, scan_sql
 
 if TYPE_CHECKING:
     from gpudb.storage.store import Store
-    from gpudb.storage.transaction import Transaction
+
+_log = logging.getLogger(__name__)
 
 SMALL_BYTES = 16 << 20
 SMALL_FILES = 16
@@ -36,7 +37,8 @@ def wanted(table: Table) -> tuple[DataFile, ...]:
     small = [file for file in table.files if file.bytes < SMALL_BYTES]
     if len(small) <= SMALL_FILES:
         return ()
-    chosen, size = [], 0
+    chosen: list[DataFile] = []
+    size = 0
     for file in small:
         if size + file.bytes > MERGED_BYTES and len(chosen) > 1:
             break
@@ -46,7 +48,7 @@ def wanted(table: Table) -> tuple[DataFile, ...]:
 
 
 def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
-    """Merges a table's small files once and says how many there were; 0 if not worth it, or if a writer was at it."""
+    """Merges a table's small files once and says how many; 0 if not worth it, or if a writer was at it."""
     with store.begin() as transaction:
         try:
             table = transaction.table(oid)
@@ -56,9 +58,12 @@ def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
         if not files or not store.locks.try_acquire(oid, transaction.number):
             return 0
         transaction.compacting = True
-        connection = duckdb.connect(
-            config={"temp_directory": str(store.spill), "memory_limit": "1GB", "threads": "1"}
-        )
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": str(store.spill),
+            "memory_limit": "1GB",
+            "threads": "1",
+        }
+        connection = duckdb.connect(config=settings)
         try:
             transaction.replace(oid, files, _rows(connection, table, files, stop), check_keys=False)
             transaction.commit()
@@ -132,5 +137,7 @@ class Compactor:
 
     def _compact(self, oid: int) -> None:
         # A table that cannot be compacted (a damaged file) stays as it is; whoever reads it gets the error.
-        with contextlib.suppress(GpudbError, OSError, duckdb.Error):
+        try:
             compact(self._store, oid, self._stop)
+        except (GpudbError, OSError, duckdb.Error) as error:
+            _log.warning("could not compact the table with OID %d: %s", oid, error)

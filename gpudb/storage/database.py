@@ -1,7 +1,7 @@
-"""The catalog's database: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed in one transaction.
+"""The catalog's database: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed together.
 
-`iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so any Iceberg reader may
-open the file as catalog `gpudb`.
+`iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so any Iceberg reader
+may open the file as catalog `gpudb`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ BUSY_SECONDS = 10.0
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS iceberg_tables (
-    catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL, table_name VARCHAR(255) NOT NULL,
-    metadata_location VARCHAR(1000), previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5),
+    catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL,
+    table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000),
+    previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5),
     PRIMARY KEY (catalog_name, table_namespace, table_name));
 CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
     catalog_name VARCHAR(255) NOT NULL, namespace VARCHAR(255) NOT NULL,
     property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000) NOT NULL,
     PRIMARY KEY (catalog_name, namespace, property_key));
 CREATE TABLE IF NOT EXISTS gpudb_relations (oid INTEGER PRIMARY KEY, definition TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS gpudb_objects (kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (kind, name));
+CREATE TABLE IF NOT EXISTS gpudb_objects (
+    kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (kind, name));
 CREATE TABLE IF NOT EXISTS gpudb_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
@@ -106,10 +108,12 @@ class Database:
             relations=MappingProxyType(relations),
             roles=MappingProxyType({}),
         )
-        catalog = replace(catalog, **{kind: MappingProxyType(held) for kind, held in made.items()})  # type: ignore[arg-type]
+        kinds = {kind: MappingProxyType(held) for kind, held in made.items()}
+        catalog = replace(catalog, **kinds)  # type: ignore[arg-type]
         pointers = {}
         rows = self._connection.execute(
-            "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?",
+            "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
+            " WHERE catalog_name = ?",
             (CATALOG,),
         )
         for schema, name, location in rows:
@@ -153,18 +157,18 @@ class Database:
             else:
                 values = (oid, encode(relation))
                 connection.execute("INSERT OR REPLACE INTO gpudb_relations VALUES (?, ?)", values)
-        for (kind, name), value in write.objects.items():
-            if value is None:
+        for (kind, name), held in write.objects.items():
+            if held is None:
                 connection.execute("DELETE FROM gpudb_objects WHERE kind = ? AND name = ?", (kind, name))
             else:
-                row = (kind, name, encode(value))
+                row = (kind, name, encode(held))
                 connection.execute("INSERT OR REPLACE INTO gpudb_objects VALUES (?, ?, ?)", row)
             if kind == "schemas":
                 connection.execute(
                     "DELETE FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?",
                     (CATALOG, name),
                 )
-                if value is not None:
+                if held is not None:
                     properties = (CATALOG, name, "exists", "true")
                     connection.execute(
                         "INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", properties

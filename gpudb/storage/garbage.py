@@ -1,4 +1,4 @@
-"""Files that no committed table needs any more: kept while an open transaction may read them, then removed."""
+"""Files that no committed table needs any more: kept while a transaction may read them, then removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Discarded:
 
 
 class Garbage:
-    """Keeps count of who reads since when. Paths outside `root` (files adopted in place) are never removed."""
+    """Keeps count of who reads since when. Paths outside `root` are never removed."""
 
     def __init__(self, root: Path, keep_seconds: float) -> None:
         """`keep_seconds` is how long files stay even so, for programs other than gpudb that read them."""
@@ -47,7 +47,7 @@ class Garbage:
             return min(self._readers.values(), default=None)
 
     def discard(self, paths: Iterable[Path], commit: int) -> None:
-        """These paths (a folder stands for all in it) are not part of the state from that commit number on."""
+        """From that commit number on these paths are not part of the state; a folder stands for all in it."""
         with self._guard:
             now = time.monotonic()
             own = (path for path in paths if path.is_relative_to(self._root))
@@ -74,7 +74,7 @@ class Garbage:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or folder; that it is gone already, or cannot go now, is no error (opening looks again)."""
+    """Removes a file or folder; that it is gone, or cannot go now, is no error: opening looks again."""
     with contextlib.suppress(OSError):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -1,8 +1,8 @@
 """SQL types as Iceberg types, and a table's definition as an Iceberg schema with properties.
 
-What Iceberg cannot say (smallint, varchar(3), json, …) stands in the table property `gpudb.type.FIELD_ID`; other
-engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so nothing imports
-this file before a durable table is touched.
+What Iceberg cannot say (smallint, varchar(3), json, …) stands in the table property `gpudb.type.FIELD_ID`;
+other engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so
+nothing imports this file before a durable table is touched.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _SAID: dict[type[IcebergType], str] = {
 
 
 def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
-    """The Iceberg type of a column whose own field id is given; members take the ids after it (see `stored`)."""
+    """The Iceberg type of a column of that field id; members take the ids after it (see `stored`)."""
     if type.element is not None:
         element = iceberg_type(type.element, field_id + 1)
         return ListType(element_id=field_id + 1, element=element, element_required=False)
@@ -81,15 +81,15 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
         )
-    if type.name == "numeric":
-        digits = type.numeric_digits
-        if digits is not None:
-            return DecimalType(*digits)
+    digits = type.numeric_digits
+    if type.carried:
         value = DecimalType(MAX_DIGITS, CARRIED_SCALE)
         return StructType(
             NestedField(field_id + 1, "v", value, required=False),
             NestedField(field_id + 2, "s", IntegerType(), required=False),
         )
+    if digits is not None:
+        return DecimalType(*digits)
     return _PLAIN[type.name]
 
 
@@ -110,14 +110,14 @@ def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
     found = {}
     for column in columns:
         type = column.type
-        said = sql_type(iceberg_type(type, column.field_id), None)
-        if said != SqlType(type.name, type.modifier):
+        alone = sql_type(iceberg_type(type, column.field_id), None)
+        if alone is None or alone != SqlType(type.name, type.modifier):
             found[f"{TYPE_PROPERTY}{column.field_id}"] = f"{type.name} {type.modifier}".removesuffix(" -1")
     return found
 
 
 def sql_type(type: IcebergType, said: str | None) -> SqlType | None:
-    """The SQL type of an Iceberg column, given its property if it has one; None where SQL has nothing like it."""
+    """The SQL type of an Iceberg column, given its property if it has one; None if there is none like it."""
     if said is not None:
         name, _, modifier = said.partition(" ")
         return SqlType(name, int(modifier or -1))

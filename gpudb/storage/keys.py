@@ -1,4 +1,4 @@
-"""Primary keys: new rows are compared with each other and with the table's, by DuckDB over the key columns alone.
+"""Primary keys: new rows are compared with each other and with the table's, over the key columns alone.
 
 Files whose minima and maxima rule a clash out are not read; a key that only grows costs next to nothing.
 """
@@ -24,14 +24,13 @@ class KeyChecker:
         self._settings = {
             "temp_directory": str(spill),
             "memory_limit": memory_limit,
-            "TimeZone": "UTC",
             "preserve_insertion_order": "false",
         }
         self._guard = threading.Lock()
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def check(self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile]) -> None:
-        """23505 if a key of `new` files is there twice, in them or in `existing`; `table` need not hold either."""
+        """23505 if a key of `new` files is there twice, in them or in `existing`, by `table`'s columns."""
         if not table.primary_key or not new:
             return
         keys = ", ".join(_quoted(name) for name in table.primary_key)
@@ -77,6 +76,7 @@ class KeyChecker:
         with self._guard:
             if self._connection is None:
                 self._connection = duckdb.connect(config=dict(self._settings))
+                self._connection.execute("SET TimeZone = 'UTC'")
             cursor = self._connection.cursor()
         with data_errors(), cursor:
             return cursor.execute(sql).fetchone()

@@ -1,4 +1,4 @@
-"""Locks on tables between transactions: writers that rewrite files wait for each other instead of failing at commit."""
+"""Locks on tables: writers that rewrite files wait for each other instead of failing at commit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLL_SECONDS = 0.05
 
 
 class TableLocks:
-    """One exclusive lock a table; a holder may take it again. Held until `release` gives up all that one has."""
+    """One exclusive lock a table; a holder may take it again, and lets go of all it has at once."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -1,4 +1,4 @@
-"""Three-way merge of catalogs: what a transaction changed since it began, put onto what others have committed since.
+"""Three-way merge of catalogs: a transaction's changes put onto what others committed since it began.
 
 Isolation is snapshot isolation: whoever commits first wins, and only changes of the same thing conflict.
 - appended files join whatever the table holds by now;
@@ -22,8 +22,8 @@ from gpudb.storage.database import object_kinds
 class Change:
     """One relation's part of a commit: `old` as committed before, `new` from now on, None for none.
 
-    `added` are files that the transaction wrote; `joined` those that others added since it began, with which its
-    keys have never been compared.
+    `added` are files that the transaction wrote; `joined` those that others added since it began, with which
+    its keys have never been compared.
     """
 
     oid: int

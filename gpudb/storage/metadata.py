@@ -1,7 +1,8 @@
-"""A table's Iceberg metadata: new versions are staged as files, and count only once the catalog's database says so.
+"""A table's Iceberg metadata: a new version is staged as files, and counts once the database says so.
 
-gpudb keeps one snapshot a table in the metadata, so that a commit costs the same after a million of them; what open
-transactions still read is kept by `garbage`. The table's state stays in memory between commits (`TableState`).
+gpudb keeps one snapshot a table in the metadata, so that a commit costs the same after a million of them;
+what open transactions still read is kept by `garbage`. The table's state stays in memory between commits
+(`TableState`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyiceberg.io import InputFile, InputStream, OutputFile, OutputStream
 from pyiceberg.manifest import (
@@ -28,9 +30,9 @@ from pyiceberg.manifest import (
     write_manifest_list,
 )
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromByteStream
 from pyiceberg.table.metadata import TableMetadataV2
-from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.typedef import Record
@@ -119,35 +121,37 @@ def _stage(
             _write_list(list_path, snapshot_id, snapshot, sequence, manifests)
             operation = Operation.APPEND if live.keys() <= paths else Operation.OVERWRITE
             summary = {"total-data-files": str(len(paths)), "total-records": str(table.rows)}
-            snapshot = Snapshot(
-                snapshot_id=snapshot_id,
-                parent_snapshot_id=None,
-                manifest_list=_uri(list_path),
-                sequence_number=sequence,
-                summary=Summary(operation, **summary),
-                schema_id=schema.schema_id,
+            snapshot = Snapshot.model_validate(
+                {
+                    "snapshot-id": snapshot_id,
+                    "manifest-list": _uri(list_path),
+                    "sequence-number": sequence,
+                    "summary": Summary(operation, **summary),
+                    "schema-id": schema.schema_id,
+                }
             )
-    metadata = TableMetadataV2(
-        location=_uri(folder),
-        table_uuid=uuid.uuid4() if old is None else old.table_uuid,
-        last_updated_ms=int(time.time() * 1000),
-        last_column_id=table.last_field_id,
-        schemas=[schema],
-        current_schema_id=schema.schema_id,
-        partition_specs=[UNPARTITIONED_PARTITION_SPEC],
-        default_spec_id=0,
-        last_partition_id=999,
-        properties={"owner": table.owner, "gpudb.oid": str(table.oid), **type_properties(table.columns)},
-        current_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        snapshots=[] if snapshot is None else [snapshot],
-        sort_orders=[UNSORTED_SORT_ORDER],
-        default_sort_order_id=0,
-        last_sequence_number=sequence,
-        refs={}
-        if snapshot is None
-        else {
-            "main": SnapshotRef(snapshot_id=snapshot.snapshot_id, snapshot_ref_type=SnapshotRefType.BRANCH)
-        },
+    properties = {"owner": table.owner, "gpudb.oid": str(table.oid), **type_properties(table.columns)}
+    metadata = TableMetadataV2.model_validate(
+        {
+            "location": _uri(folder),
+            "table-uuid": uuid.uuid4() if old is None else old.table_uuid,
+            "last-updated-ms": int(time.time() * 1000),
+            "last-column-id": table.last_field_id,
+            "schemas": [schema],
+            "current-schema-id": schema.schema_id,
+            "partition-specs": [UNPARTITIONED_PARTITION_SPEC],
+            "default-spec-id": 0,
+            "last-partition-id": 999,
+            "properties": properties,
+            "current-snapshot-id": None if snapshot is None else snapshot.snapshot_id,
+            "snapshots": [] if snapshot is None else [snapshot],
+            "sort-orders": [UNSORTED_SORT_ORDER],
+            "default-sort-order-id": 0,
+            "last-sequence-number": sequence,
+            "refs": {}
+            if snapshot is None
+            else {"main": {"snapshot-id": snapshot.snapshot_id, "type": "branch"}},
+        }
     )
     location = directory / f"{version}.metadata.json"
     written.append(location)
@@ -167,13 +171,13 @@ def _snapshot_id(previous: Snapshot | None) -> int:
 
 
 class _ManifestWriter:
-    """Brings a snapshot's manifests to the table's files: keeps those that still hold, rewrites the others."""
+    """Brings a snapshot's manifests to the table's files: keeps those that hold, rewrites the others."""
 
     def __init__(
         self,
         directory: Path,
         version: str,
-        schema: object,
+        schema: Schema,
         snapshot_id: int,
         sequence: int,
         table: Table,
@@ -214,7 +218,7 @@ class _ManifestWriter:
             self._schema,
             output,
             self._snapshot_id,
-            "deflate",  # type: ignore[arg-type]
+            "deflate",
         ) as writer:
             for name in new:
                 writer.add_entry(self._entry(ManifestEntryStatus.ADDED, name, self._snapshot_id, None))
@@ -309,7 +313,8 @@ def _load(
         for manifest in read_manifest_list(_DiskInput(here(snapshot.manifest_list))):
             path = here(manifest.manifest_path)
             kept.add(path)
-            entries = manifest.fetch_manifest_entry(_Moved(path), discard_deleted=True)  # type: ignore[arg-type]
+            reader: Any = _Moved(path)
+            entries = manifest.fetch_manifest_entry(reader, discard_deleted=True)
             for entry in entries:
                 file = _data_file(here(entry.data_file.file_path), entry.data_file, columns)
                 files.append(file)

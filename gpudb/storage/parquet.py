@@ -1,4 +1,4 @@
-"""Writing a table's data files: batches in, Parquet files of bounded size out, none left behind by a failure."""
+"""Writing a table's data files: batches in, Parquet files out, none left behind by a failure."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GROUP_BYTES = 64 << 20
 class DataWriter:
     """Writes one append's rows into files of `directory`; `finish` gives them, `abort` removes them.
 
-    `relation` is the table's name, for messages. With `durable`, files are on disk (fsync) once `finish` returns;
-    the directory's own entry is the caller's.
+    `relation` is the table's name, for messages. With `durable`, files are on disk (fsync) once `finish`
+    returns; the directory's own entry is the caller's.
     """
 
     def __init__(self, directory: Path, relation: str, columns: Sequence[Column], *, durable: bool) -> None:
@@ -47,7 +47,7 @@ class DataWriter:
         self.rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where there must be none."""
+        """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where none may be."""
         if batch.num_columns != len(self._columns):
             raise SqlError.of(
                 "internal_error",
@@ -139,7 +139,7 @@ def write_files(
     *,
     durable: bool,
 ) -> tuple[list[DataFile], int]:
-    """All batches written to files of `directory`, and how many rows they had; nothing is left after an error."""
+    """Writes all batches to files of `directory`, and counts their rows; nothing is left after an error."""
     writer = DataWriter(directory, relation, columns, durable=durable)
     try:
         for batch in batches:
@@ -168,14 +168,16 @@ def _null_violation(relation: str, column: Column, batch: pa.RecordBatch, array:
 
 def _shown(value: pa.Scalar) -> str:
     """A value in an error's detail, as PostgreSQL cuts it at 64 bytes."""
+    text: str
     if not value.is_valid:
         return "null"
     if isinstance(value.type, pa.StructType):  # a carried numeric
-        return f"{value['v'].as_py():.{value['s'].as_py()}f}"
+        text = f"{value['v'].as_py():.{value['s'].as_py()}f}"
+        return text
     if pa.types.is_boolean(value.type):
         return "t" if value.as_py() else "f"
     if pa.types.is_binary(value.type):
-        return "\\x" + value.as_py().hex()
+        return "\\x" + bytes(value.as_py()).hex()
     try:
         text = str(value.cast(pa.string()).as_py())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):

@@ -12,9 +12,10 @@ from gpudb.catalog.model import DataFile
 class ColumnRange:
     """`low <= column <= high`, a None bound being none; equality has both alike. NULL never satisfies it.
 
-    Bounds are in the form of `DataFile`'s statistics: dates in days, times in microseconds (UTC for timestamptz), uuids
-    as text, numerics as Decimal. Strings compare by code point: for a column under another collation only equality
-    may be asked. With `null`, the condition is IS NULL instead, and with `not_null` IS NOT NULL.
+    Bounds are in the form of `DataFile`'s statistics: dates in days, times in microseconds (UTC for
+    timestamptz), uuids as text, numerics as Decimal. Strings compare by code point: for a column under
+    another collation only equality may be asked. With `null`, the condition is IS NULL instead, and with
+    `not_null` IS NOT NULL.
     """
 
     field_id: int

@@ -1,4 +1,4 @@
-"""Catalog values as JSON and back, by their dataclasses' own fields: a field added to the model is kept without a word here."""
+"""Catalog values as JSON and back, by their dataclasses' own fields: what the model gains is kept unasked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table's files as a relation in DuckDB's SQL, whatever the table's columns were when each file was written."""
+"""A table's files as a relation in DuckDB's SQL, whatever its columns were when each file was written."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def scan_sql(
 ) -> str:
     """A SELECT in DuckDB's SQL over `files` (None: all of the table's), to stand in parentheses in a FROM.
 
-    It gives the table's columns (or those named, in their order) by name, each of `SqlType.duckdb`; columns are found
-    by Iceberg field id, those that a file lacks are NULL or `Column.initial`. `with_row_ids` adds FILE_COLUMN and
-    ROW_COLUMN at the end. Filters and projections on it reach the Parquet reader.
+    It gives the table's columns (or those named, in their order) by name, each of `SqlType.duckdb`; columns
+    are found by Iceberg field id, those that a file lacks are NULL or `Column.initial`. `with_row_ids` adds
+    FILE_COLUMN and ROW_COLUMN at the end. Filters and projections on it reach the Parquet reader.
     """
     chosen = table.columns if columns is None else [_named(table, name) for name in columns]
     files = table.files if files is None else files
@@ -82,7 +82,7 @@ def data_errors() -> Iterator[None]:
 
 
 def unreadable(error: duckdb.Error) -> GpudbError | None:
-    """XX001 for a file that is damaged or cut short, 58P01 for one that is gone; None if it is another matter."""
+    """XX001 for a file that is damaged or cut short, 58P01 for one that is gone; None for other matters."""
     text = str(error)
     if ".parquet" not in text and "Parquet" not in text and "parquet" not in text:
         return None

@@ -1,7 +1,7 @@
-"""Minimum, maximum and NULL count of each column of a data file: from Parquet's footer, and to and from Iceberg's bytes.
+"""A data file's minima, maxima and NULL counts: from Parquet's footer, and to and from Iceberg's bytes.
 
-Only what is sound for PostgreSQL's comparisons is kept: no bounds for json, intervals and arrays; no maximum of floats
-where a NaN, which PostgreSQL sorts last, may be hidden.
+Only what is sound for PostgreSQL's comparisons is kept: no bounds for json, intervals and arrays; no maximum
+of floats where a NaN, which PostgreSQL sorts last, may be hidden.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ STRING_BOUND = 64
 """Longer strings' bounds are cut to this many characters (bytes, for bytea)."""
 
 _BOUNDED = frozenset(
-    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz uuid".split()
+    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar"
+    " bytea date time timestamp timestamptz uuid".split()
 )
 _EXACT = Context(prec=100)
 
@@ -45,7 +46,7 @@ class _Gathered:
 def file_statistics(
     path: str, size: int, footer: pq.FileMetaData, columns: Sequence[Column], with_nan: frozenset[int]
 ) -> DataFile:
-    """The DataFile of a file whose leaves are exactly those of `columns`; `with_nan` are columns that hold a NaN."""
+    """The DataFile of a file whose leaves are those of `columns`; those of `with_nan` hold a NaN."""
     minimums: dict[int, object] = {}
     maximums: dict[int, object] = {}
     nulls: dict[int, int] = {}
@@ -90,7 +91,8 @@ def _value(raw: object, type: SqlType) -> object:
     if type.name == "numeric":
         digits = type.numeric_digits
         scale = CARRIED_SCALE if digits is None else digits[1]
-        whole = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else int(raw)  # type: ignore[call-overload]
+        whole = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
+        assert isinstance(whole, int)
         return Decimal(whole).scaleb(-scale, _EXACT)
     if isinstance(raw, bytes) and type.name in {"text", "varchar", "bpchar"}:
         return raw.decode()
@@ -104,7 +106,7 @@ def _cut_low(value: object) -> object:
 
 
 def _cut_high(value: object) -> object:
-    """A bound that is no lower: a long string is cut and its last character raised; None if nothing is higher."""
+    """A bound that is no lower: a long string is cut and its end raised; None if nothing is higher."""
     if isinstance(value, str) and len(value) > STRING_BOUND:
         cut = value[:STRING_BOUND]
         while cut:
@@ -198,7 +200,8 @@ def _to_bytes(value: object, type: SqlType) -> bytes:
         return whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True)
     if type.name == "uuid":
         return uuid.UUID(str(value)).bytes
-    return value.encode() if isinstance(value, str) else bytes(value)  # type: ignore[call-overload,no-any-return]
+    assert isinstance(value, str | bytes)
+    return value.encode() if isinstance(value, str) else value
 
 
 def _from_bytes(raw: bytes, type: SqlType) -> object:

@@ -6,8 +6,8 @@
     DIR/tables/OID/metadata/        Iceberg's metadata files
     DIR/spill/                      what does not fit into memory; emptied at opening
 
-A commit brings data files, then metadata files, then SQLite's transaction to the disk, in this order. What a crash
-leaves half done is thus named by nothing, and is removed at the next opening.
+A commit brings data files, then metadata files, then SQLite's transaction to the disk, in this order. What a
+crash leaves half done is thus named by nothing, and is removed at the next opening.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ KEEP_SECONDS = 30.0
 
 
 class Store:
-    """All tables and definitions of one database. Safe from any thread; each Transaction belongs to one at a time."""
+    """All tables and definitions of one database; safe from any thread."""
 
     def __init__(
         self, data_dir: Path | None = None, *, compaction: bool = True, keep_seconds: float = KEEP_SECONDS
     ) -> None:
-        """Opens a data directory, making it where it is missing; None is a temporary one that ends with the store.
+        """Opens a data directory, making it where it is missing; None is one that ends with the store.
 
-        55006 if another process has it open; XX001 if its catalog cannot be read. `compaction` runs in a thread.
+        55006 if another process has it open; XX001 if its catalog cannot be read. `compaction` runs in a
+        thread.
         """
         self.durable = data_dir is not None
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
@@ -66,8 +67,6 @@ class Store:
         try:
             self._catalog = self._open()
         except BaseException:
-            if self._database is not None:
-                self._database.close()
             self._lock.close()
             raise
         self._commits = 0 if self._database is None else self._database.last_commit()
@@ -81,7 +80,7 @@ class Store:
 
     @property
     def spill(self) -> Path:
-        """A folder for temporary files of any engine over this store; emptied at opening, not made before use."""
+        """A folder for engines' temporary files; emptied at opening, not made before use."""
         return self.directory / "spill"
 
     def catalog(self) -> Catalog:
@@ -165,8 +164,9 @@ class Store:
                 raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
             merged = self._merge(transaction)
             for change in merged.changes:
-                if isinstance(change.new, Table) and change.added and change.joined:
-                    self.keys.check(change.new, change.added, change.joined)
+                if isinstance(change.new, Table) and change.joined:
+                    fresh = [file for file in change.added if file.path not in transaction.known_keys]
+                    self.keys.check(change.new, fresh, change.joined)
             states = self._stage(merged.changes)
             try:
                 catalog = self._write(merged, states)
@@ -184,9 +184,7 @@ class Store:
                     self._compactor.look_at(change.new)
 
     def _merge(self, transaction: Transaction) -> Merged:
-        base = transaction.base
-        since = [c for c in self._compactions]
-        return merge(base, transaction.catalog, self._catalog, since)
+        return merge(transaction.base, transaction.catalog, self._catalog, self._compactions)
 
     def _stage(self, changes: Iterable[Change]) -> dict[int, TableState]:
         """New Iceberg metadata, on the disk, for every durable table that changed."""
@@ -279,9 +277,19 @@ class Store:
         shutil.rmtree(self.spill, ignore_errors=True)
         if not self.durable:
             return initial()
-        self._database = Database(self.directory / "catalog.db")
+        database = Database(self.directory / "catalog.db")
+        try:
+            catalog = self._read(database)
+        except BaseException:
+            database.close()
+            raise
+        self._database = database
+        return catalog
+
+    def _read(self, database: Database) -> Catalog:
         sync(self.directory)
-        catalog, self._pointers = self._database.read()  # type: ignore[assignment]
+        catalog, pointers = database.read()
+        self._pointers = dict(pointers)
         relations = dict(catalog.relations)
         live: dict[int, frozenset[Path]] = {}
         for key, table in catalog.relations.items():

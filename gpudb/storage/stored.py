@@ -1,7 +1,7 @@
-"""How a column of each SQL type lies in a Parquet file: Arrow types with Iceberg field ids, and the way there and back.
+"""How a column of each SQL type lies in a Parquet file, with Iceberg's field ids, and the way there and back.
 
-A column takes a run of field ids: its own, then one for each member of a struct or list, depth first. So the ids
-within a column follow from its type and are never kept.
+A column takes a run of field ids: its own, then one for each member of a struct or list, depth first. So the
+ids within a column follow from its type and are never kept.
 
     int2      int (Iceberg has no 16 bits)         interval  struct(months int, days int, microseconds long)
     uuid      uuid (16 bytes)                      carried   struct(v decimal(38,20), s int)
@@ -83,7 +83,7 @@ def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -
 
 
 def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
-    """A column's values (`SqlType.arrow`) in their stored form; `target` is `stored_type`'s answer for the column."""
+    """A column's values (`SqlType.arrow`) in their stored form; `target` is what `stored_type` says of it."""
     if type.element is not None:
         return _list_to_stored(array, type.element, target)
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
@@ -165,7 +165,7 @@ _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
 
 
 def stored_duckdb(type: SqlType) -> str:
-    """The DuckDB type as which `read_parquet` hands out a stored column; `restored` makes the SQL type's own of it."""
+    """The DuckDB type of a stored column as `read_parquet` gives it, before `restored`."""
     if type.element is not None:
         return stored_duckdb(type.element) + "[]"
     if type.name == "interval":
@@ -188,7 +188,7 @@ def _holds_interval(type: SqlType) -> bool:
 
 
 def initial_text(type: SqlType, value: pa.Array) -> str | None:
-    """`Column.initial` for a column added to a table that has rows: `value` is its default, an array of length 1.
+    """`Column.initial` for a new column of a table with rows: `value` is its default, an array of length 1.
 
     Gives None for NULL. The text is what DuckDB prints for the stored value, and casts back.
     """

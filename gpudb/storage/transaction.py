@@ -31,8 +31,8 @@ class Savepoint:
 class Transaction:
     """Reads one snapshot, its own changes included, and changes tables and definitions atomically.
 
-    open -commit()→ committed;  open -rollback(), a failed commit()→ rolled back. After its end only `commit` and
-    `rollback` may be called, and do nothing. As a context manager it rolls back unless it was committed.
+    open -commit()→ committed;  open -rollback(), a failed commit()→ rolled back. After its end only `commit`
+    and `rollback` may be called, and do nothing. As a context manager it rolls back unless it was committed.
 
     Keep it open while results made from its snapshot are still being read: it keeps their files alive.
     Used by one thread at a time.
@@ -47,6 +47,7 @@ class Transaction:
         self._open = True
         self.number = number
         self.compacting = False
+        self.known_keys: set[str] = set()
 
     @property
     def catalog(self) -> Catalog:
@@ -69,11 +70,11 @@ class Transaction:
         return tuple(self._written)
 
     def set_catalog(self, catalog: Catalog) -> None:
-        """Takes changed definitions, made from `catalog` with `Catalog.with_…()`; gives them a version of their own.
+        """Takes changed definitions, made from `catalog` with `Catalog.with_…()`, under a version of its own.
 
-        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens` allows;
-        for any other change give the new column id 0 and `replace` all files in the same transaction.
-        23502, 23505 if the rows that are there do not allow a new NOT NULL or primary key.
+        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens`
+        allows; for any other change give the new column id 0 and `replace` all files in the same
+        transaction. 23502, 23505 if the rows that are there do not allow a new NOT NULL or primary key.
         """
         self._check_open()
         relations = dict(catalog.relations)
@@ -114,8 +115,8 @@ class Transaction:
     def append(self, oid: int, batches: Iterable[pa.RecordBatch], *, check_keys: bool = True) -> int:
         """Adds rows to a table and says how many; a RecordBatchReader is such an iterable.
 
-        Batches have exactly the table's columns in order, each of `SqlType.arrow`. 23502 for a NULL in a NOT NULL
-        column, 23505 for a primary key that is there already. After an error nothing of it is left.
+        Batches have exactly the table's columns in order, each of `SqlType.arrow`. 23502 for a NULL in a NOT
+        NULL column, 23505 for a primary key that is there already. After an error nothing of it is left.
         """
         return self.replace(oid, (), batches, check_keys=check_keys)
 
@@ -145,6 +146,8 @@ class Transaction:
                 self._store.sync_folder(directory)
             if check_keys:
                 self._store.keys.check(table, files, kept)
+            else:
+                self.known_keys |= {file.path for file in files}
         except BaseException:
             for file in files:
                 Path(file.path).unlink(missing_ok=True)
@@ -180,10 +183,11 @@ class Transaction:
         self._catalog = savepoint.catalog
 
     def lock(self, oid: int, timeout: float | None = None, check: Callable[[], None] | None = None) -> bool:
-        """Waits until no other transaction holds this table's lock, and holds it to its end; True if it waited.
+        """Waits for this table's lock, and holds it to the transaction's end; True if it had to wait.
 
-        For statements that replace files: lock, then `refresh` where the isolation level allows it, then read.
-        55P03 after `timeout` seconds, 40P01 for a deadlock; `check` is called while it waits and may raise.
+        For statements that replace files: lock, then `refresh` where the isolation level allows it, then
+        read. 55P03 after `timeout` seconds, 40P01 for a deadlock; `check` is called while it waits and may
+        raise.
         """
         self._check_open()
         return self._store.locks.acquire(oid, self.number, timeout, check)
@@ -198,8 +202,8 @@ class Transaction:
     def commit(self) -> None:
         """Makes all changes durable and visible at once, or rolls back and raises.
 
-        40001 if another transaction changed the same files or definitions first; 42P07, 42P06 or 42710 if it took the
-        same name, 23505 if it took the same key; 53100 or 58030 if the disk will not have it.
+        40001 if another transaction changed the same files or definitions first; 42P07, 42P06 or 42710 if it
+        took the same name, 23505 if it took the same key; 53100 or 58030 if the disk will not have it.
         """
         if not self._open:
             return

@@ -29,7 +29,7 @@ from pyiceberg.types import (
 )
 
 from gpudb.catalog.model import Column, Table
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
+from gpudb.types import SqlType
 
 TYPE_PROPERTY = "gpudb.type."
 
@@ -81,15 +81,14 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
         )
-    digits = type.numeric_digits
-    if type.carried:
-        value = DecimalType(MAX_DIGITS, CARRIED_SCALE)
+    if type.name == "numeric":
+        decimal: IcebergType = DecimalType(*type.numeric_digits)
+        if not type.carried:
+            return decimal
         return StructType(
-            NestedField(field_id + 1, "v", value, required=False),
+            NestedField(field_id + 1, "v", decimal, required=False),
             NestedField(field_id + 2, "s", IntegerType(), required=False),
         )
-    if digits is not None:
-        return DecimalType(*digits)
     return _PLAIN[type.name]
 
 
@@ -110,21 +109,17 @@ def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
     found = {}
     for column in columns:
         type = column.type
-        alone = sql_type(iceberg_type(type, column.field_id), None)
-        if alone is None or alone != SqlType(type.name, type.modifier):
+        if sql_type(iceberg_type(type, column.field_id)) != SqlType(type.name, type.modifier):
             found[f"{TYPE_PROPERTY}{column.field_id}"] = f"{type.name} {type.modifier}".removesuffix(" -1")
     return found
 
 
-def sql_type(type: IcebergType, said: str | None) -> SqlType | None:
-    """The SQL type of an Iceberg column, given its property if it has one; None if there is none like it."""
-    if said is not None:
-        name, _, modifier = said.partition(" ")
-        return SqlType(name, int(modifier or -1))
+def sql_type(type: IcebergType) -> SqlType | None:
+    """The SQL type that an Iceberg type says by itself; None if there is none like it."""
     if isinstance(type, DecimalType):
         return SqlType("numeric", ((type.precision << 16) | type.scale) + 4)
     if isinstance(type, ListType):
-        element = sql_type(type.element_type, None)
+        element = sql_type(type.element_type)
         return None if element is None or element.element is not None else element.array
     name = _SAID.get(type.__class__, "")
     return SqlType(name) if name else None

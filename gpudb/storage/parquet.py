@@ -55,9 +55,10 @@ class DataWriter:
             )
         arrays = []
         for column, array, stored in zip(self._columns, batch.columns, self._schema):
+            array = to_stored(array, column.type, stored.type)
             if column.not_null and array.null_count:
                 raise _null_violation(self._relation, column, batch, array)
-            arrays.append(to_stored(array, column.type, stored.type))
+            arrays.append(array)
         if not batch.num_rows:
             return
         stored_batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -169,7 +170,7 @@ def _null_violation(relation: str, column: Column, batch: pa.RecordBatch, array:
 def _shown(value: pa.Scalar) -> str:
     """A value in an error's detail, as PostgreSQL cuts it at 64 bytes."""
     text: str
-    if not value.is_valid:
+    if not value.is_valid or (isinstance(value.type, pa.StructType) and not value["v"].is_valid):
         return "null"
     if isinstance(value.type, pa.StructType):  # a carried numeric
         text = f"{value['v'].as_py():.{value['s'].as_py()}f}"

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile
 from gpudb.storage.stored import leaf_count, leaf_ids
-from gpudb.types import CARRIED_SCALE, SqlType
+from gpudb.types import SqlType
 
 STRING_BOUND = 64
 """Longer strings' bounds are cut to this many characters (bytes, for bytea)."""
@@ -89,11 +89,9 @@ def _gather(footer: pq.FileMetaData, leaf: int, type: SqlType) -> _Gathered:
 def _value(raw: object, type: SqlType) -> object:
     """A Parquet statistic in the form that `DataFile` documents."""
     if type.name == "numeric":
-        digits = type.numeric_digits
-        scale = CARRIED_SCALE if digits is None else digits[1]
         whole = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
         assert isinstance(whole, int)
-        return Decimal(whole).scaleb(-scale, _EXACT)
+        return Decimal(whole).scaleb(-type.numeric_digits[1], _EXACT)
     if isinstance(raw, bytes) and type.name in {"text", "varchar", "bpchar"}:
         return raw.decode()
     if isinstance(raw, bytes) and type.name == "uuid":
@@ -195,8 +193,7 @@ def _to_bytes(value: object, type: SqlType) -> bytes:
     if type.name in _PACKED:
         return struct.pack(_PACKED[type.name], value)
     if isinstance(value, Decimal):
-        digits = type.numeric_digits
-        whole = int(value.scaleb(CARRIED_SCALE if digits is None else digits[1], _EXACT))
+        whole = int(value.scaleb(type.numeric_digits[1], _EXACT))
         return whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True)
     if type.name == "uuid":
         return uuid.UUID(str(value)).bytes

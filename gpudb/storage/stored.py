@@ -4,7 +4,7 @@ A column takes a run of field ids: its own, then one for each member of a struct
 ids within a column follow from its type and are never kept.
 
     int2      int (Iceberg has no 16 bits)         interval  struct(months int, days int, microseconds long)
-    uuid      uuid (16 bytes)                      carried   struct(v decimal(38,20), s int)
+    uuid      uuid (16 bytes)                      carried   struct(v decimal(p,s), s int)
     numeric   decimal(p,s)                         T[]       list of T's form
     json, jsonb, varchar(n), char(n)  string       else      the type's Arrow form
 """
@@ -113,10 +113,11 @@ def _interval_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _carried_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
-    value, scale = (array.field(i) for i in (0, 1))
+    # NULL may be a NULL struct or one whose v is NULL; a file has only the former.
+    value, scale = pc.struct_field(array, [0]), pc.struct_field(array, [1]).cast(pa.int32())
     if value.type != target.field("v").type:
         value = value.cast(target.field("v").type)
-    return _struct([value, scale.cast(pa.int32())], array, target)
+    return _struct([value, scale], value, target)
 
 
 def _struct(members: list[pa.Array], like: pa.Array, target: pa.DataType) -> pa.Array:

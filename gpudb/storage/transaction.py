@@ -267,7 +267,7 @@ def widens(old: SqlType, new: SqlType) -> bool:
         return old.element is not None and new.element is not None and widens(old.element, new.element)
     if old.name == new.name == "numeric":
         one, other = old.numeric_digits, new.numeric_digits
-        return one is not None and other is not None and one[1] == other[1] and one[0] <= other[0]
+        return old.carried == new.carried and one[1] == other[1] and one[0] <= other[0]
     if new.name in {"varchar", "text"} and old.name in {"varchar", "text"}:
         return new.length is None or (old.length is not None and old.length <= new.length)
     if old.name == new.name == "bpchar":

@@ -29,13 +29,18 @@ class KeyChecker:
         self._guard = threading.Lock()
         self._connection: duckdb.DuckDBPyConnection | None = None
 
-    def check(self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile]) -> None:
-        """23505 if a key of `new` files is there twice, in them or in `existing`, by `table`'s columns."""
+    def check(
+        self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile], *, distinct: bool = False
+    ) -> None:
+        """23505 if a key of `new` files is there twice, in them or in `existing`.
+
+        Of `table` only the columns count. `distinct` says that no two keys of `new` are alike.
+        """
         if not table.primary_key or not new:
             return
         keys = ", ".join(_quoted(name) for name in table.primary_key)
         fresh = scan_sql(table, new, columns=table.primary_key)
-        if sum(file.rows for file in new) > 1:
+        if not distinct and sum(file.rows for file in new) > 1:
             twice = f"SELECT {keys} FROM ({fresh}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
             self._raise_for(
                 table, twice, 'duplicate key value violates unique constraint "{}"', "already exists"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import SqlError
 from gpudb.storage.statistics import file_statistics
 from gpudb.storage.stored import stored_schema, to_stored
@@ -21,21 +22,25 @@ FILE_BYTES = 128 << 20
 GROUP_ROWS = 1 << 20
 GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
+BLOOM_ERROR = 0.01
+"""How often a Bloom filter of a primary key says yes wrongly."""
+SAMPLE_ROWS = 8192
 
 
 class DataWriter:
     """Writes one append's rows into files of `directory`; `finish` gives them, `abort` removes them.
 
-    `relation` is the table's name, for messages. With `durable`, files are on disk (fsync) once `finish`
-    returns; the directory's own entry is the caller's.
+    With `durable`, files are on the disk once `finish` returns; the directory's own entry is the caller's.
+    `ascending` says that the rows came in the order of a primary key of one column, no two alike.
     """
 
-    def __init__(self, directory: Path, relation: str, columns: Sequence[Column], *, durable: bool) -> None:
+    def __init__(self, directory: Path, table: Table, *, durable: bool) -> None:
         self._directory = directory
-        self._relation = relation
-        self._columns = tuple(columns)
+        self._relation = table.name
+        self._columns = table.columns
+        self._keys = [i for i, column in enumerate(table.columns) if column.name in table.primary_key]
         self._durable = durable
-        self._schema = stored_schema(columns)
+        self._schema = stored_schema(table.columns)
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._pending_bytes = 0
@@ -45,6 +50,8 @@ class DataWriter:
         self._files: list[DataFile] = []
         self.paths: list[Path] = []
         self.rows = 0
+        self.ascending = len(self._keys) == 1
+        self._last_key: pa.Scalar | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where none may be."""
@@ -61,6 +68,8 @@ class DataWriter:
             arrays.append(array)
         if not batch.num_rows:
             return
+        if self.ascending:
+            self._compare_keys(arrays[self._keys[0]])
         stored_batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         size = stored_batch.nbytes
         # A huge batch is cut, so that a row group stays within its limits.
@@ -101,18 +110,40 @@ class DataWriter:
             self._path = self._directory / f"{uuid.uuid4().hex}.parquet"
             self._directory.mkdir(parents=True, exist_ok=True)
             self.paths.append(self._path)
-            self._writer = pq.ParquetWriter(
-                self._path,
-                self._schema,
-                compression="zstd",
-                compression_level=1,
-                store_decimal_as_integer=True,
-                write_page_index=True,
-                store_schema=False,
-            )
+            self._writer = self._open_file(self._path, group)
         self._writer.write_table(group, row_group_size=group.num_rows)
         if self._path is not None and self._path.stat().st_size >= FILE_BYTES:
             self._close_file()
+
+    def _open_file(self, path: Path, group: pa.Table) -> pq.ParquetWriter:
+        repeating, blooms = [], {}
+        for index, (column, values) in enumerate(zip(self._columns, group.columns)):
+            if _repeats(values):
+                repeating.append(column.name)
+            if index in self._keys and not pa.types.is_boolean(values.type):
+                # An INSERT's look-up of its key skips row groups that their ranges do not rule out.
+                blooms[column.name] = {"ndv": group.num_rows, "fpp": BLOOM_ERROR}
+        return pq.ParquetWriter(
+            path,
+            self._schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=repeating,
+            bloom_filter_options=blooms or None,
+            store_decimal_as_integer=True,
+            write_page_index=True,
+            store_schema=False,
+        )
+
+    def _compare_keys(self, keys: pa.Array) -> None:
+        type = self._columns[self._keys[0]].type.name
+        if type not in {"int2", "int4", "int8", "date", "timestamp", "timestamptz"}:
+            self.ascending = False
+            return
+        steps = pc.greater(keys[1:], keys[:-1])
+        joined = self._last_key is None or pc.greater(keys[0], self._last_key).as_py()
+        self.ascending = joined and pc.all(steps).as_py() is not False
+        self._last_key = keys[-1]
 
     def _close_file(self) -> None:
         if self._writer is None or self._path is None:
@@ -132,20 +163,34 @@ class DataWriter:
         self._with_nan = set()
 
 
+def _repeats(values: pa.ChunkedArray) -> bool:
+    """Whether a dictionary would be worth its making: by a sample from the group's middle."""
+    if pa.types.is_nested(values.type):
+        return True
+    if isinstance(values.type, pa.BaseExtensionType):
+        return False
+    sample = values.slice(len(values) // 2, SAMPLE_ROWS)
+    return bool(pc.count_distinct(sample).as_py() * 2 <= len(sample))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an append wrote. `ascending` as in DataWriter."""
+
+    files: tuple[DataFile, ...]
+    rows: int
+    ascending: bool
+
+
 def write_files(
-    directory: Path,
-    relation: str,
-    columns: Sequence[Column],
-    batches: Iterable[pa.RecordBatch],
-    *,
-    durable: bool,
-) -> tuple[list[DataFile], int]:
-    """Writes all batches to files of `directory`, and counts their rows; nothing is left after an error."""
-    writer = DataWriter(directory, relation, columns, durable=durable)
+    directory: Path, table: Table, batches: Iterable[pa.RecordBatch], *, durable: bool
+) -> Written:
+    """Writes all batches to files of `directory`; nothing is left after an error."""
+    writer = DataWriter(directory, table, durable=durable)
     try:
         for batch in batches:
             writer.add(batch)
-        return writer.finish(), writer.rows
+        return Written(tuple(writer.finish()), writer.rows, writer.ascending)
     except BaseException:
         writer.abort()
         raise

@@ -18,6 +18,7 @@ import tempfile
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -77,6 +78,9 @@ class Store:
         self.locks = TableLocks()
         self.keys = KeyChecker(self.spill)
         self._compactor = Compactor(self) if compaction else None
+        if self.durable and not self._states:
+            # The first commit should not wait half a second for pyiceberg.
+            threading.Thread(target=import_module, args=("gpudb.storage.metadata",), daemon=True).start()
 
     @property
     def spill(self) -> Path:
@@ -166,7 +170,7 @@ class Store:
             for change in merged.changes:
                 if isinstance(change.new, Table) and change.joined:
                     fresh = [file for file in change.added if file.path not in transaction.known_keys]
-                    self.keys.check(change.new, fresh, change.joined)
+                    self.keys.check(change.new, fresh, change.joined, distinct=True)
             states = self._stage(merged.changes)
             try:
                 catalog = self._write(merged, states)

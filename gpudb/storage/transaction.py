@@ -140,12 +140,13 @@ class Transaction:
         kept = tuple(file for file in table.files if file.path not in gone)
         durable = self._store.keeps(table)
         directory = self._store.data_folder(table)
-        files, rows = write_files(directory, table.name, table.columns, batches, durable=durable)
+        written = write_files(directory, table, batches, durable=durable)
+        files = written.files
         try:
             if files and durable:
                 self._store.sync_folder(directory)
             if check_keys:
-                self._store.keys.check(table, files, kept)
+                self._store.keys.check(table, files, kept, distinct=written.ascending)
             else:
                 self.known_keys |= {file.path for file in files}
         except BaseException:
@@ -154,8 +155,8 @@ class Transaction:
             raise
         self._written += [Path(file.path) for file in files]
         if files or gone:
-            self._catalog = self._catalog.with_relation(replace(table, files=kept + tuple(files)))
-        return rows
+            self._catalog = self._catalog.with_relation(replace(table, files=kept + files))
+        return written.rows
 
     def truncate(self, oid: int) -> None:
         """Leaves the table without rows."""

@@ -1,0 +1,166 @@
+-- Macros that the templates of gpudb.functions call. A macro's operands are put in wherever they are named, so those
+-- that need one several times bind it once, as a lambda's parameter: list_transform([x], lambda v: ...)[1].
+
+-- ---------------------------------------------------------------------------------------------- errors
+
+CREATE MACRO pg_error(state, message) AS error('[' || state || '] ' || message);
+
+-- LIMIT and OFFSET: NULL means none.
+CREATE MACRO pg_row_count(n, clause) AS CASE
+    WHEN n < 0 THEN pg_error(CASE clause WHEN 'LIMIT' THEN '2201W' ELSE '2201X' END, clause || ' must not be negative')
+        ::BIGINT
+    WHEN n IS NULL THEN CASE clause WHEN 'LIMIT' THEN 9223372036854775807 ELSE 0 END
+    ELSE n END;
+
+-- ---------------------------------------------------------------------------------------------- shifts
+
+-- PostgreSQL takes a count modulo the width, and lets bits fall off at the left.
+CREATE MACRO pg_wrap32(n) AS CAST(CASE WHEN n >= 2147483648 THEN n - 4294967296 ELSE n END AS INTEGER);
+CREATE MACRO pg_shl32(n, k) AS pg_wrap32(((CAST(n AS HUGEINT) & 4294967295) << (k & 31)) & 4294967295);
+CREATE MACRO pg_shr(n, k, width) AS list_transform([n], lambda v:
+    CASE WHEN v >= 0 THEN v >> (k & (width - 1)) ELSE ~((~v) >> (k & (width - 1))) END)[1];
+CREATE MACRO pg_shl64(n, k) AS list_transform(
+    [(CAST(n AS HUGEINT) & 18446744073709551615::HUGEINT) * (1::HUGEINT << (k & 63)) & 18446744073709551615::HUGEINT],
+    lambda v: CAST(CASE WHEN v >= 9223372036854775808 THEN v - 18446744073709551616::HUGEINT ELSE v END AS BIGINT))[1];
+
+-- ---------------------------------------------------------------------------------------------- numeric
+
+CREATE MACRO pg_ten_to(n) AS CAST('1' || repeat('0', CAST(n AS INTEGER)) AS HUGEINT);
+
+-- The digits of a decimal with `scale` decimals, as one integer.
+CREATE MACRO pg_unscaled(v, scale) AS CAST(replace(CAST(v AS VARCHAR), '.', '') AS HUGEINT);
+
+-- An integer of up to 38 digits with 20 of them after the point.
+CREATE MACRO pg_scaled20(n) AS CAST(CAST(n AS DECIMAL(38,0)) * 0.00000000000000000001 AS DECIMAL(38,20));
+
+-- The power of 10000 and the base-10000 digit that a number starts with, as select_div_scale in numeric.c takes them.
+CREATE MACRO pg_first_digit(n, scale) AS list_transform([CAST(abs(CAST(n AS HUGEINT)) AS VARCHAR)], lambda t:
+    CASE WHEN t = '0' THEN struct_pack(weight := 0::BIGINT, digit := 0)
+    ELSE list_transform([CAST(floor((length(t) - 1 - scale) / 4) AS BIGINT)], lambda w: struct_pack(
+        weight := w,
+        digit := CAST(rpad(left(t, length(t) - scale - 4 * w), CAST(length(t) - scale - 4 * w AS INTEGER), '0') AS INTEGER)))[1]
+    END)[1];
+
+-- How many decimals PostgreSQL shows for a quotient: at least 16 significant digits, at least the operands' decimals,
+-- and here at most 20.
+CREATE MACRO pg_quotient_scale(a, a_scale, a_shown, b, b_scale, b_shown) AS CAST(list_transform(
+    [struct_pack(x := pg_first_digit(a, a_scale), y := pg_first_digit(b, b_scale), s := greatest(a_shown, b_shown))],
+    lambda p: least(20, greatest(p.s, 16 - 4 *
+        (p.x.weight - p.y.weight - CASE WHEN p.x.digit <= p.y.digit THEN 1 ELSE 0 END))))[1] AS TINYINT);
+
+-- The quotient of a / 10^a_scale and b / 10^b_scale, half away from zero at its scale. Operands so long that a product
+-- might pass 38 digits go to Python.
+CREATE MACRO pg_quotient(a, a_scale, a_shown, b, b_scale, b_shown) AS list_transform(
+    [struct_pack(a := CAST(a AS HUGEINT), b := CAST(b AS HUGEINT), shown := greatest(a_shown, b_shown))], lambda p:
+    CASE WHEN p.a IS NULL OR p.b IS NULL THEN CAST(NULL AS DECIMAL(38,20))
+    WHEN p.b = 0 THEN CAST(pg_error('22012', 'division by zero') AS DECIMAL(38,20))
+    ELSE list_transform(
+        [CAST(pg_quotient_scale(p.a, a_scale, p.shown, p.b, b_scale, p.shown) AS INTEGER)], lambda r:
+        CASE WHEN b_scale - a_scale + r >= 0
+                AND length(CAST(p.a AS VARCHAR)) + b_scale - a_scale + r <= 38
+                AND length(CAST(p.b AS VARCHAR)) <= 37
+        THEN pg_scaled20(pg_rounded(p.a * pg_ten_to(b_scale - a_scale + r), p.b) * pg_ten_to(20 - r))
+        ELSE CAST(pg_wide_quotient(CAST(p.a AS VARCHAR), CAST(p.b AS VARCHAR), b_scale - a_scale, r) AS DECIMAL(38,20))
+        END)[1]
+    END)[1];
+
+-- x / y to the nearest integer, halves away from zero.
+CREATE MACRO pg_rounded(x, y) AS list_transform([struct_pack(x := x, y := y)], lambda q:
+    q.x // q.y + CASE WHEN abs(q.x % q.y) >= abs(q.y) - abs(q.x % q.y)
+        THEN CASE WHEN (q.x < 0) = (q.y < 0) THEN 1 ELSE -1 END ELSE 0 END)[1];
+
+-- sum / count: NULL over no values.
+CREATE MACRO pg_average(total, scale, shown, n, n_scale, n_shown) AS
+    pg_quotient(total, scale, shown, nullif(n, 0), n_scale, n_shown);
+
+-- A product as DECIMAL(38, scale), rounded where its decimals are more than that.
+CREATE MACRO pg_numeric_product(x, y, x_scale, y_scale, scale) AS list_transform([struct_pack(x := x, y := y)], lambda p:
+    CASE WHEN p.x IS NOT NULL AND p.y IS NOT NULL
+    THEN pg_wide_product(CAST(p.x AS VARCHAR), CAST(p.y AS VARCHAR), scale) END)[1];
+
+-- A decimal's text with as many decimals as PostgreSQL shows; `held` are those that it has.
+CREATE MACRO pg_numeric_text(v, held, shown) AS list_transform([struct_pack(t := CAST(v AS VARCHAR), s := shown)], lambda p:
+    CASE WHEN p.s >= held THEN p.t || CASE WHEN held = 0 AND p.s > 0 THEN '.' ELSE '' END || repeat('0', p.s - held)
+    ELSE left(p.t, length(p.t) - (held - p.s) - CASE WHEN p.s = 0 THEN 1 ELSE 0 END) END)[1];
+-- How many decimals a plain number's text has.
+CREATE MACRO pg_decimals(t) AS CAST(CASE WHEN contains(t, '.') THEN length(t) - instr(t, '.') ELSE 0 END AS INTEGER);
+
+-- A float as the digits that a cast to numeric keeps: 15 significant ones, or 6 of a real.
+CREATE MACRO pg_float_digits(x, digits) AS list_transform([CAST(x AS DOUBLE)], lambda v: CASE
+    WHEN NOT isfinite(v) THEN CAST(pg_error('0A000', 'numeric NaN and infinities are not supported') AS VARCHAR)
+    WHEN digits = 15 THEN format('{:.15g}', v) ELSE format('{:.6g}', v) END)[1];
+CREATE MACRO pg_float_decimals(x, digits) AS list_transform([pg_float_digits(x, digits)], lambda t: greatest(0, CASE
+    WHEN contains(t, 'e') THEN pg_decimals(split_part(t, 'e', 1)) - CAST(split_part(t, 'e', 2) AS INTEGER)
+    ELSE pg_decimals(t) END))[1];
+
+-- ---------------------------------------------------------------------------------------------- texts of values
+
+CREATE MACRO pg_float8_text(x) AS list_transform([x], lambda v: CASE
+    WHEN abs(v) >= 1e-4 AND abs(v) < 1e15 THEN
+        CASE WHEN ends_with(CAST(v AS VARCHAR), '.0') THEN left(CAST(v AS VARCHAR), -2) ELSE CAST(v AS VARCHAR) END
+    ELSE pg_float8_text_slow(v) END)[1];
+CREATE MACRO pg_float4_text(x) AS list_transform([x], lambda v: CASE
+    WHEN abs(v) >= 1e-4 AND abs(v) < 1e6 THEN
+        CASE WHEN ends_with(CAST(v AS VARCHAR), '.0') THEN left(CAST(v AS VARCHAR), -2) ELSE CAST(v AS VARCHAR) END
+    ELSE pg_float4_text_slow(v) END)[1];
+CREATE MACRO pg_date_text(x) AS list_transform([x], lambda v:
+    CASE WHEN v BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(v AS VARCHAR) ELSE pg_date_text_slow(v) END)[1];
+CREATE MACRO pg_timestamp_text(x) AS list_transform([x], lambda v: CASE
+    WHEN v BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59' THEN CAST(v AS VARCHAR)
+    ELSE pg_timestamp_text_slow(v) END)[1];
+CREATE MACRO pg_timestamptz_text(x) AS pg_timestamptz_text_in(x, current_setting('TimeZone'));
+CREATE MACRO pg_bytea_text(x) AS '\x' || lower(hex(x));
+-- An element within an array's text.
+CREATE MACRO pg_array_item(t) AS CASE WHEN regexp_matches(t, '[\s{},"\\]|^$|^(?i:null)$')
+    THEN '"' || replace(replace(t, '\', '\\'), '"', '\"') || '"' ELSE t END;
+
+-- ---------------------------------------------------------------------------------------------- values of texts
+
+-- Plain decimal digits take DuckDB's own cast; all else, errors included, PostgreSQL's rules in Python.
+CREATE MACRO pg_int2_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]+') THEN TRY_CAST(t AS SMALLINT) END, pg_int2_in_slow(t));
+CREATE MACRO pg_int4_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]+') THEN TRY_CAST(t AS INTEGER) END, pg_int4_in_slow(t));
+CREATE MACRO pg_int8_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]+') THEN TRY_CAST(t AS BIGINT) END, pg_int8_in_slow(t));
+CREATE MACRO pg_float8_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]{1,20}(\.[0-9]{0,20})?') THEN TRY_CAST(t AS DOUBLE) END, pg_float8_in_slow(t));
+CREATE MACRO pg_float4_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]{1,20}(\.[0-9]{0,10})?') THEN TRY_CAST(t AS FLOAT) END, pg_float4_in_slow(t));
+-- A number's text in plain digits: no blanks, no exponent.
+CREATE MACRO pg_numeric_in(t) AS CASE WHEN regexp_full_match(t, '-?[0-9]+(\.[0-9]+)?') THEN t ELSE pg_numeric_in_slow(t) END;
+CREATE MACRO pg_date_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(t AS DATE) END,
+    pg_date_in_slow(t, current_setting('TimeZone')));
+CREATE MACRO pg_timestamp_in(t) AS coalesce(
+    CASE WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?') THEN TRY_CAST(t AS TIMESTAMP) END,
+    pg_timestamp_in_slow(t, current_setting('TimeZone')));
+CREATE MACRO pg_timestamptz_in(t) AS pg_timestamptz_in_zone(t, current_setting('TimeZone'));
+CREATE MACRO pg_time_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[0-2][0-9]:[0-5][0-9]:[0-5][0-9]') THEN TRY_CAST(t AS TIME) END,
+    pg_time_in_slow(t, current_setting('TimeZone')));
+CREATE MACRO pg_bool_in(t) AS CASE WHEN t IN ('t', 'true') THEN true WHEN t IN ('f', 'false') THEN false ELSE pg_bool_in_slow(t) END;
+
+-- ---------------------------------------------------------------------------------------------- dates and times
+
+-- Microseconds at a precision of 0 to 6 digits, halves away from zero.
+CREATE MACRO pg_round_us(us, precision) AS list_transform([struct_pack(n := us, unit := CAST(pow(10, 6 - precision) AS BIGINT))],
+    lambda p: (p.n + CASE WHEN p.n < 0 THEN -(p.unit // 2) ELSE p.unit // 2 END) // p.unit * p.unit)[1];
+-- Halves lie away from PostgreSQL's epoch, 2000-01-01.
+CREATE MACRO pg_round_timestamp(t, precision) AS list_transform([t], lambda v: CASE WHEN NOT isfinite(v) THEN v
+    ELSE make_timestamp(pg_round_us(epoch_us(v) - 946684800000000, precision) + 946684800000000) END)[1];
+CREATE MACRO pg_round_timestamptz(t, precision) AS list_transform([t], lambda v: CASE WHEN NOT isfinite(v) THEN v
+    ELSE make_timestamptz(pg_round_us(epoch_us(v) - 946684800000000, precision) + 946684800000000) END)[1];
+CREATE MACRO pg_make_time(us) AS list_transform([us], lambda v: CASE WHEN v = 86400000000 THEN TIME '24:00:00'
+    ELSE CAST(make_timestamp(v) AS TIME) END)[1];
+CREATE MACRO pg_time_us(t) AS epoch_us(t);
+-- The three fields of an interval, which DuckDB keeps apart as PostgreSQL does.
+CREATE MACRO pg_interval_months(i) AS datepart('year', i) * 12 + datepart('month', i);
+CREATE MACRO pg_interval_days(i) AS datepart('day', i);
+CREATE MACRO pg_interval_us(i) AS datepart('hour', i) * 3600000000 + datepart('minute', i) * 60000000 + datepart('microsecond', i);
+CREATE MACRO pg_make_interval(months, days, us) AS
+    to_months(CAST(months AS INTEGER)) + to_days(CAST(days AS INTEGER)) + to_microseconds(CAST(us AS BIGINT));
+CREATE MACRO pg_interval_time(i) AS pg_make_time(((pg_interval_us(i) % 86400000000) + 86400000000) % 86400000000);
+
+-- ---------------------------------------------------------------------------------------------- json
+
+CREATE MACRO pg_jsonb_scalar(j, kind, target) AS list_transform([struct_pack(j := j, k := json_type(j))], lambda p: CASE
+    WHEN p.k = 'NULL' THEN CAST(NULL AS VARCHAR)
+    WHEN (kind = 'numeric' AND p.k IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT', 'UHUGEINT'))
+        OR (kind = 'boolean' AND p.k = 'BOOLEAN') THEN p.j
+    ELSE CAST(pg_error('22023', 'cannot cast jsonb ' || CASE WHEN p.k = 'VARCHAR' THEN 'string' WHEN p.k = 'OBJECT'
+        THEN 'object' WHEN p.k = 'ARRAY' THEN 'array' WHEN p.k = 'BOOLEAN' THEN 'boolean' ELSE 'numeric' END
+        || ' to type ' || target) AS VARCHAR) END)[1];

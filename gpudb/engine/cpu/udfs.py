@@ -1,0 +1,102 @@
+"""Python functions that DuckDB calls where no SQL of its own will do: `register` adds all of them to a database.
+
+Each is an arrow function over whole vectors. Errors leave as `[SQLSTATE] message`, which `failures` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+import duckdb.func
+import pyarrow as pa
+
+from gpudb.errors import GpudbError
+
+Value = Any
+_ARROW: dict[str, pa.DataType] = {
+    "BOOLEAN": pa.bool_(),
+    "SMALLINT": pa.int16(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "VARCHAR": pa.string(),
+    "VARCHAR[]": pa.list_(pa.string()),
+    "BLOB": pa.binary(),
+    "DATE": pa.date32(),
+    "TIME": pa.time64("us"),
+    "TIMESTAMP": pa.timestamp("us"),
+    "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
+    "INTERVAL": pa.month_day_nano_interval(),
+}
+_COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
+
+MODULES = ("udf_texts", "udf_numeric")
+
+
+class Registry:
+    """What the `udf_*` modules add their functions to."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+
+    def columns(self, name: str, parameters: str, result: str, function: Callable[..., pa.Array]) -> None:
+        """A function over Arrow arrays; `parameters` and `result` are DuckDB types, parted by blanks."""
+
+        def guarded(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
+            try:
+                return function(*(_whole(each) for each in arrays))
+            except GpudbError as error:
+                raise ValueError(f"[{error.sqlstate}] {error.message}") from None
+
+        self._add(name, parameters.split(), result, guarded)
+
+    def scalar(
+        self, name: str, parameters: str, result: str, function: Callable[..., Value], *, volatile: bool = False
+    ) -> None:
+        """A function of Python values, NULL where an operand is NULL.
+
+        Dates and times are given back as the integers that hold them: days or microseconds since 1970, or midnight.
+        """
+        arrow = _ARROW[result]
+        counted = _COUNTED.get(result)
+
+        def by_row(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
+            rows = zip(*(_whole(each).to_pylist() for each in arrays), strict=True)
+            try:
+                made = [None if any(value is None for value in row) else function(*row) for row in rows]
+            except GpudbError as error:
+                raise ValueError(f"[{error.sqlstate}] {error.message}") from None
+            return pa.array(made, counted).view(arrow) if counted is not None else pa.array(made, arrow)
+
+        self._add(name, parameters.split(), result, by_row, volatile=volatile)
+
+    def _add(
+        self,
+        name: str,
+        parameters: Sequence[str],
+        result: str,
+        function: Callable[[Sequence[pa.ChunkedArray]], pa.Array],
+        *,
+        volatile: bool = False,
+    ) -> None:
+        # DuckDB looks at the signature: one parameter for each operand
+        names = ", ".join(f"a{number}" for number in range(len(parameters)))
+        made: Callable[..., pa.Array] = eval(f"lambda {names}: function([{names}])", {"function": function})
+        kind = duckdb.func.PythonUDFType.ARROW
+        self._database.create_function(name, made, list(parameters), result, type=kind, side_effects=volatile)
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def register(connection: duckdb.DuckDBPyConnection) -> None:
+    """Adds every Python function to a database."""
+    from importlib import import_module
+
+    registry = Registry(connection)
+    for module in MODULES:
+        import_module(f"gpudb.engine.cpu.{module}").register(registry)

@@ -1,0 +1,68 @@
+"""Aggregates. Sums of integers widen as PostgreSQL's do; averages of exact numbers are exact quotients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudb.functions.registry import Operands, declare
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+
+Types = Sequence[SqlType]
+Constants = Sequence[object]
+
+declare("count()", lambda o: o.call("count", "*"))
+declare("count(any)", lambda o: o.call("count", *o.sql))
+
+# Integers: DuckDB sums into HUGEINT; PostgreSQL gives bigint for int2 and int4 (22003 beyond), numeric for int8.
+declare("sum(int2) sum(int4)", lambda o: f"CAST({o.call('sum', *o.sql)} AS BIGINT)")
+declare(
+    "sum(int8)", lambda o: f"CAST({o.call('sum', *o.sql)} AS DECIMAL(38,0))", result=lambda t, c: exact(MAX_DIGITS, 0)
+)
+declare("sum(float4)", lambda o: f"CAST({o.call('sum', *o.sql)} AS FLOAT)")
+declare("sum(float8)", lambda o: o.call("sum", *o.sql))
+declare("sum(interval)", lambda o: o.call("sum", *o.sql))
+
+
+def _sum_numeric(operands: Operands) -> str:
+    return operands.call("sum", operands.sql[0])
+
+
+def _sum_type(types: Types, _: Constants) -> SqlType:
+    return exact(MAX_DIGITS, types[0].numeric_digits[1], varying=types[0].carried)
+
+
+declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", o.scales[0]), result=_sum_type)
+
+
+def _average(operands: Operands) -> str:
+    """The operands of the quotient sum / count, as its macros take them."""
+    item = operands.types[0]
+    scale = item.numeric_digits[1] if item.name == "numeric" else 0
+    total = operands.call("sum", operands.sql[0])
+    shown = operands.call("max", operands.scales[0]) if item.carried else str(scale)
+    unscaled = f"pg_unscaled({total}, {scale})" if item.name == "numeric" else total
+    return f"{unscaled}, {scale}, {shown}, {operands.call('count', operands.sql[0])}::HUGEINT, 0, 0"
+
+
+declare(
+    "avg(int2) avg(int4) avg(int8) avg(numeric)",
+    lambda o: f"pg_average({_average(o)})",
+    scale=lambda o: f"pg_quotient_scale({_average(o)})",
+    result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
+)
+declare("avg(float4) avg(float8)", lambda o: o.call("avg", *o.sql))
+declare("avg(interval)", lambda o: f"({o.call('sum', *o.sql)} / {o.call('count', *o.sql)})")
+
+
+def _like_operand(types: Types, _: Constants) -> SqlType:
+    return types[0].plain if types[0].name != "numeric" else exact(*types[0].numeric_digits, varying=types[0].carried)
+
+
+declare("min", lambda o: o.call("min", *o.sql), scale=lambda o: o.call("arg_min", o.scales[0], o.sql[0]),
+        result=_like_operand)
+declare("max", lambda o: o.call("max", *o.sql), scale=lambda o: o.call("arg_max", o.scales[0], o.sql[0]),
+        result=_like_operand)
+declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
+declare("bool_or", lambda o: o.call("bool_or", *o.sql))
+for _name in ("bit_and", "bit_or", "bit_xor"):
+    declare(_name, lambda o, name=_name: o.call(name, *o.sql))  # type: ignore[misc]

@@ -1,0 +1,118 @@
+"""PostgreSQL's functions, operators and casts as it declares them, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from gpudb import pgdata
+from gpudb.types import SqlType, by_oid
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One row of pg_proc: `kind` is f (function), a (aggregate), w (window) or p (procedure)."""
+
+    oid: int
+    name: str
+    args: tuple[SqlType, ...]
+    result: SqlType
+    kind: str = "f"
+    returns_set: bool = False
+    variadic: SqlType | None = None
+    defaults: int = 0
+    strict: bool = True
+    volatile: bool = False
+    out_names: tuple[str, ...] = ()
+    out_types: tuple[SqlType, ...] = ()
+    ordered_set: bool = False
+
+    @property
+    def signature(self) -> str:
+        """Name and argument types, as `int4pl(int4,int4)`: what an implementation is found by."""
+        return f"{self.name}({','.join(arg.name for arg in self.args)})"
+
+    def __str__(self) -> str:
+        """As PostgreSQL's messages write it: `round(numeric, integer)`."""
+        return f"{self.name}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One row of pg_operator; `left` is None for a prefix operator."""
+
+    name: str
+    left: SqlType | None
+    right: SqlType
+    function: Function
+
+
+@cache
+def _aggregate_kinds() -> Mapping[int, str]:
+    return {int(row["oid"]): row["aggkind"] for row in pgdata.table("aggregate")}
+
+
+@cache
+def _functions() -> Mapping[int, Function]:
+    kinds = _aggregate_kinds()
+    return {int(row["oid"]): _function(row, kinds) for row in pgdata.table("proc")}
+
+
+def _function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
+    oid = int(row["oid"])
+    modes = row["proargmodes"].split()
+    names = row["proargnames"].split(" ") if row["proargnames"] else []
+    outs = [index for index, mode in enumerate(modes) if mode in {"o", "t"}]
+    every = [int(each) for each in row["proallargtypes"].split()]
+    variadic = int(row["provariadic"])
+    return Function(
+        oid=oid,
+        name=row["proname"],
+        args=tuple(by_oid(int(each)) for each in row["proargtypes"].split()),
+        result=by_oid(int(row["prorettype"])),
+        kind=row["prokind"],
+        returns_set=row["proretset"] == "t",
+        variadic=by_oid(variadic) if variadic else None,
+        defaults=int(row["pronargdefaults"]),
+        strict=row["proisstrict"] == "t",
+        volatile=row["provolatile"] == "v",
+        out_names=tuple(names[index] for index in outs) if names else (),
+        out_types=tuple(by_oid(every[index]) for index in outs),
+        ordered_set=kinds.get(oid, "n") != "n",
+    )
+
+
+@cache
+def functions_by_name() -> Mapping[str, tuple[Function, ...]]:
+    """Every function of each name."""
+    found: dict[str, list[Function]] = {}
+    for function in _functions().values():
+        found.setdefault(function.name, []).append(function)
+    return {name: tuple(group) for name, group in found.items()}
+
+
+@cache
+def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
+    """Every operator of each name, prefix ones too."""
+    found: dict[str, list[Operator]] = {}
+    functions = _functions()
+    for row in pgdata.table("operator"):
+        left = int(row["oprleft"])
+        function = functions.get(int(row["oprcode"]))
+        if function is not None and int(row["oprright"]):
+            operator = Operator(row["oprname"], by_oid(left) if left else None, by_oid(int(row["oprright"])), function)
+            found.setdefault(operator.name, []).append(operator)
+    return {name: tuple(group) for name, group in found.items()}
+
+
+@cache
+def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
+    """(source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""
+    return {
+        (by_oid(int(row["castsource"])).name, by_oid(int(row["casttarget"])).name): (
+            row["castcontext"],
+            row["castmethod"],
+        )
+        for row in pgdata.table("cast")
+    }

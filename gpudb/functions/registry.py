@@ -1,0 +1,110 @@
+"""How each engine runs each of PostgreSQL's functions; the topic files declare, engines look up.
+
+A declaration names functions by their PostgreSQL signature (`int4pl(int4,int4)`) or, for all overloads, by name. The
+DuckDB text is a template over operands (`{0}`, `{1}`, …) or a callable that gets `Operands`. For an aggregate or window
+function the text holds the bare call (`sum({0})`); the engine adds DISTINCT, FILTER, ORDER BY and OVER to it, which is
+why a callable for one builds each call with `operands.call(name, *args)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.functions.library import Function
+from gpudb.types import SqlType
+
+__all__ = ["MISSING", "Function", "Implementation", "Operands", "declare", "implementation", "result_type"]
+
+MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The operands of one call as DuckDB SQL.
+
+    `sql[i]` is operand i; for a numeric it is the decimal alone, and `scales[i]` the number of decimals that
+    PostgreSQL would show (a constant's text where every value shows as many). `constants[i]` is its value where that
+    is known now, else MISSING. `result` is the call's type.
+    """
+
+    sql: tuple[str, ...]
+    scales: tuple[str, ...]
+    types: tuple[SqlType, ...]
+    constants: tuple[object, ...]
+    result: SqlType
+    call: Callable[..., str] = field(default=lambda name, *args: f"{name}({', '.join(args)})")
+
+
+Template = str | Callable[[Operands], str]
+ResultRule = Callable[[Sequence[SqlType], Sequence[object]], SqlType]
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """How a function runs.
+
+    duckdb: the value. scale: the display scale of a carried numeric result. result: the exact result type where
+    PostgreSQL's declared one leaves it open (numeric digits), from the operands' types and constants.
+    session: computed by the session instead, from its state and constant operands (`now()`, `current_user`).
+    """
+
+    duckdb: Template | None = None
+    scale: Template | None = None
+    result: ResultRule | None = None
+    session: str | None = None
+
+
+_IMPLEMENTATIONS: dict[str, Implementation] = {}
+
+
+def declare(
+    names: str,
+    duckdb: Template | None = None,
+    *,
+    scale: Template | None = None,
+    result: ResultRule | None = None,
+    session: str | None = None,
+) -> None:
+    """Declares the implementation of the functions named in `names` (separated by blanks)."""
+    made = Implementation(duckdb, scale, result, session)
+    for name in names.split():
+        if name in _IMPLEMENTATIONS:
+            raise ValueError(f"{name} is declared twice")
+        _IMPLEMENTATIONS[name] = made
+
+
+def implementation(function: Function) -> Implementation:
+    """How a function runs; 0A000 for one that gpudb does not have."""
+    _load()
+    found = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
+    if found is None:
+        raise FeatureNotSupported(f"function {function} is not supported")
+    return found
+
+
+def result_type(function: Function, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
+    """The exact type of a call: PostgreSQL's, with a numeric's digits where they are known."""
+    rule = implementation(function).result
+    return rule(types, constants) if rule is not None else function.result
+
+
+def fill(template: Template, operands: Operands) -> str:
+    """A template with its operands filled in."""
+    if callable(template):
+        return template(operands)
+    return template.format(*operands.sql, s=operands.scales, t=operands.result.duckdb)
+
+
+@cache
+def _load() -> None:
+    """Imports the topic files, once: each declares its functions."""
+    from importlib import import_module
+
+    for topic in TOPICS:
+        import_module(f"gpudb.functions.{topic}")
+
+
+TOPICS = ("arithmetic", "numeric", "comparison", "aggregates", "windows")

@@ -1,0 +1,309 @@
+"""Which function or operator a call means: PostgreSQL's rules (its manual, chapter 10), on PostgreSQL's own tables.
+
+Exact matches win; then candidates that the arguments can reach by implicit casts, with the most exact types, then the
+most preferred ones; an untyped literal takes what the others suggest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeVar
+
+from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.functions.library import Function, Operator, casts, functions_by_name, operators_by_name
+from gpudb.types import TEXT, SqlType, exact
+
+POLYMORPHIC = frozenset(
+    "anyelement anyarray anynonarray anyenum anycompatible anycompatiblearray anycompatiblenonarray any".split()
+)
+
+
+def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
+    """Whether a value converts: context i (implicit), a (assignment, implicit too) or e (explicit, any)."""
+    if source.name in {target.name, "unknown"}:
+        return True
+    if target.name in POLYMORPHIC:
+        return target.name != "anyenum" and _is_array(target) in {None, source.element is not None}
+    found = casts().get((source.name, target.name))
+    if found is not None:
+        return _allowed(found[0], context)
+    if source.element is not None and target.element is not None:
+        return can_coerce(source.element, target.element, context)
+    if target.category == "S":
+        return context != "i"
+    return context == "e" and source.category == "S"
+
+
+def _is_array(parameter: SqlType) -> bool | None:
+    """Whether a polymorphic parameter takes arrays alone (True), no arrays (False), or any value (None)."""
+    if parameter.name in {"anynonarray", "anycompatiblenonarray"}:
+        return False
+    return True if parameter.name in {"anyarray", "anycompatiblearray"} else None
+
+
+def _allowed(declared: str, context: str) -> bool:
+    return declared == "i" or context == "e" or (declared == "a" and context == "a")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A function or operator, with the types that it takes for this number of arguments."""
+
+    target: Function | Operator
+    types: tuple[SqlType, ...]
+    variadic: bool = False
+
+
+@cache
+def function(name: str, types: tuple[SqlType, ...], kinds: str = "faw", variadic_call: bool = False) -> Candidate:
+    """The function that `name(types)` means, from types without modifiers; 42883 for none, 42725 for several."""
+    candidates = list(_expand(functions_by_name().get(name, ()), len(types), kinds, variadic_call))
+    chosen = _choose(candidates, types)
+    if chosen is None:
+        shown = f"{name}({', '.join(map(str, types))})"
+        raise UndefinedFunction(
+            f"function {shown} does not exist",
+            hint="No function matches the given name and argument types. You might need to add explicit type casts.",
+        )
+    if chosen == "ambiguous":
+        raise SqlError.of(
+            "ambiguous_function",
+            f"function {name}({', '.join(map(str, types))}) is not unique",
+            hint="Could not choose a best candidate function. You might need to add explicit type casts.",
+        )
+    assert isinstance(chosen, Candidate)
+    return chosen
+
+
+@cache
+def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
+    """The operator that `left name right` means, from types without modifiers; 42883 for none, 42725 for several."""
+    candidates = [
+        Candidate(each, (each.left, each.right) if each.left else (each.right,))
+        for each in operators_by_name().get(name, ())
+        if (each.left is None) == (left is None)
+    ]
+    types = (right,) if left is None else (left, right)
+    chosen = _choose(candidates, types, binary=left is not None)
+    shown = f"{name} {right}" if left is None else f"{left} {name} {right}"
+    if chosen is None:
+        raise UndefinedFunction(
+            f"operator does not exist: {shown}",
+            hint="No operator matches the given name and argument types. You might need to add explicit type casts.",
+        )
+    if chosen == "ambiguous":
+        raise SqlError.of(
+            "ambiguous_function",
+            f"operator is not unique: {shown}",
+            hint="Could not choose a best candidate operator. You might need to add explicit type casts.",
+        )
+    assert isinstance(chosen, Candidate)
+    return chosen
+
+
+def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call: bool) -> Iterable[Candidate]:
+    for each in functions:
+        if each.kind not in kinds:
+            continue
+        size = len(each.args)
+        if each.variadic is not None and not variadic_call and count >= size:
+            item = each.variadic if each.variadic.name != "any" else SqlType("any")
+            yield Candidate(each, each.args[:-1] + (item,) * (count - size + 1), variadic=True)
+        elif size - each.defaults <= count <= size:
+            yield Candidate(each, each.args[:count])
+
+
+def _choose(candidates: Sequence[Candidate], types: Sequence[SqlType], *, binary: bool = False) -> Candidate | str | None:
+    names = [each.name for each in types]
+    if binary and "unknown" in names and names != ["unknown", "unknown"]:
+        known = names[0] if names[1] == "unknown" else names[1]
+        for candidate in candidates:
+            if all(each.name == known for each in candidate.types):
+                return candidate
+    for candidate in candidates:
+        if [each.name for each in candidate.types] == names and not candidate.variadic:
+            return candidate
+    fitting = [c for c in candidates if _fits(c, types)]
+    if len(fitting) <= 1:
+        return fitting[0] if fitting else None
+    fitting = _most(fitting, lambda c: sum(_exact(t, p) for t, p in zip(types, c.types, strict=True)))
+    if len(fitting) == 1:
+        return fitting[0]
+    fitting = _most(
+        fitting,
+        lambda c: sum(
+            _exact(t, p) or (t.name != "unknown" and p.preferred and p.category == t.category)
+            for t, p in zip(types, c.types, strict=True)
+        ),
+    )
+    if len(fitting) == 1:
+        return fitting[0]
+    if "unknown" in names:
+        fitting = _by_category(fitting, types)
+        if len(fitting) == 1:
+            return fitting[0]
+        known = {t.name for t in types if t.name != "unknown"}
+        if len(known) == 1:
+            (name,) = known
+            same = [c for c in fitting if all(can_coerce(SqlType(name), p) for p in c.types)]
+            if len(same) == 1:
+                return same[0]
+    plain = [c for c in fitting if not c.variadic]
+    if len(plain) == 1:
+        return plain[0]
+    return "ambiguous"
+
+
+def _exact(item: SqlType, parameter: SqlType) -> bool:
+    return item.name == parameter.name
+
+
+def _fits(candidate: Candidate, types: Sequence[SqlType]) -> bool:
+    if not all(can_coerce(item, parameter) for item, parameter in zip(types, candidate.types, strict=True)):
+        return False
+    try:
+        return bind_polymorphic(candidate.types, types, SqlType("void")) is not None
+    except SqlError:
+        return False
+
+
+T = TypeVar("T")
+
+
+def _most(items: Sequence[T], score: Callable[[T], int]) -> list[T]:
+    scores = [score(item) for item in items]
+    best = max(scores)
+    return [item for item, value in zip(items, scores, strict=True) if value == best]
+
+
+def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[Candidate]:
+    """Settles untyped literals: string if any candidate takes one there, else the one category all agree on."""
+    wanted: dict[int, tuple[str, bool]] = {}
+    for index, item in enumerate(types):
+        if item.name != "unknown":
+            continue
+        categories = {c.types[index].category for c in candidates}
+        if "S" in categories:
+            category = "S"
+        elif len(categories) == 1:
+            (category,) = categories
+        else:
+            return candidates
+        preferred = any(c.types[index].preferred and c.types[index].category == category for c in candidates)
+        wanted[index] = (category, preferred)
+    kept = [
+        c
+        for c in candidates
+        if all(c.types[i].category == cat and (not pref or c.types[i].preferred) for i, (cat, pref) in wanted.items())
+    ]
+    if kept:
+        return kept
+    return [c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())] or candidates
+
+
+def bind_polymorphic(
+    parameters: Sequence[SqlType], types: Sequence[SqlType], result: SqlType
+) -> tuple[tuple[SqlType, ...], SqlType]:
+    """The concrete parameter and result types of a polymorphic call; the same ones for any other.
+
+    42804 where arguments of one polymorphic family disagree.
+    """
+    if not any(p.name in POLYMORPHIC for p in parameters):
+        return tuple(parameters), result
+    element = _family(parameters, types, "anyelement anyarray anynonarray anyenum".split(), common=False)
+    compatible = _family(parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True)
+
+    def concrete(parameter: SqlType, item: SqlType | None) -> SqlType:
+        match parameter.name:
+            case "anyelement" | "anynonarray" | "anyenum":
+                return element or TEXT
+            case "anyarray":
+                return (element or TEXT).array
+            case "anycompatible" | "anycompatiblenonarray":
+                return compatible or TEXT
+            case "anycompatiblearray":
+                return (compatible or TEXT).array
+            case "any":
+                return item if item is not None and item.name != "unknown" else TEXT
+            case _:
+                return parameter
+
+    bound = tuple(concrete(p, t) for p, t in zip(parameters, types, strict=True))
+    return bound, concrete(result, None)
+
+
+def _family(
+    parameters: Sequence[SqlType], types: Sequence[SqlType], names: Sequence[str], *, common: bool
+) -> SqlType | None:
+    elements = []
+    for parameter, item in zip(parameters, types, strict=True):
+        if parameter.name not in names or item.name == "unknown":
+            continue
+        element = item.element if _is_array(parameter) else item
+        if element is None:
+            message = f"argument declared {parameter.name} is not an array but type {item}"
+            raise SqlError.of("datatype_mismatch", message)
+        elements.append(element)
+    if not elements:
+        return None
+    if common:
+        return common_type(elements, "function arguments")
+    if len({each.name for each in elements}) > 1:
+        raise SqlError.of("datatype_mismatch", 'arguments declared "anyelement" are not all alike')
+    return unify(elements)
+
+
+def common_type(types: Sequence[SqlType], context: str) -> SqlType:
+    """The type that CASE, UNION, VALUES, COALESCE or ARRAY give their branches; 42804 if there is none."""
+    known = [each for each in types if each.name != "unknown"]
+    if not known:
+        return TEXT
+    if len({each.name for each in known}) == 1:
+        return unify(known)
+    chosen = known[0]
+    for each in known[1:]:
+        if each.name == chosen.name:
+            continue
+        if each.category != chosen.category:
+            raise SqlError.of("datatype_mismatch", f"{context} types {chosen} and {each} cannot be matched")
+        if not chosen.preferred and can_coerce(chosen, each) and not can_coerce(each, chosen):
+            chosen = each
+        elif not can_coerce(each, chosen) and can_coerce(chosen, each):
+            chosen = each
+        elif each.preferred and not chosen.preferred and can_coerce(chosen, each):
+            chosen = each
+    for each in known:
+        if not can_coerce(each, chosen):
+            raise SqlError.of("cannot_coerce", f"{context} could not convert type {each} to {chosen}")
+    if chosen.name == "numeric":
+        return unify([as_numeric(each) for each in known])
+    return chosen.plain
+
+
+_INTEGER_DIGITS = {"int2": 5, "int4": 10, "int8": 19}
+
+
+def as_numeric(item: SqlType) -> SqlType:
+    """The numeric type that holds every value of a number type exactly."""
+    if item.name in _INTEGER_DIGITS:
+        return exact(_INTEGER_DIGITS[item.name], 0)
+    return item if item.name == "numeric" else SqlType("numeric")
+
+
+def unify(types: Sequence[SqlType]) -> SqlType:
+    """One type for values of several that differ in modifiers or digits at most."""
+    first = types[0]
+    if all(each == first for each in types):
+        return first
+    if first.name.lstrip("_") != "numeric":
+        return first.plain
+    arrays = first.element is not None
+    items = [each.element or each for each in types]
+    scales = {each.numeric_digits[1] for each in items}
+    whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in items)
+    varying = len(scales) > 1 or any(each.carried for each in items)
+    made = exact(whole + max(scales), max(scales), varying=varying)
+    return replace(made, name="_numeric") if arrays else made
+

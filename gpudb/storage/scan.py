@@ -33,8 +33,33 @@ def scan_sql(
     files = table.files if files is None else files
     if not files:
         return _empty(chosen, with_row_ids)
-    outputs = [f"{restored(c.type, f'c{c.field_id}')} AS {_quoted(c.name)}" for c in chosen]
-    options = ["schema = MAP {" + ", ".join(_field(column) for column in chosen or table.columns[:1]) + "}"]
+    # DuckDB 2.0 fails where a member of a struct is read that a file lacks: such files stand apart.
+    groups: dict[frozenset[int], list[DataFile]] = {}
+    structs = [c.field_id for c in chosen if c.type.carried or c.type.name == "interval"]
+    for file in files:
+        groups.setdefault(frozenset(id for id in structs if id > file.last_field_id), []).append(file)
+    anchor = table.columns[0]
+    parts = [_group(chosen, anchor, lacking, held, with_row_ids) for lacking, held in groups.items()]
+    return " UNION ALL ".join(parts)
+
+
+def _group(
+    columns: Sequence[Column],
+    anchor: Column,
+    lacking: frozenset[int],
+    files: Sequence[DataFile],
+    with_row_ids: bool,
+) -> str:
+    """The SELECT over files that all lack the same struct columns; `anchor` is read where nothing else is."""
+    there = [column for column in columns if column.field_id not in lacking]
+    options = ["schema = MAP {" + ", ".join(_field(column) for column in there or [anchor]) + "}"]
+    outputs = []
+    for column in columns:
+        held = f"c{column.field_id}"
+        if column.field_id in lacking:
+            initial = "NULL" if column.initial is None else _literal(column.initial)
+            held = f"CAST({initial} AS {stored_duckdb(column.type)})"
+        outputs.append(f"{restored(column.type, held)} AS {_quoted(column.name)}")
     if with_row_ids:
         options += ["filename = true", "file_row_number = true"]
         outputs += [f"filename AS {_quoted(FILE_COLUMN)}", f"file_row_number AS {_quoted(ROW_COLUMN)}"]

@@ -63,7 +63,8 @@ def file_statistics(
             highest = _cut_high(gathered.maximum)
             if highest is not None and column.field_id not in with_nan:
                 maximums[column.field_id] = highest
-    return DataFile(path, footer.num_rows, size, minimums, maximums, nulls)
+    last = max((column.field_id for column in columns), default=0)
+    return DataFile(path, footer.num_rows, size, minimums, maximums, nulls, last)
 
 
 def _gather(footer: pq.FileMetaData, leaf: int, type: SqlType) -> _Gathered:
@@ -138,11 +139,12 @@ def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
     lower: dict[int, bytes] = {}
     upper: dict[int, bytes] = {}
     for column in columns:
+        if column.field_id <= file.last_field_id and column.type.element is None:
+            counts.update(dict.fromkeys(leaf_ids(column), file.rows))
         if not bounded(column.type):
             continue
         leaf = leaf_ids(column)[0]
         if column.field_id in file.nulls:
-            counts[leaf] = file.rows
             nulls[leaf] = file.nulls[column.field_id]
         if column.field_id in file.minimums:
             lower[leaf] = _to_bytes(file.minimums[column.field_id], column.type)
@@ -171,7 +173,8 @@ def from_iceberg(
         floating = column.type.name in {"float4", "float8"}
         if leaf in statistics.upper_bounds and (not floating or statistics.nan_value_counts.get(leaf) == 0):
             maximums[column.field_id] = _from_bytes(statistics.upper_bounds[leaf], column.type)
-    return DataFile(path, rows, size, minimums, maximums, nulls)
+    last = max(statistics.value_counts, default=0)
+    return DataFile(path, rows, size, minimums, maximums, nulls, last)
 
 
 # Iceberg's single-value serialisation: little-endian numbers, big-endian decimals and uuids, UTF-8.

@@ -1,0 +1,193 @@
+"""Every column type keeps its values, NULLs and edges, through files, a reopening and other Iceberg readers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from gpudb import types
+from gpudb.catalog.model import Column, Table
+from gpudb.storage.store import Store
+from gpudb.storage.stored import initial_text, stored_type, to_stored
+from gpudb.types import SqlType
+from tests.storage.tables import arrow, created, table_of
+
+MDN = pa.month_day_nano_interval()
+INFINITY = 2**63 - 1
+
+
+def _ints(values: list[int | None], width: pa.DataType, type: pa.DataType) -> pa.Array:
+    return pa.array(values, width).view(type)
+
+
+def _carried(*pairs: tuple[str, int] | None) -> pa.Array:
+    rows = [None if pair is None else {"v": Decimal(pair[0]), "s": pair[1]} for pair in pairs]
+    return pa.array(rows, types.NUMERIC.arrow)
+
+
+CASES: dict[str, tuple[SqlType, pa.Array]] = {
+    "bool": (types.BOOL, pa.array([True, None, False])),
+    "int2": (types.INT2, pa.array([-32768, None, 32767], pa.int16())),
+    "int4": (types.INT4, pa.array([-(2**31), None, 2**31 - 1], pa.int32())),
+    "int8": (types.INT8, pa.array([-(2**63), None, 2**63 - 1], pa.int64())),
+    "float4": (types.FLOAT4, pa.array([float("nan"), None, float("inf"), -0.0, 1e-45], pa.float32())),
+    "float8": (types.FLOAT8, pa.array([float("nan"), None, float("-inf"), 5e-324, 1.7976931348623157e308])),
+    "numeric(4,1)": (
+        types.numeric(4, 1),
+        pa.array([Decimal("-999.9"), None, Decimal("0.1")], pa.decimal128(4, 1)),
+    ),
+    "numeric(18,6)": (
+        types.numeric(18, 6),
+        pa.array([Decimal("999999999999.999999"), None], pa.decimal128(18, 6)),
+    ),
+    "numeric(38,10)": (
+        types.numeric(38, 10),
+        pa.array([Decimal("-" + "9" * 28 + "." + "9" * 10), None, Decimal(0)], pa.decimal128(38, 10)),
+    ),
+    "numeric": (
+        types.NUMERIC,
+        _carried(("1.50", 2), None, ("-999999999999999999", 0), ("0.00000000000000000001", 20)),
+    ),
+    "text": (types.TEXT, pa.array(["", None, "ünïcode 🚕", "a'b\"c\\", "x" * 100_000])),
+    "varchar(3)": (SqlType("varchar", 7), pa.array(["abc", None, ""])),
+    "char(3)": (SqlType("bpchar", 7), pa.array(["abc", None, "a"])),
+    "bytea": (types.BYTEA, pa.array([b"", None, bytes(range(256)), b"\xff" * 100], pa.binary())),
+    "date": (types.DATE, _ints([-719528, None, 2147483647, -2147483647, 11016], pa.int32(), pa.date32())),
+    "time": (types.TIME, _ints([0, None, 86_400_000_000, 1], pa.int64(), pa.time64("us"))),
+    "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
+    "timestamptz": (
+        types.TIMESTAMPTZ,
+        _ints([0, None, INFINITY, -INFINITY, -(10**16)], pa.int64(), pa.timestamp("us", "UTC")),
+    ),
+    "interval": (
+        types.INTERVAL,
+        pa.array(
+            [(13, 40, 100 * 3600 * 10**9), None, (-1, 2, -3000), (0, 0, 0), (2**31 - 1, -(2**31), 0)], MDN
+        ),
+    ),
+    "uuid": (
+        types.UUID,
+        pa.array(["00000000-0000-0000-0000-000000000000", None, "ffffffff-ffff-4fff-bfff-ffffffffffff"]),
+    ),
+    "json": (types.JSON, pa.array(['{"a": 1}', None, "null"])),
+    "jsonb": (types.JSONB, pa.array(['{"a": 1}', None, "[]"])),
+    "int2[]": (types.INT2.array, pa.array([[1, None, -32768], None, []], pa.list_(pa.int16()))),
+    "text[]": (types.TEXT.array, pa.array([["a", None, ""], None, []], pa.list_(pa.string()))),
+    "interval[]": (types.INTERVAL.array, pa.array([[(1, 2, 3000), None], None, []], pa.list_(MDN))),
+    "uuid[]": (types.UUID.array, pa.array([["ffffffff-ffff-4fff-bfff-ffffffffffff", None], None, []])),
+    "numeric[]": (
+        types.NUMERIC.array,
+        pa.array([[{"v": Decimal("1.5"), "s": 1}, None], None, []], types.NUMERIC.array.arrow),
+    ),
+    "numeric(5,2)[]": (
+        types.numeric(5, 2).array,
+        pa.array([[Decimal("1.50"), None], None, []], pa.list_(pa.decimal128(5, 2))),
+    ),
+}
+
+
+def _bits(array: pa.Array) -> object:
+    """Values that compare exactly: floats by their bits, times as integers, everything else as Python has it."""
+    if pa.types.is_floating(array.type):
+        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
+    if pa.types.is_temporal(array.type) and array.type != MDN:
+        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
+    return array.to_pylist()
+
+
+def _read(table: Table) -> tuple[SqlType, pa.Array]:
+    found = arrow(table)
+    column = table.columns[0]
+    values = found.column(0).combine_chunks()
+    return column.type, values if values.type == column.type.arrow else values.cast(column.type.arrow)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_come_back_as_they_were(name: str, tmp_path: Path) -> None:
+    type, values = CASES[name]
+    with Store(tmp_path / "data") as store:
+        oid = created(store, "t", [Column("v", type)])
+        with store.begin() as transaction:
+            # a slice, so that offsets into the arrays are seen to
+            padded = pa.concat_arrays([values[:2], values, values[:1]]).slice(2, len(values))
+            transaction.append(oid, [pa.RecordBatch.from_arrays([padded], names=["v"])])
+            transaction.commit()
+        read_type, read = _read(table_of(store, oid))
+        assert (read_type, _bits(read)) == (type, _bits(values))
+        file = table_of(store, oid).files[0]
+    with Store(tmp_path / "data") as store:
+        read_type, read = _read(table_of(store, oid))
+        assert (read_type, _bits(read)) == (type, _bits(values))
+        again = table_of(store, oid).files[0]
+        assert (again.rows, again.bytes) == (file.rows, file.bytes)
+        assert (again.minimums, again.maximums, again.nulls) == (file.minimums, file.maximums, file.nulls)
+
+
+def test_every_column_type_is_covered() -> None:
+    assert {type.name.lstrip("_") for type, _ in CASES.values()} == types.COLUMN_TYPES
+
+
+def test_other_readers_see_the_same_rows(tmp_path: Path) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    flat = {
+        name: case for name, case in CASES.items() if name not in {"date", "timestamp", "timestamptz", "time"}
+    }
+    directory = tmp_path / "data"
+    with Store(directory, compaction=False) as store:
+        columns = [Column(f"c{i}", type) for i, (type, _) in enumerate(flat.values())]
+        oid = created(store, "t", columns)
+        for _ in range(3):
+            with store.begin() as transaction:
+                arrays = [values.take(pa.array([0, 1])) for _, values in flat.values()]
+                transaction.append(oid, [pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])])
+                transaction.commit()
+        catalog = SqlCatalog("gpudb", uri=f"sqlite:///{directory}/catalog.db")
+        table = catalog.load_table("public.t")
+        found = table.scan().to_arrow()
+        catalog.close()
+    assert found.num_rows == 6
+    assert found.column("c1").to_pylist() == [-32768, None] * 3
+    assert [
+        row["months"] if row else None for row in found.column(list(flat).index("interval")).to_pylist()
+    ] == [13, None] * 3
+    for i, (type, values) in enumerate(flat.values()):
+        expected = to_stored(values.take(pa.array([0, 1])), type, stored_type(type, 1))
+        # pyiceberg reads a NULL list of structs as an empty one.
+        rows = 1 if type.element is not None and pa.types.is_struct(expected.type.value_type) else 2
+        assert repr(found.column(i).to_pylist()[:rows]) == repr(expected.to_pylist()[:rows]), str(type)
+    assert table.properties["gpudb.type.2"] == "int2"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_added_column_has_its_default_in_old_rows(name: str, durable: Store) -> None:
+    from dataclasses import replace
+
+    type, values = CASES[name]
+    oid = created(durable, "t")
+    with durable.begin() as transaction:
+        transaction.append(
+            oid,
+            [
+                pa.RecordBatch.from_pylist(
+                    [{"a": 1, "b": None}], pa.schema([("a", pa.int32()), ("b", pa.string())])
+                )
+            ],
+        )
+        transaction.commit()
+    for i, value in enumerate(values[j : j + 1] for j in range(len(values))):
+        with durable.begin() as transaction:
+            table = transaction.table(oid)
+            column = Column(f"v{i}", type, initial=initial_text(type, value))
+            transaction.set_catalog(
+                transaction.catalog.with_relation(replace(table, columns=(*table.columns, column)))
+            )
+            transaction.commit()
+    found = arrow(table_of(durable, oid))
+    for i in range(len(values)):
+        read = found.column(f"v{i}").combine_chunks()
+        read = read if read.type == type.arrow else read.cast(type.arrow)
+        assert _bits(read) == _bits(values[i : i + 1]), i

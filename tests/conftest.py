@@ -10,12 +10,29 @@ import pytest
 from tests.differential.program import Stopper, start_server
 from tests.oracle.server import Oracle, start_oracle
 
+_GPU = Path("/dev/nvidiactl")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --gpudb-dsn: compare with a server that runs already instead of starting one."""
+    """Adds --gpudb-dsn (compare with a server that runs already) and --soak (the long suites alone)."""
     parser.addoption(
         "--gpudb-dsn", default=None, help="connection string of a gpudb server that runs already"
     )
+    parser.addoption(
+        "--soak", action="store_true", help="run the long form of the seeded suites, and only that"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skips, and so counts, what this run is not for: GPU tests without a GPU, and soak tests or all others."""
+    soaking = bool(config.getoption("--soak"))
+    for item in items:
+        if ("soak" in item.keywords) is not soaking:
+            item.add_marker(
+                pytest.mark.skip(reason="runs with --soak alone" if not soaking else "no soak test")
+            )
+        if "gpu" in item.keywords and not _GPU.exists():
+            item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,1 @@
+"""Makers of benchmark data: seeded, the same rows on any machine, however cut. Import nothing of gpudb."""

@@ -1,0 +1,1 @@
+SELECT cab_type, count(*) FROM trips GROUP BY cab_type;

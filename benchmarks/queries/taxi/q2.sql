@@ -1,0 +1,1 @@
+SELECT passenger_count, avg(total_amount) FROM trips GROUP BY passenger_count;

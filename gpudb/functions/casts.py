@@ -301,7 +301,7 @@ def _to_time(sql: str, scale: str, source: SqlType, target: SqlType) -> str | No
     if source.name in STRINGS:
         made = f"pg_time_in({sql})"
     elif source.name in {"timestamp", "timestamptz"}:
-        made = f"CAST({sql} AS TIME)"
+        made = f"CAST(CAST({sql} AS TIMESTAMP) AS TIME)"
     elif source.name == "interval":
         made = f"pg_interval_time({sql})"
     elif source.name == "time":

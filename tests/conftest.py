@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.program import Stopper, start_server
+from tests.differential.program import running_server
 from tests.oracle.server import Oracle, start_oracle
 
 _GPU = Path("/dev/nvidiactl")
@@ -49,11 +49,5 @@ def gpudb_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     if given is not None:
         yield given
         return
-    data_dir: Path = tmp_path_factory.mktemp("gpudb-data")
-    stop: Stopper | None = None
-    try:
-        host, port, stop = start_server(data_dir)
-        yield f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=10 client_encoding=UTF8"
-    finally:
-        if stop is not None:
-            stop()
+    with running_server(tmp_path_factory.mktemp("gpudb-data")) as dsn:
+        yield dsn

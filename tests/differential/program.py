@@ -8,7 +8,8 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 START_TIMEOUT_S = 60.0
@@ -39,6 +40,16 @@ def start_server(data_dir: Path, *options: str) -> tuple[str, int, Stopper]:
         _stop(process)
         raise
     return host, port, lambda: _stop(process)
+
+
+@contextmanager
+def running_server(data_dir: Path, *options: str) -> Iterator[str]:
+    """Runs `gpudb serve` over `data_dir`; gives a connection string for user and database gpudb."""
+    host, port, stop = start_server(data_dir, *options)
+    try:
+        yield f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=10 client_encoding=UTF8"
+    finally:
+        stop()
 
 
 def _read_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:

@@ -12,9 +12,12 @@ _MOST_LOSSES = 2
 
 
 def run(
-    statements: Sequence[Statement], dsn: str, reference: Sequence[Outcome] | None = None
+    statements: Sequence[Statement],
+    dsn: str,
+    reference: Sequence[Outcome] | None = None,
+    extended: bool = False,
 ) -> list[Outcome]:
-    """Runs all statements in one session; a lost session is replaced, at most twice.
+    """Runs all statements in one session by the simple or the extended protocol; a lost one is replaced, twice.
 
     Where `reference` says that a transaction ended and it did not end here, it is rolled back, so that one
     wrong answer stays one.
@@ -29,7 +32,7 @@ def run(
                     Outcome(sqlstate=CONNECTION_LOST, message="gave up: the server keeps going away")
                 )
                 continue
-            outcome = client.execute(statement.sql)
+            outcome = client.execute_extended(statement.sql) if extended else client.execute(statement.sql)
             outcomes.append(outcome)
             if not client.alive:
                 losses += 1

@@ -1,0 +1,38 @@
+"""The extended protocol (parse, bind, describe, execute) gives what PostgreSQL's gives, statement by statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.differential import runner, script
+from tests.differential.program import running_server
+from tests.oracle.compare import differences
+from tests.oracle.server import Oracle
+
+_FILES = script.read_all()
+
+
+@pytest.fixture(scope="module")
+def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A gpudb server of these tests' own: the case files' tables are made anew."""
+    given: str | None = request.config.getoption("--gpudb-dsn")
+    if given is not None:
+        pytest.skip("the server that runs already holds the case files' tables")
+    with running_server(tmp_path_factory.mktemp("gpudb-extended")) as dsn:
+        yield dsn
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_same_as_postgresql(name: str, oracle: Oracle, fresh_server: str) -> None:
+    """Every statement of a case file, prepared and executed by protocol messages, compared."""
+    statements = _FILES[name]
+    expected = runner.run(statements, oracle.create_database(f"extended_{name}"), extended=True)
+    actual = runner.run(statements, fresh_server, expected, extended=True)
+    found = [
+        f"{statement.name}: {line}"
+        for statement, one, other in zip(statements, expected, actual, strict=True)
+        for line in differences(one, other, statement.ordered)
+    ]
+    assert not found, "\n".join(found)

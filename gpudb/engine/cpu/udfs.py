@@ -54,7 +54,13 @@ class Registry:
         self._add(name, parameters.split(), result, guarded)
 
     def scalar(
-        self, name: str, parameters: str, result: str, function: Callable[..., Value], *, volatile: bool = False
+        self,
+        name: str,
+        parameters: str,
+        result: str,
+        function: Callable[..., Value],
+        *,
+        volatile: bool = False,
     ) -> None:
         """A function of Python values, NULL where an operand is NULL.
 

@@ -1,0 +1,205 @@
+"""The catalog as one immutable value: statements bind against it, transactions make the next one from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from gpudb.types import SqlType
+
+FIRST_USER_OID = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table or view. `field_id` is Iceberg's, stable over renames; `default` is SQL text.
+
+    `field_id` 0 asks storage for a fresh one. `initial` is the value of rows that were written before the
+    column existed, as text that DuckDB casts to the stored type (`gpudb.storage.stored.initial_text`); None
+    is NULL.
+    """
+
+    name: str
+    type: SqlType
+    not_null: bool = False
+    default: str | None = None
+    field_id: int = 0
+    comment: str | None = None
+    initial: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One immutable Parquet file of a table; statistics are by field id, and a missing one says nothing.
+
+    `minimums` and `maximums` hold bool, int, float, Decimal, str and bytes; dates are days and times of
+    every kind microseconds (since 1970 in UTC, or since midnight) as int, uuids their canonical text. A
+    float's maximum is there only if no value is NaN. Strings compare by code point; long ones are cut, so
+    bounds need not be values. Struct columns of a field id above `last_field_id` came after the file.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    minimums: Mapping[int, object] = field(default_factory=dict, compare=False)
+    maximums: Mapping[int, object] = field(default_factory=dict, compare=False)
+    nulls: Mapping[int, int] = field(default_factory=dict, compare=False)
+    last_field_id: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How rows are spread over workers: `kind` is hash, replication or roundrobin; `columns` are hash's."""
+
+    kind: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table and the files that are its rows in this snapshot."""
+
+    oid: int
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    owner: str
+    primary_key: tuple[str, ...] = ()
+    primary_key_name: str | None = None
+    distribution: Distribution | None = None
+    temporary: bool = False
+    comment: str | None = None
+    files: tuple[DataFile, ...] = ()
+    metadata_location: str | None = None
+    analyzed: bool = False
+    kind: str = "r"
+    last_field_id: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows the snapshot has."""
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: `query` is its SELECT as SQL text, deparsed from what was typed."""
+
+    oid: int
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    owner: str
+    query: str
+    comment: str | None = None
+    kind: str = "v"
+
+
+Relation = Table | View
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A namespace of relations."""
+
+    oid: int
+    name: str
+    owner: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, or None: no password."""
+
+    oid: int
+    name: str
+    superuser: bool = False
+    login: bool = True
+    createdb: bool = False
+    createrole: bool = False
+    verifier: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything that exists at one moment.
+
+    Equal `version`s mean equal definitions (files apart), uncommitted ones included; later ones are larger.
+    `oids` draws OIDs for all transactions at once, where a store stands behind the catalog.
+    """
+
+    version: int
+    next_oid: int
+    schemas: Mapping[str, Schema]
+    relations: Mapping[tuple[str, str], Relation]
+    roles: Mapping[str, Role]
+    database: str = "gpudb"
+    oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
+
+    def relation(self, schema: str, name: str) -> Relation | None:
+        """The relation of that schema and name."""
+        return self.relations.get((schema, name))
+
+    def find(self, name: str, search_path: tuple[str, ...]) -> Relation | None:
+        """The first relation of that name on the search path."""
+        for schema in search_path:
+            if (found := self.relations.get((schema, name))) is not None:
+                return found
+        return None
+
+    def by_oid(self, oid: int) -> Relation | None:
+        """The relation of an OID."""
+        return next((relation for relation in self.relations.values() if relation.oid == oid), None)
+
+    def tables(self) -> Iterator[Table]:
+        """Every table."""
+        return (relation for relation in self.relations.values() if isinstance(relation, Table))
+
+    def with_relation(self, relation: Relation) -> Catalog:
+        """This catalog with a relation added, or replaced where schema and name are taken."""
+        relations = {**self.relations, (relation.schema, relation.name): relation}
+        return replace(self, relations=MappingProxyType(relations))
+
+    def without_relation(self, schema: str, name: str) -> Catalog:
+        """This catalog without one relation."""
+        relations = {key: value for key, value in self.relations.items() if key != (schema, name)}
+        return replace(self, relations=MappingProxyType(relations))
+
+    def with_schema(self, schema: Schema) -> Catalog:
+        """This catalog with a schema added or replaced."""
+        return replace(self, schemas=MappingProxyType({**self.schemas, schema.name: schema}))
+
+    def without_schema(self, name: str) -> Catalog:
+        """This catalog without a schema; its relations must be gone already."""
+        return replace(self, schemas=MappingProxyType({k: v for k, v in self.schemas.items() if k != name}))
+
+    def with_role(self, role: Role) -> Catalog:
+        """This catalog with a role added or replaced."""
+        return replace(self, roles=MappingProxyType({**self.roles, role.name: role}))
+
+    def without_role(self, name: str) -> Catalog:
+        """This catalog without a role."""
+        return replace(self, roles=MappingProxyType({k: v for k, v in self.roles.items() if k != name}))
+
+    def allocate_oid(self) -> tuple[int, Catalog]:
+        """A fresh OID, and the catalog that knows it is taken."""
+        oid = self.next_oid if self.oids is None else self.oids()
+        return oid, replace(self, next_oid=max(self.next_oid, oid + 1))
+
+    def changed(self) -> Catalog:
+        """This catalog under a new version: plans and pg_catalog made from the old one no longer hold."""
+        return replace(self, version=self.version + 1)
+
+
+def initial() -> Catalog:
+    """A new database: schema public, and the superuser gpudb without a password."""
+    return Catalog(
+        version=1,
+        next_oid=FIRST_USER_OID,
+        schemas=MappingProxyType({"public": Schema(2200, "public", "gpudb")}),
+        relations=MappingProxyType({}),
+        roles=MappingProxyType({"gpudb": Role(10, "gpudb", True, True, True, True)}),
+    )

@@ -1,0 +1,4 @@
+"""Engines run bound statements over a snapshot and give Arrow batches. `protocol` is all that others know of them.
+
+`cpu` is DuckDB. Imports sql, plan and storage; CUDA packages only under `gpu/`.
+"""

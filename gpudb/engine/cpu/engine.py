@@ -1,0 +1,210 @@
+"""Runs bound queries on DuckDB: one in-memory database a process, one cursor a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.engine.cpu.failures import translated
+from gpudb.engine.cpu.literals import name, quoted
+from gpudb.engine.cpu.render import Renderer
+from gpudb.engine.cpu.tables import LoadedTables, Reading
+from gpudb.engine.protocol import Cancel, Request
+from gpudb.errors import QueryCanceled
+from gpudb.sql import bound
+from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+
+BATCH_ROWS = 65536
+
+
+class CpuEngine:
+    """DuckDB as an engine. `memory_limit` bounds all statements together, in bytes; they spill to `spill`."""
+
+    name = "cpu"
+
+    def __init__(
+        self, memory_limit: int | None = None, spill: Path | None = None, threads: int | None = None
+    ) -> None:
+        config: dict[str, str | bool | int | float | list[str]] = {"python_enable_replacements": False}
+        if memory_limit is not None:
+            config["memory_limit"] = f"{memory_limit // 1024}KiB"
+        if spill is not None:
+            config["temp_directory"] = str(spill)
+        if threads is not None:
+            config["threads"] = threads
+        self._database = duckdb.connect(":memory:", config=config)
+        self._database.execute("SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false")
+        from gpudb.engine.cpu import udfs
+
+        udfs.register(self._database)  # macros call them, and are looked through when they are made
+        self._database.execute(files("gpudb.engine.cpu").joinpath("macros.sql").read_text(encoding="utf-8"))
+        self.loaded = LoadedTables(self._database, self._memory() // 2)
+
+    def _memory(self) -> int:
+        row = self._database.execute("SELECT memory_limit FROM pragma_database_size()").fetchone()
+        text = str(row[0]) if row else "1 GiB"
+        number, unit = text.split(" ")
+        return int(float(number) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit])
+
+    @property
+    def database(self) -> duckdb.DuckDBPyConnection:
+        """The database itself, for the system catalog's tables."""
+        return self._database
+
+    def run(self, request: Request) -> DuckStream:
+        """Starts a query (see `protocol.Engine`)."""
+        stack = ExitStack()
+        try:
+            cursor, text = self._prepared(stack, request)
+            schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
+            return DuckStream(stack, cursor, text, schema, request.cancel)
+        except BaseException as error:
+            stack.close()
+            if isinstance(error, duckdb.Error):
+                raise translated(error) from error
+            raise
+
+    def _prepared(self, stack: ExitStack, request: Request) -> tuple[duckdb.DuckDBPyConnection, str]:
+        request.cancel.check()
+        reading = stack.enter_context(self.loaded.reading())
+        text = self.sql(request, reading)
+        cursor = self._database.cursor()
+        stack.callback(cursor.close)
+        cursor.execute(f"SET TimeZone = {quoted(request.settings.timezone)}")
+        for frame, table in request.settings.frames.items():
+            cursor.register("frame " + frame, table)
+        return cursor, text
+
+    def sql(self, request: Request, reading: Reading) -> str:
+        """The DuckDB SQL of a query."""
+
+        def table(scan: bound.Scan) -> str:
+            current = request.table(scan.table)
+            return f"({scan_sql(current, with_row_ids=True)})" if scan.row_ids else reading.relation(current)
+
+        renderer = Renderer(table, self._system_relation, request.parameters, request.settings.values)
+        inner = renderer.statement(request.query)
+        # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
+        columns = request.query.columns
+        if not any(column.type.name in _AS_TEXT for column in columns):
+            return inner
+        outputs = ", ".join(
+            f"CAST(c{n} AS VARCHAR{'[]' if c.type.element else ''})" if c.type.name in _AS_TEXT else f"c{n}"
+            for n, c in enumerate(columns, 1)
+        )
+        return f"SELECT {outputs} FROM ({inner})"
+
+    def survivors(
+        self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel
+    ) -> DuckStream:
+        """The rows of some of a table's files, as the table's columns, less those that `gone` names.
+
+        `gone` has the columns file (text) and row (bigint): a data file's path, and a row's number in it from 0.
+        """
+        stack = ExitStack()
+        cursor = self._database.cursor()
+        stack.callback(cursor.close)
+        cursor.register("gone", gone)
+        columns = ", ".join(f"s.{name(column.name)}" for column in table.columns)
+        text = (
+            f"SELECT {columns} FROM ({scan_sql(table, files, with_row_ids=True)}) AS s ANTI JOIN gone"
+            f" ON s.{name(FILE_COLUMN)} = gone.file AND s.{name(ROW_COLUMN)} = gone.row"
+        )
+        schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
+        return DuckStream(stack, cursor, text, schema, cancel)
+
+    def system_columns(self, schema: str, relation: str) -> tuple[bound.OutputColumn, ...] | None:
+        """The columns of a relation of pg_catalog or information_schema; None if there is none such."""
+        return None
+
+    def _system_relation(self, qualified: str) -> str:
+        schema, _, relation = qualified.partition(".")
+        return f"{name(schema)}.{name(relation)}"
+
+    def explain(self, request: Request, *, analyze: bool = False) -> list[str]:
+        """DuckDB's plan as lines."""
+        with ExitStack() as stack:
+            try:
+                cursor, text = self._prepared(stack, request)
+                rows = cursor.execute(f"EXPLAIN {'ANALYZE ' if analyze else ''}{text}").fetchall()
+            except duckdb.Error as error:
+                raise translated(error) from error
+        return [line.rstrip() for row in rows for line in str(row[1]).splitlines() if line.strip()]
+
+    def close(self) -> None:
+        """Closes the database; statements that run are interrupted."""
+        self._database.interrupt()
+        self._database.close()
+
+
+_AS_TEXT = frozenset({"uuid", "_uuid"})
+
+
+def _fields(types: list[pa.DataType]) -> list[pa.Field]:
+    return [pa.field(f"c{number}", item) for number, item in enumerate(types, 1)]
+
+
+class DuckStream:
+    """The rows of a running statement."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        cursor: duckdb.DuckDBPyConnection,
+        text: str,
+        schema: pa.Schema,
+        cancel: Cancel,
+    ) -> None:
+        self.schema = schema
+        self._stack = stack
+        self._cancel = cancel
+        self._interrupt = cursor.interrupt
+        cancel.attach(self._interrupt)
+        try:
+            self._reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+        except BaseException as error:
+            self.close()
+            raise self._failure(error) from error
+
+    def _failure(self, error: BaseException) -> BaseException:
+        if self._cancel.reason is not None:
+            return QueryCanceled(self._cancel.reason)
+        if isinstance(error, duckdb.Error | pa.ArrowException | RuntimeError):
+            return translated(error)
+        return error
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            while True:
+                self._cancel.check()
+                try:
+                    batch = self._reader.read_next_batch()
+                except StopIteration:
+                    return
+                if batch.num_rows:
+                    yield self._shaped(batch)
+        except BaseException as error:
+            if isinstance(error, GeneratorExit):
+                raise
+            raise self._failure(error) from error
+        finally:
+            self.close()
+
+    def _shaped(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with exactly the types that the query declares."""
+        arrays = [
+            column if column.type == field.type else column.cast(field.type)
+            for column, field in zip(batch.columns, self.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def close(self) -> None:
+        """Ends the statement and gives back what it read."""
+        self._cancel.detach(self._interrupt)
+        self._stack.close()

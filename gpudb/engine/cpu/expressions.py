@@ -1,0 +1,342 @@
+"""Bound expressions as DuckDB SQL.
+
+A numeric is rendered as two lanes, its decimal and the number of decimals that PostgreSQL would show; only where a
+carried numeric leaves an expression (an output column, an array item) are the two put together in a struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+from typing import Any, NamedTuple
+
+from gpudb.engine.cpu.literals import decimal_scale, literal
+from gpudb.errors import FeatureNotSupported
+from gpudb.functions.casts import cast
+from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+
+class Lanes(NamedTuple):
+    """An expression: its value, and the display scale of a numeric (the text of a constant where all share it)."""
+
+    value: str
+    scale: str = "0"
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Renders expressions. `column` gives the SQL of a column, `query` of a subquery, `values` session functions'.
+
+    `grouped` are the carried numerics that the query at hand groups by: each is one of several representations of an
+    equal value, whose scale has to be picked by an aggregate.
+    """
+
+    column: Callable[[bound.Column], str]
+    query: Callable[[bound.Query], str]
+    parameters: Sequence[object] = ()
+    values: Mapping[str, object] = field(default_factory=dict)
+    grouped: tuple[bound.Expr, ...] = ()
+
+    def lanes(self, expr: bound.Expr) -> Lanes:
+        """Both lanes of an expression."""
+        if self.grouped and expr in self.grouped:
+            value, scale = self._render(expr)
+            return Lanes(value, f"max({scale})")
+        return self._render(expr)
+
+    def value(self, expr: bound.Expr) -> str:
+        """The value alone: what comparisons, conditions and keys look at."""
+        return self.lanes(expr).value
+
+    def whole(self, expr: bound.Expr) -> str:
+        """The expression as one value of `SqlType.duckdb`: what leaves a query."""
+        value, scale = self.lanes(expr)
+        return self.joined(value, scale) if expr.type.carried else value
+
+    @staticmethod
+    def joined(value: str, scale: str) -> str:
+        """A carried numeric of its two lanes."""
+        return f"struct_pack(v := {value}, s := CAST({scale} AS TINYINT))"
+
+    def _opened(self, text: str, item: SqlType) -> Lanes:
+        """The lanes of something that is one value already."""
+        if item.carried:
+            return Lanes(f"({text}).v", f"({text}).s")
+        return Lanes(text, str(item.numeric_digits[1]) if item.name == "numeric" else "0")
+
+    @singledispatchmethod
+    def _render(self, expr: Any) -> Lanes:
+        raise FeatureNotSupported(f"{type(expr).__name__} expressions are not supported here")
+
+    @_render.register
+    def _(self, expr: bound.Column) -> Lanes:
+        return self._opened(self.column(expr), expr.type)
+
+    @_render.register
+    def _(self, expr: bound.Constant) -> Lanes:
+        return self._constant(expr.value, expr.type)
+
+    @_render.register
+    def _(self, expr: bound.Parameter) -> Lanes:
+        return self._constant(self.parameters[expr.number - 1], expr.type)
+
+    def _constant(self, value: object, item: SqlType) -> Lanes:
+        if item.name == "numeric" and item.carried:
+            decimal = SqlType("numeric", -1, item.numeric_digits)
+            return Lanes(literal(value, decimal), str(decimal_scale(value)))
+        return Lanes(literal(value, item), str(item.numeric_digits[1]) if item.name == "numeric" else "0")
+
+    @_render.register
+    def _(self, expr: bound.Cast) -> Lanes:
+        value, scale = self.lanes(expr.arg)
+        return Lanes(*cast(value, scale, expr.arg.type, expr.type, expr.explicit))
+
+    # -------------------------------------------------------------------------------------------- logic
+
+    @_render.register
+    def _(self, expr: bound.BoolOp) -> Lanes:
+        parts = [self.value(arg) for arg in expr.args]
+        if expr.op == "NOT":
+            return Lanes(f"(NOT {parts[0]})")
+        return Lanes(f"({f' {expr.op} '.join(parts)})")
+
+    @_render.register
+    def _(self, expr: bound.Test) -> Lanes:
+        if expr.what == "NULL":
+            return Lanes(f"({self.value(expr.arg)} IS {'NOT ' if expr.negated else ''}NULL)")
+        differs = "DISTINCT" if expr.negated else "NOT DISTINCT"
+        return Lanes(f"({self.value(expr.arg)} IS {differs} FROM {expr.what.lower()})")
+
+    @_render.register
+    def _(self, expr: bound.DistinctFrom) -> Lanes:
+        negation = "NOT " if expr.negated else ""
+        return Lanes(f"({self.value(expr.left)} IS {negation}DISTINCT FROM {self.value(expr.right)})")
+
+    @_render.register
+    def _(self, expr: bound.Case) -> Lanes:
+        rendered = [(self.value(when), self.lanes(then)) for when, then in expr.branches]
+        last = self.lanes(expr.default)
+        value = "".join(f" WHEN {when} THEN {then.value}" for when, then in rendered)
+        made = f"(CASE{value} ELSE {last.value} END)"
+        if not expr.type.carried:
+            return self._opened(made, expr.type)
+        scale = "".join(f" WHEN {when} THEN {then.scale}" for when, then in rendered)
+        return Lanes(made, f"(CASE{scale} ELSE {last.scale} END)")
+
+    @_render.register
+    def _(self, expr: bound.Choice) -> Lanes:
+        rendered = [self.lanes(arg) for arg in expr.args]
+        made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
+        if not expr.type.carried:
+            return self._opened(made, expr.type)
+        if expr.op == "COALESCE":
+            whens = "".join(f" WHEN {each.value} IS NOT NULL THEN {each.scale}" for each in rendered)
+        else:
+            whens = "".join(f" WHEN {each.value} = {made} THEN {each.scale}" for each in rendered)
+        return Lanes(made, f"(CASE{whens} END)")
+
+    @_render.register
+    def _(self, expr: bound.InList) -> Lanes:
+        items = ", ".join(self.value(item) for item in expr.items)
+        return Lanes(f"({self.value(expr.arg)} {'NOT ' if expr.negated else ''}IN ({items}))")
+
+    # -------------------------------------------------------------------------------------------- calls
+
+    def operands(
+        self, args: Sequence[bound.Expr], result: SqlType, call: Callable[..., str] | None = None
+    ) -> Operands:
+        """Arguments as a function's template takes them."""
+        lanes = [self.lanes(arg) for arg in args]
+        constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in args)
+        made = Operands(
+            tuple(each.value for each in lanes),
+            tuple(each.scale for each in lanes),
+            tuple(a.type for a in args),
+            constants,
+            result,
+        )
+        if call is None:
+            return made
+        return Operands(made.sql, made.scales, made.types, made.constants, made.result, call)
+
+    def applied(self, function: Function, operands: Operands) -> Lanes:
+        """A function over rendered operands."""
+        how = implementation(function)
+        if how.duckdb is None:
+            raise FeatureNotSupported(f"function {function} is not supported here")
+        value = fill(how.duckdb, operands)
+        if operands.result.carried and how.scale is not None:
+            return Lanes(value, fill(how.scale, operands))
+        if operands.result.carried and how.result is None:
+            return self._opened(value, operands.result)
+        return Lanes(
+            value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0"
+        )
+
+    @_render.register
+    def _(self, expr: bound.Call) -> Lanes:
+        how = implementation(expr.function)
+        if how.session is not None:
+            constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in expr.args)
+            maker = self.values.get(how.session)
+            if maker is None:
+                raise FeatureNotSupported(f"function {expr.function} is not supported here")
+            return self._constant(maker(*constants) if callable(maker) else maker, expr.type)
+        return self.applied(expr.function, self.operands(expr.args, expr.type))
+
+    @_render.register
+    def _(self, expr: bound.AnyArray) -> Lanes:
+        element = expr.array.type.element or SqlType("oid")
+        held = "list_bool_and" if expr.all else "list_bool_or"
+        item = "pg_item"
+        lanes = self._opened(item, element)
+        left = self.lanes(expr.left)
+        operands = Operands(
+            (left.value, lanes.value),
+            (left.scale, lanes.scale),
+            (expr.left.type, element),
+            (MISSING, MISSING),
+            expr.type,
+        )
+        test = self.applied(expr.function, operands).value
+        array = self.value(expr.array)
+        # An empty array gives NULL to the list aggregate where SQL wants the neutral value.
+        neutral = "true" if expr.all else "false"
+        tested = f"list_transform({array}, lambda {item}: {test})"
+        known = f"{held}({tested})"
+        unknown = f"(CASE WHEN {known} IS NOT DISTINCT FROM {neutral} AND len(list_filter({tested}, lambda {item}: {item} IS NULL)) > 0 THEN NULL"
+        return Lanes(
+            f"(CASE WHEN {array} IS NULL THEN NULL WHEN len({array}) = 0 THEN {neutral}"
+            f" ELSE {unknown} ELSE {known} END) END)"
+        )
+
+    @_render.register
+    def _(self, expr: bound.Array) -> Lanes:
+        return Lanes(f"CAST([{', '.join(self.whole(item) for item in expr.items)}] AS {expr.type.duckdb})")
+
+    @_render.register
+    def _(self, expr: bound.Subscript) -> Lanes:
+        array = self.value(expr.arg)
+        low = self.value(expr.low) if expr.low is not None else None
+        high = self.value(expr.high) if expr.high is not None else None
+        if expr.slice:
+            # PostgreSQL gives an empty array where bounds cross, and NULL for a NULL bound.
+            first, last = low or "1", high or f"len({array})"
+            made = f"(CASE WHEN {first} > {last} THEN [] ELSE list_slice({array}, greatest({first}, 1), {last}) END)"
+            return Lanes(f"CAST({made} AS {expr.type.duckdb})")
+        # PostgreSQL's arrays start at 1; vectors of the system catalog at 0.
+        index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
+        made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
+        return self._opened(made, expr.type)
+
+    # -------------------------------------------------------------------------------------------- aggregates
+
+    @_render.register
+    def _(self, expr: bound.Aggregate) -> Lanes:
+        keys = expr.order_by or expr.within_group
+        order = f" ORDER BY {self.sort_keys(expr.order_by)}" if expr.order_by else ""
+        keep = f" FILTER (WHERE {self.value(expr.filter)})" if expr.filter is not None else ""
+        distinct = "DISTINCT " if expr.distinct else ""
+
+        def call(name: str, *args: str) -> str:
+            return f"{name}({distinct}{', '.join(args)}{order}){keep}"
+
+        args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
+        operands = self.operands(args, expr.type, call)
+        if expr.within_group and keys[0].descending:
+            operands = Operands(
+                operands.sql,
+                operands.scales,
+                operands.types,
+                operands.constants,
+                operands.result,
+                lambda name, *args: call(name, *args[:-1], f"{args[-1]} ORDER BY {args[-1]} DESC"),
+            )
+        return self.applied(expr.function, operands)
+
+    @_render.register
+    def _(self, expr: bound.Grouping) -> Lanes:
+        return Lanes(f"CAST(GROUPING({', '.join(self.value(arg) for arg in expr.args)}) AS INTEGER)")
+
+    @_render.register
+    def _(self, expr: bound.Window) -> Lanes:
+        parts = []
+        if expr.partition_by:
+            parts.append("PARTITION BY " + ", ".join(self.value(each) for each in expr.partition_by))
+        if expr.order_by:
+            parts.append("ORDER BY " + self.sort_keys(expr.order_by))
+        if expr.frame is not None:
+            parts.append(self._frame(expr.frame))
+        keep = f" FILTER (WHERE {self.value(expr.filter)})" if expr.filter is not None else ""
+        over = f"{keep} OVER ({' '.join(parts)})"
+
+        def call(name: str, *args: str) -> str:
+            return f"{name}({', '.join(args)}){over}"
+
+        return self.applied(expr.function, self.operands(expr.args, expr.type, call))
+
+    def _frame(self, frame: bound.Frame) -> str:
+        def edge(kind: str, offset: bound.Expr | None) -> str:
+            return f"{self.value(offset)} {kind}" if offset is not None else kind
+
+        exclude = f" EXCLUDE {frame.exclude}" if frame.exclude else ""
+        start, end = edge(frame.start, frame.start_offset), edge(frame.end, frame.end_offset)
+        return f"{frame.unit} BETWEEN {start} AND {end}{exclude}"
+
+    def sort_keys(self, keys: Sequence[bound.SortKey]) -> str:
+        """ORDER BY items, NULLs placed explicitly."""
+        return ", ".join(
+            f"{self.value(key.expr)}{direction(key.descending, key.nulls_first)}" for key in keys
+        )
+
+    @_render.register
+    def _(self, expr: bound.SetReturning) -> Lanes:
+        listed = self.applied(expr.function, self.operands(expr.args, expr.type)).value
+        return Lanes(f"unnest({listed})")
+
+    # -------------------------------------------------------------------------------------------- subqueries
+
+    @_render.register
+    def _(self, expr: bound.ScalarSubquery) -> Lanes:
+        return self._opened(f"({self.query(expr.query)})", expr.type)
+
+    @_render.register
+    def _(self, expr: bound.ArraySubquery) -> Lanes:
+        return Lanes(f"coalesce(ARRAY({self.query(expr.query)}), CAST([] AS {expr.type.duckdb}))")
+
+    @_render.register
+    def _(self, expr: bound.Exists) -> Lanes:
+        return Lanes(f"EXISTS ({self.query(expr.query)})")
+
+    @_render.register
+    def _(self, expr: bound.AnySubquery) -> Lanes:
+        lefts = [self.value(each) for each in expr.left]
+        left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
+        query = self.query(_plain_columns(expr.query))
+        symbols = {_SYMBOLS.get(function.name.rsplit("_", 1)[-1][-2:], "") for function in expr.functions}
+        (symbol,) = symbols if len(symbols) == 1 else ("",)
+        if symbol == "=" and not expr.all:
+            return Lanes(f"({left} IN ({query}))")
+        if symbol == "<>" and expr.all:
+            return Lanes(f"({left} NOT IN ({query}))")
+        if not symbol or len(lefts) > 1:
+            raise FeatureNotSupported("this comparison with a subquery is not supported")
+        return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
+
+
+_SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _plain_columns(query: bound.Query) -> bound.Query:
+    """The query that a comparison reads; carried numerics cannot be compared whole."""
+    if any(column.type.carried for column in query.columns):
+        raise FeatureNotSupported("comparing with a subquery of numerics of varying scale is not supported")
+    return query
+
+
+def direction(descending: bool, nulls_first: bool) -> str:
+    """The direction of a sort key."""
+    return f" {'DESC' if descending else 'ASC'} NULLS {'FIRST' if nulls_first else 'LAST'}"

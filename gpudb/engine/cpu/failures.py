@@ -1,0 +1,106 @@
+"""DuckDB's errors as gpudb's: each with PostgreSQL's message where it is known, and its SQLSTATE always."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from gpudb.errors import (
+    FeatureNotSupported,
+    GpudbError,
+    InternalError,
+    NumericOutOfRange,
+    OutOfMemory,
+    QueryCanceled,
+    SqlError,
+    sqlstates,
+)
+from gpudb.storage.scan import unreadable
+
+_MARKED = re.compile(r"\[(\w{5})\] (.*)", re.S)
+_INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
+_TYPES = {
+    "INT16": "smallint", "INT32": "integer", "INT64": "bigint", "SMALLINT": "smallint", "INTEGER": "integer",
+    "BIGINT": "bigint", "FLOAT": "real", "DOUBLE": "double precision", "DATE": "date", "BOOLEAN": "boolean",
+    "BOOL": "boolean", "UUID": "uuid", "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamp with time zone",
+    "TIMESTAMP WITH TIME ZONE": "timestamp with time zone", "TIME": "time", "INTERVAL": "interval",
+}  # fmt: skip
+
+Maker = tuple[re.Pattern[str], str, str]
+_RULES: tuple[Maker, ...] = tuple(
+    (re.compile(pattern, re.S), condition, message)
+    for pattern, condition, message in (
+        (r"Division by zero|division by zero", "division_by_zero", "division by zero"),
+        (r"More than one row returned by a subquery", "cardinality_violation",
+         "more than one row returned by a subquery used as an expression"),
+        (r"Overflow in .*? of (INT\d+)", "numeric_value_out_of_range", "{type} out of range"),
+        (r"Overflow in negation of integer|Overflow on abs\((-?\d+)\)", "numeric_value_out_of_range",
+         "integer out of range"),
+        (r"out of range for the destination type (\w+)", "numeric_value_out_of_range", "{type} out of range"),
+        (r"Overflow in .*DECIMAL|Overflow in HUGEINT|Could not cast value .* to DECIMAL|[Oo]verflow in .*decimal",
+         "numeric_value_out_of_range", "value overflows numeric format"),
+        (r"Could not convert string '(.*)' to (\w+)", "invalid_text_representation",
+         'invalid input syntax for type {type2}: "{1}"'),
+        (r"invalid (?:timestamp|date) field format: \"(.*?)\"", "invalid_datetime_format",
+         'invalid input syntax for type timestamp: "{1}"'),
+        (r"Date out of range|Overflow in date|Timestamp.*out of range|date field value out of range|"
+         r"overflow.*[Tt]imestamp|Overflow exception in date/time", "datetime_field_overflow", "timestamp out of range"),
+        (r"cannot take logarithm of zero", "invalid_argument_for_logarithm", "cannot take logarithm of zero"),
+        (r"cannot take logarithm of a negative number", "invalid_argument_for_logarithm",
+         "cannot take logarithm of a negative number"),
+        (r"cannot take square root of a negative number", "invalid_argument_for_power_function",
+         "cannot take square root of a negative number"),
+        (r"(?:missing|unexpected|invalid|bad|no argument for).*(?:regular expression|regexp|\)|\]|repetition)",
+         "invalid_regular_expression", "invalid regular expression: {0}"),
+        (r"Malformed JSON|Invalid JSON|malformed JSON", "invalid_text_representation",
+         "invalid input syntax for type json"),
+    )
+)  # fmt: skip
+
+
+def translated(error: BaseException) -> GpudbError:
+    """The gpudb error that a DuckDB error stands for; XX000 where nothing better is known."""
+    if isinstance(error, GpudbError):
+        return error
+    text = str(error)
+    plain = text.partition("\n")[0].partition(": ")[2] or text
+    if (marked := _MARKED.search(text)) is not None and marked[1] in _known_states():
+        first = marked[2].partition("\n\nLINE")[0].strip()
+        return SqlError.of(_known_states()[marked[1]], first)
+    if isinstance(error, duckdb.InterruptException):
+        return QueryCanceled("canceling statement due to user request")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return OutOfMemory(
+            "out of memory", detail=plain, hint="Raise the setting memory_limit, or read less at once."
+        )
+    if isinstance(error, duckdb.Error) and (found := unreadable(error)) is not None:
+        return found
+    for pattern, condition, message in _RULES:
+        if (match := pattern.search(text)) is not None:
+            return SqlError.of(condition, _filled(message, match, plain))
+    if isinstance(error, duckdb.OutOfRangeException):
+        return NumericOutOfRange(plain)
+    if isinstance(error, duckdb.ConversionException):
+        return SqlError.of("invalid_text_representation", plain)
+    if isinstance(error, duckdb.NotImplementedException):
+        return FeatureNotSupported(plain)
+    return InternalError(
+        plain, detail="The embedded engine refused the statement that was made from this one."
+    )
+
+
+def _known_states() -> dict[str, str]:
+    return {state: condition for condition, state in sqlstates().items()}
+
+
+def _filled(message: str, match: re.Match[str], plain: str) -> str:
+    groups = match.groups()
+    first = groups[0] if groups else ""
+    second = groups[1] if len(groups) > 1 else ""
+    return (
+        message.replace("{type2}", _TYPES.get((second or "").upper(), (second or "").lower()))
+        .replace("{type}", _TYPES.get(first or "", _INTEGERS.get(first or "", "value")))
+        .replace("{1}", first or "")
+        .replace("{0}", plain)
+    )

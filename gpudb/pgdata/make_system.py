@@ -1,0 +1,149 @@
+"""Makes the tables of `system/` from a real PostgreSQL 16: the rows and views of pg_catalog and information_schema.
+
+One file a relation, in COPY's text form (`\\N` is NULL, a backslash escapes). Arrays are written as JSON lists. What
+belongs to one server alone is left out or made neutral: databases, paths, parse trees, locales, procedural languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+# Relations whose rows are a server's own, or that a database without a server's machinery has empty.
+EMPTY = (
+    "pg_statistic pg_database pg_shdescription pg_extension pg_largeobject pg_largeobject_metadata pg_seclabel"
+    " pg_shseclabel pg_db_role_setting"
+).split()
+
+# Columns that are replaced: parse trees say nothing outside the server that made them.
+REPLACED = {
+    ("pg_rewrite", "ev_action"): "'<>'",
+    ("pg_proc", "prosqlbody"): "NULL",
+    ("pg_proc", "proargdefaults"): "NULL",
+    ("pg_constraint", "conbin"): "NULL",
+    ("pg_authid", "rolpassword"): "NULL",
+    ("pg_authid", "rolname"): "CASE oid WHEN 10 THEN 'gpudb' ELSE rolname END",
+    ("pg_authid", "rolvaliduntil"): "NULL",
+}
+
+# Objects with OIDs of 12000 and more are made by initdb's scripts: locales and languages are the server's own.
+KEPT = {
+    "pg_collation": "oid < 12000",
+    "pg_language": "oid < 12000",
+    "pg_proc": "pronamespace = 'information_schema'::regnamespace OR oid < 12000",
+    "pg_authid": "oid < 12000",
+    "pg_namespace": "oid < 16384 AND nspname <> 'public'",
+    "pg_class": "oid < 16384",
+    "pg_attribute": "attrelid < 16384",
+    "pg_type": "oid < 16384",
+    "pg_description": "objoid < 12000 AND NOT (classoid = 'pg_namespace'::regclass AND objoid = 2200)"
+    " AND NOT (classoid = 'pg_collation'::regclass AND objoid >= 12000)",
+    "pg_depend": "refclassid <> 'pg_extension'::regclass AND objid < 16384"
+    " AND classid <> 'pg_collation'::regclass AND classid <> 'pg_language'::regclass",
+    "pg_init_privs": "classoid <> 'pg_language'::regclass AND objoid <> 2200",
+    "pg_shdepend": "false",
+}
+
+_SHOWN = "'pg_catalog'::regnamespace, 'information_schema'::regnamespace"
+
+QUERIES = {
+    # Every column of every system relation, with the type that a client is told: a domain's base type.
+    "columns": f"""
+        SELECT n.nspname AS schema, c.relname AS relation, c.relkind AS kind, c.oid AS relation_oid,
+               a.attnum AS number, a.attname AS name, coalesce(b.typname, t.typname) AS type,
+               CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END AS modifier
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+             JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = nullif(t.typbasetype, 0)
+        WHERE n.oid IN ({_SHOWN}) AND c.relkind IN ('r', 'v') AND c.oid < 16384 ORDER BY 1, 2, 5""",
+    "views": """
+        SELECT schemaname AS schema, viewname AS name, definition FROM pg_views
+        WHERE schemaname IN ('pg_catalog', 'information_schema') ORDER BY 1, 2""",
+    # What the functions that describe objects say of PostgreSQL's own ones.
+    "function_signatures": """
+        SELECT oid, pg_get_function_result(oid) AS result, pg_get_function_arguments(oid) AS arguments,
+               pg_get_function_identity_arguments(oid) AS identity_arguments
+        FROM pg_proc WHERE pronamespace = 'information_schema'::regnamespace OR oid < 12000 ORDER BY 1""",
+    "constraint_definitions": """
+        SELECT oid, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE oid < 16384 ORDER BY 1""",
+    "index_definitions": """
+        SELECT indexrelid AS oid, pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indexrelid < 16384
+        ORDER BY 1""",
+    "keywords": "SELECT word, catcode, barelabel, catdesc, baredesc FROM pg_get_keywords() ORDER BY 1",
+    "settings": r"""
+        SELECT name, CASE WHEN boot_val ~ '^/' THEN '' ELSE boot_val END AS setting, unit, category, short_desc,
+               extra_desc, context, vartype, 'default' AS source, min_val, max_val, array_to_json(enumvals) AS enumvals,
+               CASE WHEN boot_val ~ '^/' THEN '' ELSE boot_val END AS boot_val,
+               CASE WHEN boot_val ~ '^/' THEN '' ELSE boot_val END AS reset_val,
+               NULL AS sourcefile, NULL AS sourceline, false AS pending_restart
+        FROM pg_settings WHERE name !~ '\.' ORDER BY name""",
+}
+
+
+def write(connection: Any, folder: Path) -> None:
+    """Writes every file anew."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.tsv"):
+        old.unlink()
+    for name, query in QUERIES.items():
+        _save(connection, folder / f"{name}.tsv", query)
+    relations = connection.execute(
+        f"SELECT oid, relname FROM pg_class WHERE relkind = 'r' AND relnamespace IN ({_SHOWN}) AND oid < 16384"
+    ).fetchall()
+    for oid, relation in relations:
+        if relation not in EMPTY:
+            _save(connection, folder / f"{relation}.tsv", _rows_of(connection, oid, relation), required=True)
+
+
+def _rows_of(connection: Any, oid: int, relation: str) -> str:
+    columns = connection.execute(
+        "SELECT a.attname, t.typcategory = 'A', t.typname FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid"
+        " WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        [oid],
+    ).fetchall()
+    parts = []
+    for name, is_array, type_name in columns:
+        text = REPLACED.get((relation, name), name)
+        if type_name == "_aclitem":
+            # The bootstrap superuser is called gpudb here.
+            text = f"array_to_json(replace({name}::text, 'postgres', 'gpudb')::text[])"
+        elif is_array and text == name:
+            text = f"array_to_json({name}{'::int2[]' if type_name == 'int2vector' else ''})"
+        elif type_name.startswith("reg"):
+            text = f"{text}::oid"
+        parts.append(f"{text} AS {name}")
+    schema = "information_schema" if relation.startswith("sql_") else "pg_catalog"
+    return (
+        f"SELECT {', '.join(parts)} FROM {schema}.{relation} WHERE {KEPT.get(relation, 'true')} ORDER BY 1, 2"
+    )
+
+
+def _save(connection: Any, path: Path, query: str, *, required: bool = False) -> None:
+    cursor = connection.execute(query)
+    rows = list(_lines(cursor))
+    if rows or not required:
+        header = "\t".join(column.name for column in cursor.description)
+        path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+
+
+def _lines(cursor: Iterable[tuple[object, ...]]) -> Iterable[str]:
+    for row in cursor:
+        yield "\t".join(_field(value) for value in row)
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return r"\N"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, list):
+        return "[" + ",".join(_item(each) for each in value) + "]"
+    text = str(value)
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _item(value: object) -> str:
+    import json
+
+    return _field(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,372 @@
+"""ALTER TABLE in its column forms, RENAME, SET SCHEMA, OWNER, and COMMENT; ANALYZE and VACUUM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Catalog, Column, Table, View
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.session.changes import lock_table
+from gpudb.session.context import Context, command, handles
+from gpudb.session.definitions import (
+    check_column_type,
+    check_free,
+    column_definition,
+    deparse_expression,
+    dependents,
+    drop_with_dependents,
+    identifier,
+    named_relation,
+    spoken,
+    target_schema,
+)
+from gpudb.session.results import Result
+from gpudb.sql.bind.changes import bind_default
+from gpudb.sql.bind.coerce import stored
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.from_clause import named, table_columns
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bound import Column as Reference
+from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
+from gpudb.sql.parse import inner, present, strings
+from gpudb.storage.transaction import widens
+
+
+@handles("AlterTableStmt")
+def alter_table(context: Context) -> Result:
+    """ALTER TABLE [IF EXISTS] name action, …"""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER TABLE")
+    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW):
+        raise FeatureNotSupported(
+            f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported"
+        )
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        if node.missing_ok:
+            context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
+            return command("ALTER TABLE")
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    for each in node.cmds:
+        step = inner(each)
+        action = pg.AlterTableType.Name(step.subtype).removeprefix("AT_")
+        current = context.transaction.catalog.by_oid(relation.oid)
+        if action == "ChangeOwner":
+            _change_owner(context, current, step)
+            continue
+        if not isinstance(current, Table):
+            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        lock_table(context, current)
+        act = _ACTIONS.get(action)
+        if act is None:
+            raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
+        act(context, context.transaction.table(relation.oid), step)
+    return command("ALTER VIEW" if node.objtype == pg.OBJECT_VIEW else "ALTER TABLE")
+
+
+def definition_of(step: Any) -> Any:
+    """The `def` field of an AlterTableCmd message, a keyword in Python."""
+    return getattr(step, "def")
+
+
+def _put(context: Context, table: Table | View) -> None:
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+
+
+def column_of(table: Table | View, name: str) -> Column:
+    """A column by name; 42703."""
+    for column in table.columns:
+        if column.name == name:
+            return column
+    raise UndefinedColumn(f'column "{name}" of relation "{table.name}" does not exist')
+
+
+def _with_column(table: Table, column: Column, name: str) -> Table:
+    return replace(table, columns=tuple(column if each.name == name else each for each in table.columns))
+
+
+def _add_column(context: Context, table: Table, step: Any) -> None:
+    column, is_key = column_definition(context, inner(definition_of(step)))
+    if any(each.name == column.name for each in table.columns):
+        if step.missing_ok:
+            message = f'column "{column.name}" of relation "{table.name}" already exists, skipping'
+            context.notice(message, sqlstate="42701")
+            return
+        message = f'column "{column.name}" of relation "{table.name}" already exists'
+        raise SqlError.of("duplicate_column", message)
+    if is_key:
+        raise FeatureNotSupported("ADD COLUMN … PRIMARY KEY is not supported")
+    made = replace(table, columns=(*table.columns, column))
+    if not table.files or column.default is None:
+        if column.not_null and table.files:
+            message = f'column "{column.name}" of relation "{table.name}" contains null values'
+            raise SqlError.of("not_null_violation", message)
+        _put(context, made)
+        return
+    default = bind_default(context.session.binder(context), column.default, column)
+    _rewritten(context, table, made, {column.name: default})
+
+
+def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
+    """Puts `made` in the place of `old`, every row computed anew: `changed` gives columns over relation `rel`."""
+    positions = {column.name: index for index, column in enumerate(old.columns)}
+    targets = tuple(
+        changed[c.name] if c.name in changed else Reference(rel, positions[c.name], c.type, c.name)
+        for c in made.columns
+    )
+    outputs = tuple(OutputColumn(c.name, c.type) for c in made.columns)
+    query = Select(outputs, targets, Scan(rel, old))
+    stream = context.session.engine(query).run(context.request(query))
+    batches = list(stream)
+    fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
+    _put(context, replace(made, columns=fresh))
+    context.transaction.replace(old.oid, old.files, batches)
+
+
+def _drop_column(context: Context, table: Table, step: Any) -> None:
+    if step.missing_ok and all(column.name != step.name for column in table.columns):
+        message = f'column "{step.name}" of relation "{table.name}" does not exist, skipping'
+        context.notice(message)
+        return
+    column = column_of(table, step.name)
+    views = dependents(context, table)
+    if views:
+        if step.behavior != pg.DROP_CASCADE:
+            message = (
+                f"cannot drop column {column.name} of table {table.name} because other objects depend on it"
+            )
+            hint = "Use DROP ... CASCADE to drop the dependent objects too."
+            raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
+        drop_with_dependents(context, list(views), True)
+    kept = tuple(each for each in table.columns if each is not column)
+    if not kept:
+        raise FeatureNotSupported("a table without columns is not supported")
+    made = replace(table, columns=kept)
+    if column.name in table.primary_key:
+        made = replace(made, primary_key=(), primary_key_name=None)
+    _put(context, made)
+
+
+def _column_default(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    text = None
+    if present(definition_of(step)):
+        text = deparse_expression(definition_of(step))
+        bind_default(context.session.binder(context), text, column)
+    _put(context, _with_column(table, replace(column, default=text), column.name))
+
+
+def _set_not_null(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    _put(context, _with_column(table, replace(column, not_null=True), column.name))
+
+
+def _drop_not_null(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    if column.name in table.primary_key:
+        raise SqlError.of("invalid_table_definition", f'column "{column.name}" is in a primary key')
+    _put(context, _with_column(table, replace(column, not_null=False), column.name))
+
+
+def _alter_type(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    definition = inner(definition_of(step))
+    target = type_name(definition.type_name)
+    check_column_type(column.name, target)
+    if dependents(context, table):
+        raise FeatureNotSupported("cannot alter type of a column used by a view or rule")
+    binder = context.session.binder(context)
+    made_column = replace(column, type=target)
+    if column.default is not None:
+        bind_default(binder, column.default, made_column)
+    made = _with_column(table, made_column, column.name)
+    if not present(definition.raw_default) and (not table.files or widens(column.type, target)):
+        _put(context, made)
+        return
+    rel = binder.rel()
+    scan = Scan(rel, table)
+    scope = Scope()
+    source = named(binder, rel, scan, table_columns(table), table.name, None, table.schema)
+    scope.add(source.items, source.columns)
+    value: Expr = Reference(rel, table.columns.index(column), column.type, column.name)
+    if present(definition.raw_default):
+        value = bind_expression(binder, scope, definition.raw_default)
+    try:
+        value = stored(binder, value, column.name, target)
+    except SqlError:
+        message = f'column "{column.name}" cannot be cast automatically to type {target}'
+        hint = f'You might need to specify "USING {column.name}::{target}".'
+        raise SqlError.of("datatype_mismatch", message, hint=hint) from None
+    _rewritten(context, table, made, {column.name: value}, rel)
+
+
+def _add_constraint(context: Context, table: Table, step: Any) -> None:
+    constraint = inner(definition_of(step))
+    if constraint.contype != pg.CONSTR_PRIMARY:
+        what = pg.ConstrType.Name(constraint.contype).removeprefix("CONSTR_")
+        raise FeatureNotSupported(f"{what} constraints are not supported")
+    if table.primary_key:
+        message = f'multiple primary keys for table "{table.name}" are not allowed'
+        raise SqlError.of("invalid_table_definition", message)
+    names = strings(constraint.keys)
+    for name in names:
+        column_of(table, name)
+    columns = tuple(replace(c, not_null=True) if c.name in names else c for c in table.columns)
+    key_name = constraint.conname or f"{table.name}_pkey"
+    _put(context, replace(table, columns=columns, primary_key=names, primary_key_name=key_name))
+
+
+def _drop_constraint(context: Context, table: Table, step: Any) -> None:
+    if step.name != table.primary_key_name:
+        message = f'constraint "{step.name}" of relation "{table.name}" does not exist'
+        if step.missing_ok:
+            context.notice(message + ", skipping")
+            return
+        raise SqlError.of("undefined_object", message)
+    _put(context, replace(table, primary_key=(), primary_key_name=None))
+
+
+def _change_owner(context: Context, relation: Any, step: Any) -> None:
+    owner = step.newowner.rolename or context.session.user
+    if owner not in context.transaction.catalog.roles:
+        raise SqlError.of("undefined_object", f'role "{owner}" does not exist')
+    _put(context, replace(relation, owner=owner))
+
+
+_ACTIONS = {
+    "AddColumn": _add_column,
+    "DropColumn": _drop_column,
+    "ColumnDefault": _column_default,
+    "SetNotNull": _set_not_null,
+    "DropNotNull": _drop_not_null,
+    "AlterColumnType": _alter_type,
+    "AddConstraint": _add_constraint,
+    "DropConstraint": _drop_constraint,
+}
+
+
+@handles("RenameStmt")
+def rename(context: Context) -> Result:
+    """ALTER … RENAME of tables, views, columns and schemas."""
+    node: Any = context.statement.node
+    what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
+    context.session.check_writable(f"ALTER {what}")
+    catalog = context.transaction.catalog
+    new = identifier(node.newname)
+    if what == "SCHEMA":
+        context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
+        return command("ALTER SCHEMA")
+    if what not in {"TABLE", "VIEW", "COLUMN"}:
+        raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
+    relation = named_relation(context, node.relation)
+    tag = "ALTER VIEW" if node.relation_type == pg.OBJECT_VIEW or what == "VIEW" else "ALTER TABLE"
+    if relation is None:
+        if node.missing_ok:
+            context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
+            return command(tag)
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if dependents(context, relation):
+        raise FeatureNotSupported(f"renaming {relation.name} is not supported while views depend on it")
+    if what != "COLUMN":
+        check_free(catalog, relation.schema, new)
+        made = replace(relation, name=new)
+        catalog = catalog.without_relation(relation.schema, relation.name)
+        context.transaction.set_catalog(catalog.with_relation(made))
+        return command(tag)
+    column = column_of(relation, node.subname)
+    if any(each.name == new for each in relation.columns):
+        message = f'column "{new}" of relation "{relation.name}" already exists'
+        raise SqlError.of("duplicate_column", message)
+    columns = tuple(replace(c, name=new) if c is column else c for c in relation.columns)
+    if isinstance(relation, View):
+        _put(context, replace(relation, columns=columns))
+        return command(tag)
+    key = tuple(new if name == column.name else name for name in relation.primary_key)
+    distribution = relation.distribution
+    if distribution is not None:
+        spread = tuple(new if name == column.name else name for name in distribution.columns)
+        distribution = replace(distribution, columns=spread)
+    _put(context, replace(relation, columns=columns, primary_key=key, distribution=distribution))
+    return command(tag)
+
+
+def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
+    if old not in catalog.schemas:
+        raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
+    if new in catalog.schemas:
+        raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
+    inside = [relation for relation in catalog.relations.values() if relation.schema == old]
+    if any(isinstance(relation, View) for relation in catalog.relations.values()):
+        raise FeatureNotSupported("renaming a schema is not supported while there are views")
+    schema = catalog.schemas[old]
+    for relation in inside:
+        catalog = catalog.without_relation(old, relation.name).with_relation(replace(relation, schema=new))
+    return catalog.without_schema(old).with_schema(replace(schema, name=new))
+
+
+@handles("AlterObjectSchemaStmt")
+def set_schema(context: Context) -> Result:
+    """ALTER TABLE … SET SCHEMA."""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER TABLE")
+    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    if what not in {"TABLE", "VIEW"}:
+        raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if dependents(context, relation):
+        raise FeatureNotSupported(f"moving {relation.name} is not supported while views depend on it")
+    schema = target_schema(context, node.newschema)
+    check_free(context.transaction.catalog, schema, relation.name)
+    catalog = context.transaction.catalog.without_relation(relation.schema, relation.name)
+    context.transaction.set_catalog(catalog.with_relation(replace(relation, schema=schema)))
+    return command(f"ALTER {what}")
+
+
+@handles("CommentStmt")
+def comment(context: Context) -> Result:
+    """COMMENT ON TABLE, VIEW, COLUMN or SCHEMA."""
+    node: Any = context.statement.node
+    context.session.check_writable("COMMENT")
+    what = pg.ObjectType.Name(node.objtype).removeprefix("OBJECT_")
+    text = node.comment or None
+    catalog = context.transaction.catalog
+    if what == "SCHEMA":
+        name = inner(node.object).sval
+        if name not in catalog.schemas:
+            raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
+        context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], comment=text)))
+        return command("COMMENT")
+    if what not in {"TABLE", "VIEW", "COLUMN"}:
+        raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
+    names = strings(inner(node.object).items)
+    path = names[:-1] if what == "COLUMN" else names
+    relation = catalog.find(path[-1], path[-2:-1] or context.session.search_path())
+    if relation is None:
+        raise UndefinedTable(f'relation "{".".join(path)}" does not exist')
+    if what != "COLUMN":
+        _put(context, replace(relation, comment=text))
+        return command("COMMENT")
+    column = column_of(relation, names[-1])
+    columns = tuple(replace(c, comment=text) if c is column else c for c in relation.columns)
+    _put(context, replace(relation, columns=columns))
+    return command("COMMENT")
+
+
+@handles("VacuumStmt")
+def vacuum(context: Context) -> Result:
+    """ANALYZE and VACUUM: row counts and ranges are kept with every commit, so there is nothing left to gather."""
+    node: Any = context.statement.node
+    for each in node.rels:
+        target = inner(each).relation
+        relation = named_relation(context, target)
+        if relation is None:
+            raise UndefinedTable(f'relation "{spoken(target)}" does not exist')
+        for name in strings(inner(each).va_cols):
+            column_of(relation, name)
+    return command("VACUUM" if node.is_vacuumcmd else "ANALYZE")

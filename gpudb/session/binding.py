@@ -1,0 +1,26 @@
+"""A statement's way through sql: rewrite rules, then the binder for its kind."""
+
+from __future__ import annotations
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.changes import bind_delete, bind_insert, bind_update
+from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bound import DataChange, Query
+from gpudb.sql.parse import RawStatement
+from gpudb.sql.rewrite import rewrite
+
+
+def bind_statement(binder: Binder, statement: RawStatement) -> Query | DataChange:
+    """The bound form of SELECT, VALUES, INSERT, UPDATE or DELETE."""
+    node = rewrite(statement.node)
+    match statement.kind:
+        case "SelectStmt":
+            return bind_query(binder, node, None)
+        case "InsertStmt":
+            return bind_insert(binder, node)
+        case "UpdateStmt":
+            return bind_update(binder, node)
+        case "DeleteStmt":
+            return bind_delete(binder, node)
+    raise FeatureNotSupported(f"{statement.kind} is not supported here")

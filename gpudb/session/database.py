@@ -1,0 +1,110 @@
+"""The database: storage, engines, the plan cache, and the sessions that use them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpudb.catalog.model import Role
+from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.errors import SqlError
+from gpudb.session.plan_cache import PlanCache
+from gpudb.session.session import Session
+from gpudb.storage.store import Store
+
+
+class Database:
+    """One open database. `data_dir` None keeps everything in a temporary directory that goes with it.
+
+    `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's).
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | None = None,
+        *,
+        memory_limit: int | None = None,
+        max_connections: int = 1000,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self.store = Store(data_dir)
+        try:
+            self.cpu = CpuEngine(memory_limit, self.store.spill)
+        except BaseException:
+            self.store.close()
+            raise
+        self.plans = PlanCache()
+        self.started = dt.datetime.now(dt.UTC)
+        self.default_settings = dict(settings or {})
+        self.max_connections = max_connections
+        self._sessions: dict[int, Session] = {}
+        self._lock = threading.Lock()
+        self._pids = itertools.count(1000)
+        self._closed = False
+
+    def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> Session:
+        """A new session (see `face.DatabaseFace`)."""
+        role = self.role(user)
+        if role is None:
+            raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
+        with self._lock:
+            if self._closed:
+                raise SqlError.of("cannot_connect_now", "the database system is shutting down")
+            if len(self._sessions) >= self.max_connections:
+                raise SqlError.of("too_many_connections", "sorry, too many clients already")
+            made = Session(self, next(self._pids), role, {**role.settings, **(settings or {})}, client)
+            self._sessions[made.process_id] = made
+        return made
+
+    def role(self, name: str) -> Role | None:
+        """A role by name."""
+        return self.store.catalog().roles.get(name)
+
+    def roles(self) -> Mapping[str, Role]:
+        """All roles by name."""
+        return self.store.catalog().roles
+
+    def sessions(self) -> list[Session]:
+        """The sessions that are open."""
+        with self._lock:
+            return list(self._sessions.values())
+
+    def find(self, process_id: int) -> Session | None:
+        """A session by its process id."""
+        return self._sessions.get(process_id)
+
+    def cancel(self, process_id: int) -> bool:
+        """Cancels what a session runs; False if there is no such session."""
+        session = self.find(process_id)
+        if session is None:
+            return False
+        session.cancel()
+        return True
+
+    def terminate(self, process_id: int) -> bool:
+        """Ends a session: its statement is cancelled and its client told 57P01."""
+        session = self.find(process_id)
+        if session is None:
+            return False
+        session.terminate()
+        return True
+
+    def forget(self, session: Session) -> None:
+        """A session has closed."""
+        with self._lock:
+            self._sessions.pop(session.process_id, None)
+
+    def close(self) -> None:
+        """Ends all sessions and closes the storage; idempotent."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        for session in self.sessions():
+            session.cancel()
+            session.close()
+        self.cpu.close()
+        self.store.close()

@@ -1,0 +1,66 @@
+"""All statement handlers together: importing this registers them; and what they know of a statement beforehand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.session import (
+    alterations,
+    changes,
+    cursors,
+    definitions,
+    prepared,
+    queries,
+    roles,
+    set_show,
+    transactions,
+)
+from gpudb.session.results import ResultColumn
+from gpudb.sql.parse import RawStatement
+from gpudb.types import TEXT
+
+if TYPE_CHECKING:
+    from gpudb.session.session import Session
+
+REGISTERED = (alterations, changes, cursors, definitions, prepared, queries, roles, set_show, transactions)
+
+_ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
+
+
+def ends_transaction(statement: RawStatement) -> bool:
+    """Whether a failed transaction takes this statement: COMMIT, ROLLBACK or ROLLBACK TO."""
+    node: Any = statement.node
+    return statement.kind == "TransactionStmt" and node.kind in _ENDS
+
+
+def columns_of(session: Session, statement: RawStatement) -> tuple[ResultColumn, ...] | None:
+    """The columns that a statement will give which is not bound ahead; None for one without rows."""
+    node: Any = statement.node
+    match statement.kind:
+        case "VariableShowStmt":
+            return set_show.show_columns(node.name)
+        case "ExplainStmt":
+            return (ResultColumn("QUERY PLAN", TEXT),)
+        case "ExecuteStmt":
+            return session.saved(node.name).columns
+        case "FetchStmt":
+            return cursors.columns(session, node)
+        case _:
+            return None
+
+
+def spoken(statement: RawStatement) -> str:
+    """A statement as a message names it: its first words."""
+    return " ".join(statement.text.split()[:2]).upper()
+
+
+def transaction_ended(session: Session, committed: bool) -> None:
+    """Cursors end with their transaction."""
+    cursors.transaction_ended(session, committed)
+
+
+def session_closed(session: Session) -> None:
+    """Temporary tables end with their session."""
+    definitions.drop_temporary(session)

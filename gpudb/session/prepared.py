@@ -1,0 +1,79 @@
+"""PREPARE, EXECUTE and DEALLOCATE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.errors import SqlError
+from gpudb.session.binding import bind_statement
+from gpudb.session.context import Context, command, handler, handles, result_columns
+from gpudb.session.plan_cache import Plan
+from gpudb.session.results import Prepared, Result
+from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bound import Constant, DataChange, OutputColumn, Select
+from gpudb.sql.parse import RawStatement, deparse, inner
+
+
+@handles("PrepareStmt")
+def prepare(context: Context) -> Result:
+    """PREPARE name [(types)] AS statement."""
+    node: Any = context.statement.node
+    session = context.session
+    if node.name in session.prepared:
+        message = f'prepared statement "{node.name}" already exists'
+        raise SqlError.of("duplicate_prepared_statement", message)
+    body = inner(node.query)
+    text = deparse(body)
+    statement = RawStatement(body, text)
+    binder = session.binder(context)
+    binder.declare_parameters([type_name(inner(each)).oid for each in node.argtypes])
+    bound = bind_statement(binder, statement)
+    plan = Plan(statement, bound, binder.parameter_types())
+    query = bound.returning if isinstance(bound, DataChange) else bound
+    columns = None if query is None else result_columns(query.columns)
+    session.save(node.name, Prepared(text, plan.parameters, columns, statement))
+    return command("PREPARE")
+
+
+@handles("ExecuteStmt")
+def execute(context: Context) -> Result:
+    """EXECUTE name (values)."""
+    node: Any = context.statement.node
+    session = context.session
+    prepared = session.saved(node.name)
+    if len(node.params) != len(prepared.parameters):
+        message = f'wrong number of parameters for prepared statement "{node.name}"'
+        detail = f"Expected {len(prepared.parameters)} parameters but got {len(node.params)}."
+        raise SqlError.of("syntax_error", message, detail=detail)
+    assert isinstance(prepared.bound, RawStatement)
+    binder = session.binder(context)
+    scope = Scope(clause="VALUES")
+    values = []
+    for each, wanted in zip(node.params, prepared.parameters, strict=True):
+        expr = coerce(binder, bind_expression(binder, scope, each), wanted, "a")
+        if isinstance(expr, Constant):
+            values.append(expr.value)
+            continue
+        query = Select((OutputColumn("value", expr.type),), (expr,))
+        batches = list(session.engine(query).run(context.request(query)))
+        values.append(batches[0].column(0)[0].as_py())
+    inside = Context(session, prepared.bound, context.transaction, context.cancel, tuple(values))
+    inside.parameter_oids = tuple(item.oid for item in prepared.parameters)
+    carry_out = handler(prepared.bound.kind)
+    assert carry_out is not None
+    return carry_out(inside)
+
+
+@handles("DeallocateStmt")
+def deallocate(context: Context) -> Result:
+    """DEALLOCATE name, or ALL."""
+    node: Any = context.statement.node
+    if node.isall or not node.name:
+        context.session.prepared.clear()
+        return command("DEALLOCATE ALL")
+    context.session.saved(node.name)
+    context.session.forget(node.name)
+    return command("DEALLOCATE")

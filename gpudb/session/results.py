@@ -1,0 +1,81 @@
+"""What a statement gives its client: rows that stream, rows to copy in or out, or a command tag alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from gpudb.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of a result; `table_oid` and `number` name the table column it is, or are 0."""
+
+    name: str
+    type: SqlType
+    table_oid: int = 0
+    number: int = 0
+
+
+@dataclass(slots=True)
+class Result:
+    """A statement's result.
+
+    `columns` is None for a statement without rows (NoData). `batches` hold `columns` in order, each of
+    `SqlType.arrow`; an empty statement (only comments, or nothing) has the tag ''. `tag` is PostgreSQL's command
+    tag; for rows it is a prefix (`SELECT`, `INSERT 0`, `FETCH`) to which whoever sends the rows adds their number.
+    Batches may raise while they are read. `close` frees what the statement holds; call it always.
+    """
+
+    tag: str
+    columns: tuple[ResultColumn, ...] | None = None
+    batches: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()))
+    close: Callable[[], None] = lambda: None
+
+
+@dataclass(slots=True)
+class CopyOut(Result):
+    """COPY … TO STDOUT: `chunks` are CopyData payloads, one row or more each; tag `COPY n` stands once they end."""
+
+    chunks: Iterator[bytes] = field(default_factory=lambda: iter(()))
+    binary: bool = False
+    width: int = 0
+
+
+@dataclass(slots=True)
+class CopyIn(Result):
+    """COPY … FROM STDIN: the client's CopyData payloads go to `feed`, then `finish` gives the tag `COPY n`.
+
+    After an error of `feed` the rest of the data is to be read and dropped; `abort` (CopyFail, a lost client)
+    leaves nothing behind.
+    """
+
+    feed: Callable[[bytes], None] = lambda data: None
+    finish: Callable[[], str] = lambda: ""
+    abort: Callable[[str], None] = lambda reason: None
+    binary: bool = False
+    width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A message beside a result: severity NOTICE, WARNING, INFO or LOG."""
+
+    message: str
+    severity: str = "NOTICE"
+    sqlstate: str = "00000"
+    detail: str | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A parsed and bound statement: what Describe tells."""
+
+    sql: str
+    parameters: tuple[SqlType, ...]
+    columns: tuple[ResultColumn, ...] | None
+    bound: object

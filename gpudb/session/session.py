@@ -1,0 +1,393 @@
+"""One client's session.
+
+Transactions: idle (I) -BEGIN→ in a transaction (T) -error→ failed (E) -COMMIT or ROLLBACK→ idle. Outside BEGIN a
+statement, or a text of several, runs in an implicit transaction that `sync` or the end of the text commits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Role
+from gpudb.engine.protocol import Cancel, Engine
+from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
+from gpudb.session import handlers, session_functions
+from gpudb.session.binding import bind_statement
+from gpudb.session.context import Context, handler, result_columns
+from gpudb.session.plan_cache import Key, Plan
+from gpudb.session.results import CopyIn, Notice, Prepared, Result
+from gpudb.session.settings import SettingValues, milliseconds
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import DataChange, OutputColumn, Query
+from gpudb.sql.parse import RawStatement, parse
+from gpudb.storage.transaction import Savepoint, Transaction
+
+if TYPE_CHECKING:
+    from gpudb.session.database import Database
+
+BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt"})
+
+
+class Session:
+    """A session (see `face.SessionFace`)."""
+
+    def __init__(
+        self, database: Database, process_id: int, role: Role, settings: Mapping[str, str], client: str
+    ) -> None:
+        self.database = database
+        self.process_id = process_id
+        self.user = role.name
+        self.client = client
+        self.started = dt.datetime.now(dt.UTC)
+        self.settings = SettingValues(database.default_settings)
+        self.settings.force("session_authorization", role.name)
+        self.settings.force("is_superuser", "on" if role.superuser else "off")
+        for name, value in settings.items():
+            self.settings.set(name, value)
+        self.settings.changes()
+        self.frames: dict[str, pa.Table] = {}
+        self.frame_columns: dict[str, tuple[OutputColumn, ...]] = {}
+        self.notices: list[Notice] = []
+        self.prepared: dict[str, Prepared] = {}
+        self.transaction: Transaction | None = None
+        self.transaction_started: dt.datetime | None = None
+        self.savepoints: list[tuple[str, Savepoint]] = []
+        self.explicit = False
+        self.failed = False
+        self.query = ""
+        self.query_started: dt.datetime | None = None
+        self.active = False
+        self.on_terminate: Callable[[], None] | None = None
+        self._cancel: Cancel | None = None
+        self._timer: threading.Timer | None = None
+        self._closed = False
+
+    # -------------------------------------------------------------------------------------------- state
+
+    @property
+    def status(self) -> str:
+        """The transaction status byte: I, T or E."""
+        if not self.explicit:
+            return "I"
+        return "E" if self.failed else "T"
+
+    def search_path(self) -> tuple[str, ...]:
+        """The schemas in which a name without one is looked up; the session's temporary one first."""
+        names = []
+        for part in self.settings["search_path"].split(","):
+            name = part.strip()
+            name = name[1:-1] if name.startswith('"') else name.lower()
+            names.append(self.user if name == "$user" else name)
+        return (self.temporary_schema, *names)
+
+    @property
+    def temporary_schema(self) -> str:
+        """The schema of this session's temporary tables."""
+        return f"pg_temp_{self.process_id}"
+
+    def milliseconds(self, name: str) -> int:
+        """A time setting in milliseconds; 0 is none."""
+        return milliseconds(self.settings[name])
+
+    def read_only(self) -> bool:
+        """Whether the transaction may not write."""
+        return self.settings["transaction_read_only"] == "on"
+
+    def check_writable(self, what: str) -> None:
+        """25006 in a read-only transaction."""
+        if self.read_only():
+            message = f"cannot execute {what} in a read-only transaction"
+            raise SqlError.of("read_only_sql_transaction", message)
+
+    def binder(self, context: Context) -> Binder:
+        """A binder over the transaction's catalog and this session's names."""
+        return Binder(
+            context.transaction.catalog,
+            context.statement.text,
+            self.search_path(),
+            self.settings["TimeZone"],
+            self.frame_columns,
+            self.database.cpu.system_columns,
+        )
+
+    def engine(self, query: Query) -> Engine:
+        """The engine for a query."""
+        return self.database.cpu
+
+    def function_values(self, context: Context) -> Mapping[str, object]:
+        """What session functions give in a statement."""
+        return session_functions.values(self, context)
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def run(self, sql: str) -> Iterator[Result]:
+        """Simple protocol (see `face.SessionFace.run`)."""
+        finished = False
+        try:
+            statements = self._parsed(sql)
+            if not statements:
+                yield Result("")
+            for index, statement in enumerate(statements):
+                last = index == len(statements) - 1
+                result = self._started(statement, (), implicit_block=len(statements) > 1)
+                if last and result.columns is None and not isinstance(result, CopyIn):
+                    # A client that reads the tag may rely on it: so commit first.
+                    self.sync()
+                elif isinstance(result, CopyIn) and last:
+                    result.finish = self._then_sync(result.finish)
+                try:
+                    yield result
+                finally:
+                    result.close()
+            self.sync()
+            finished = True
+        except GpudbError:
+            self.fail()
+            raise
+        finally:
+            if not finished:
+                self.fail()
+                self.sync()
+
+    def _then_sync(self, finish: Callable[[], str]) -> Callable[[], str]:
+        def finished() -> str:
+            tag = finish()
+            self.sync()
+            return tag
+
+        return finished
+
+    def _parsed(self, sql: str) -> list[RawStatement]:
+        self.query = sql
+        cached = self.database.plans.get(self._key(sql, ())) if self.transaction is None else None
+        return [cached.statement] if cached is not None else parse(sql)
+
+    def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
+        """Parses and binds one statement (see `face.SessionFace.prepare`)."""
+        self.query = sql
+        try:
+            statements = parse(sql)
+            if len(statements) > 1:
+                message = "cannot insert multiple commands into a prepared statement"
+                raise SqlError.of("syntax_error", message)
+            if not statements:
+                return Prepared(sql, (), None, None)
+            statement = statements[0]
+            self._check_failed(statement)
+            if statement.kind not in BINDABLE:
+                return Prepared(sql, (), handlers.columns_of(self, statement), statement)
+            context = self._context(statement, Cancel())
+            plan = self._plan(context, sql, tuple(parameter_oids))
+            bound = plan.bound
+            query = bound.returning if isinstance(bound, DataChange) else bound
+            columns = None if query is None else result_columns(query.columns)
+            return Prepared(sql, plan.parameters, columns, statement)
+        except GpudbError:
+            self.fail()
+            raise
+
+    def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
+        """Runs a prepared statement (see `face.SessionFace.execute`)."""
+        self.query = prepared.sql
+        if prepared.bound is None:
+            return Result("")
+        assert isinstance(prepared.bound, RawStatement)
+        try:
+            oids = tuple(item.oid for item in prepared.parameters)
+            return self._started(prepared.bound, tuple(parameters), oids=oids)
+        except GpudbError:
+            self.fail()
+            raise
+
+    def _check_failed(self, statement: RawStatement) -> None:
+        if self.failed and not handlers.ends_transaction(statement):
+            message = "current transaction is aborted, commands ignored until end of transaction block"
+            raise InFailedTransaction(message)
+
+    def _started(
+        self,
+        statement: RawStatement,
+        parameters: tuple[object, ...],
+        *,
+        oids: tuple[int, ...] = (),
+        implicit_block: bool = False,
+    ) -> Result:
+        self._check_failed(statement)
+        carry_out = handler(statement.kind)
+        if carry_out is None:
+            raise FeatureNotSupported(f"{handlers.spoken(statement)} is not supported")
+        cancel = self._watched()
+        context = self._context(statement, cancel)
+        context.parameters = parameters
+        context.parameter_oids = oids
+        context.implicit_block = implicit_block
+        try:
+            result = carry_out(context)
+        except BaseException as error:
+            self._finished()
+            if isinstance(error, GpudbError) and statement.start and error.position is not None:
+                error.position += statement.start
+            raise
+        if result.columns is None and not isinstance(result, CopyIn) and not hasattr(result, "chunks"):
+            self._finished()
+        else:
+            close = result.close
+
+            def closed() -> None:
+                close()
+                self._finished()
+
+            result.close = closed
+        return result
+
+    def _context(self, statement: RawStatement, cancel: Cancel) -> Context:
+        if self.transaction is None:
+            self.transaction = self.database.store.begin()
+            self.transaction_started = dt.datetime.now(dt.UTC)
+            self.settings.begin()
+            if self.settings["default_transaction_read_only"] == "on":
+                self.settings.set("transaction_read_only", "on", local=True)
+        return Context(self, statement, self.transaction, cancel)
+
+    def bind(self, context: Context) -> Query | DataChange:
+        """The bound form of a context's statement, from the plan cache where it is there."""
+        return self._plan(context, context.statement.text, context.parameter_oids).bound
+
+    def _key(self, text: str, oids: tuple[int, ...]) -> Key:
+        catalog = self.transaction.catalog if self.transaction else self.database.store.catalog()
+        return Key(text, catalog.version, self.search_path(), self.settings["TimeZone"], oids)
+
+    def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
+        key = self._key(text, oids)
+        cacheable = not self.frames
+        if cacheable and (plan := self.database.plans.get(key)) is not None:
+            return plan
+        binder = self.binder(context)
+        binder.declare_parameters(oids)
+        bound = bind_statement(binder, context.statement)
+        plan = Plan(context.statement, bound, binder.parameter_types())
+        if cacheable and binder.stable:
+            self.database.plans.put(key, plan)
+        return plan
+
+    # -------------------------------------------------------------------------------------------- prepared statements
+
+    def save(self, name: str, prepared: Prepared) -> None:
+        """Keeps a named prepared statement; 42P05."""
+        if name in self.prepared:
+            message = f'prepared statement "{name}" already exists'
+            raise SqlError.of("duplicate_prepared_statement", message)
+        self.prepared[name] = prepared
+
+    def saved(self, name: str) -> Prepared:
+        """The prepared statement of that name; 26000."""
+        if name not in self.prepared:
+            message = f'prepared statement "{name}" does not exist'
+            raise SqlError.of("invalid_sql_statement_name", message)
+        return self.prepared[name]
+
+    def forget(self, name: str) -> None:
+        """Drops a named prepared statement."""
+        self.prepared.pop(name, None)
+
+    # -------------------------------------------------------------------------------------------- transactions
+
+    def fail(self) -> None:
+        """The transaction has met an error."""
+        self.failed = True
+
+    def sync(self) -> None:
+        """Ends the implicit transaction."""
+        if self.explicit:
+            return
+        if self.transaction is None:
+            self.failed = False
+            return
+        self.end_transaction(commit=not self.failed)
+
+    def end_transaction(self, *, commit: bool) -> None:
+        """Commits or rolls back, whichever kind of transaction it is."""
+        transaction, self.transaction = self.transaction, None
+        self.transaction_started = None
+        self.explicit = self.failed = False
+        self.savepoints.clear()
+        handlers.transaction_ended(self, commit)
+        done = False
+        try:
+            if transaction is not None and commit:
+                transaction.commit()
+            elif transaction is not None:
+                transaction.rollback()
+            done = commit
+        finally:
+            self.settings.end(committed=done)
+
+    # -------------------------------------------------------------------------------------------- cancel
+
+    def _watched(self) -> Cancel:
+        """The flag of a statement that starts now; statement_timeout sets it too."""
+        self._finished()
+        cancel = Cancel()
+        self._cancel = cancel
+        self.active = True
+        self.query_started = dt.datetime.now(dt.UTC)
+        timeout = self.milliseconds("statement_timeout")
+        if timeout:
+            self._timer = threading.Timer(
+                timeout / 1000, cancel.stop, ("canceling statement due to statement timeout",)
+            )
+            self._timer.daemon = True
+            self._timer.start()
+        return cancel
+
+    def _finished(self) -> None:
+        self._cancel = None
+        self.active = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def cancel(self) -> None:
+        """Ends the running statement with 57014."""
+        cancel = self._cancel
+        if cancel is not None:
+            cancel.stop()
+
+    def terminate(self) -> None:
+        """Ends the session: its face closes the connection with 57P01."""
+        self.cancel()
+        if self.on_terminate is not None:
+            self.on_terminate()
+
+    # -------------------------------------------------------------------------------------------- what clients are told
+
+    def take_notices(self) -> list[Notice]:
+        """The notices since the last call."""
+        taken, self.notices = self.notices, []
+        return taken
+
+    def take_reports(self) -> list[tuple[str, str]]:
+        """Reported settings that changed."""
+        return self.settings.changes()
+
+    def reports(self) -> dict[str, str]:
+        """All reported settings."""
+        return self.settings.reported()
+
+    def close(self) -> None:
+        """Rolls back what is open and frees everything; idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self.cancel()
+        try:
+            if self.transaction is not None:
+                self.end_transaction(commit=False)
+            handlers.session_closed(self)
+        finally:
+            self.database.forget(self)

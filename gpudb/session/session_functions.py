@@ -1,0 +1,83 @@
+"""What functions give that depend on the session: the time, the user, settings, other sessions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gpudb.errors import SqlError
+from gpudb.functions.registry import MISSING
+from gpudb.session.settings import VERSION
+
+if TYPE_CHECKING:
+    from gpudb.session.context import Context
+    from gpudb.session.session import Session
+
+
+def values(session: Session, context: Context) -> Mapping[str, object]:
+    """The value of each session function's key in one statement; a callable takes the call's constant arguments."""
+    started = session.transaction_started or context.started
+
+    def current_setting(name: object, missing_ok: object = False) -> object:
+        try:
+            return session.settings[_text(name)]
+        except SqlError:
+            if missing_ok is True:
+                return None
+            raise
+
+    def set_config(name: object, value: object, local: object) -> object:
+        session.settings.set(_text(name), _text(value), local=local is True)
+        return session.settings[_text(name)]
+
+    def schemas(implicit: object) -> list[str]:
+        found = [name for name in session.search_path() if name in context.transaction.catalog.schemas]
+        return ["pg_catalog", *found] if implicit is True else found
+
+    def signalled(way: str) -> object:
+        def act(process_id: object) -> object:
+            if not isinstance(process_id, int):
+                raise SqlError.of("feature_not_supported", "a process id must be a constant here")
+            return getattr(session.database, way)(process_id)
+
+        return act
+
+    return {
+        "now": started,
+        "transaction_timestamp": started,
+        "statement_timestamp": context.started,
+        "clock_timestamp": lambda: dt.datetime.now(dt.UTC),
+        "timeofday": lambda: dt.datetime.now(dt.UTC).strftime("%a %b %d %H:%M:%S.%f %Y UTC"),
+        "current_user": session.user,
+        "session_user": session.user,
+        "user": session.user,
+        "current_role": session.user,
+        "current_database": context.transaction.catalog.database,
+        "current_catalog": context.transaction.catalog.database,
+        "current_schema": lambda: next(iter(schemas(False)), None),
+        "current_schemas": schemas,
+        "version": f"PostgreSQL {VERSION} (gpudb) on x86_64-pc-linux-gnu, compiled by gpudb, 64-bit",
+        "current_setting": current_setting,
+        "set_config": set_config,
+        "pg_backend_pid": session.process_id,
+        "pg_postmaster_start_time": session.database.started,
+        "pg_conf_load_time": session.database.started,
+        "pg_cancel_backend": signalled("cancel"),
+        "pg_terminate_backend": lambda process_id, timeout=0: signalled("terminate")(process_id),  # type: ignore[operator]
+        "pg_my_temp_schema": 0,
+        "txid_current": context.transaction.number,
+        "pg_current_xact_id": context.transaction.number,
+        "inet_client_addr": session.client or None,
+        "inet_client_port": None,
+        "inet_server_addr": None,
+        "inet_server_port": None,
+        "current_query": session.query,
+        "pg_is_in_recovery": False,
+    }
+
+
+def _text(value: object) -> str:
+    if value is MISSING or value is None:
+        raise SqlError.of("feature_not_supported", "a setting's name and value must be constants here")
+    return str(value)

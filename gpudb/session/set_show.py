@@ -1,0 +1,125 @@
+"""SET, RESET, SHOW and DISCARD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context, command, handles, text_rows
+from gpudb.session.results import Result, ResultColumn
+from gpudb.session.settings import setting
+from gpudb.session.transactions import apply_modes
+from gpudb.sql.parse import inner, kind
+from gpudb.types import TEXT
+
+
+@handles("VariableSetStmt")
+def set_variable(context: Context) -> Result:
+    """SET, SET LOCAL, SET TRANSACTION, RESET."""
+    node: Any = context.statement.node
+    settings = context.session.settings
+    how = pg.VariableSetKind.Name(node.kind)
+    if how == "VAR_RESET_ALL":
+        settings.reset_all()
+        return command("RESET")
+    if how == "VAR_SET_MULTI":
+        if node.name == "TRANSACTION":
+            apply_modes(context, node.args)
+        elif node.name == "SESSION CHARACTERISTICS":
+            _characteristics(context, node.args)
+        else:
+            raise FeatureNotSupported(f"SET {node.name} is not supported")
+        return command("SET")
+    if how in {"VAR_RESET", "VAR_SET_DEFAULT"}:
+        settings.set(node.name, None, local=node.is_local)
+        return command("RESET" if how == "VAR_RESET" else "SET")
+    if how == "VAR_SET_CURRENT":
+        settings.set(node.name, settings[node.name], local=node.is_local)
+        return command("SET")
+    if node.name in {"session_authorization", "role"}:
+        return _role(context, node)
+    if node.is_local and not context.session.explicit:
+        context.notice(
+            "SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01"
+        )
+    settings.set(
+        node.name, ", ".join(constant_text(each, node.name) for each in node.args), local=node.is_local
+    )
+    return command("SET")
+
+
+def _role(context: Context, node: Any) -> Result:
+    name = constant_text(node.args[0], node.name) if len(node.args) else "none"
+    if name.lower() not in {"none", context.session.user}:
+        raise FeatureNotSupported("becoming another role is not supported")
+    return command("SET")
+
+
+def _characteristics(context: Context, options: Any) -> None:
+    for each in options:
+        option = inner(each)
+        constant = inner(option.arg)
+        if option.defname == "transaction_isolation":
+            level = constant.sval.sval
+            if level == "serializable":
+                raise FeatureNotSupported(
+                    "isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ."
+                )
+            context.session.settings.set("default_transaction_isolation", level)
+        elif option.defname == "transaction_read_only":
+            value = "on" if constant.ival.ival else "off"
+            context.session.settings.set("default_transaction_read_only", value)
+
+
+def constant_text(node: Any, name: str) -> str:
+    """A value as text; identifiers of search_path are quoted where they need it."""
+    message = inner(node)
+    if kind(node) == "a_const":
+        which = message.WhichOneof("val")
+        if which == "sval":
+            text = str(message.sval.sval)
+            plain = text.replace("_", "a").replace("$", "a").isalnum() and text == text.lower()
+            return f'"{text}"' if name == "search_path" and not plain else text
+        return str(message.ival.ival if which == "ival" else message.fval.fval)
+    if kind(node) == "type_cast":
+        # SET TIME ZONE INTERVAL '+01:00' HOUR TO MINUTE
+        return str(inner(message.arg).sval.sval)
+    raise SqlError.of("syntax_error", f"SET {name} takes only simple constants")
+
+
+def show_columns(name: str) -> tuple[ResultColumn, ...]:
+    """The columns of SHOW."""
+    if name == "all":
+        return tuple(ResultColumn(each, TEXT) for each in ("name", "setting", "description"))
+    return (ResultColumn(setting(name).name if "." not in name else name, TEXT),)
+
+
+@handles("VariableShowStmt")
+def show(context: Context) -> Result:
+    """SHOW name and SHOW ALL."""
+    node: Any = context.statement.node
+    settings = context.session.settings
+    columns = show_columns(node.name)
+    names = tuple(column.name for column in columns)
+    if node.name == "all":
+        return text_rows("SHOW", names, [tuple(row) for row in settings.show_all()])
+    return text_rows("SHOW", names, [(settings[node.name],)])
+
+
+@handles("DiscardStmt")
+def discard(context: Context) -> Result:
+    """DISCARD ALL, PLANS, TEMP, SEQUENCES."""
+    node: Any = context.statement.node
+    what = pg.DiscardMode.Name(node.target).removeprefix("DISCARD_")
+    if what == "ALL":
+        if context.session.explicit:
+            raise SqlError.of("active_sql_transaction", "DISCARD ALL cannot run inside a transaction block")
+        context.session.settings.reset_all()
+        context.session.prepared.clear()
+    if what in {"ALL", "TEMP"}:
+        from gpudb.session.definitions import drop_temporary_in
+
+        drop_temporary_in(context)
+    return command(f"DISCARD {what}")

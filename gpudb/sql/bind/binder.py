@@ -1,0 +1,87 @@
+"""The way in: a parsed statement and a catalog become a bound statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpudb.catalog.model import Catalog
+from gpudb.errors import GpudbError, SqlError
+from gpudb.sql.bound import OutputColumn, Parameter, Query
+from gpudb.sql.parse import position
+from gpudb.types import TEXT, UNKNOWN, SqlType, by_oid
+
+
+@dataclass(slots=True)
+class Binder:
+    """The state of binding one statement: what exists, what was declared, and the numbers given out so far.
+
+    `frames` are registered data frames by name; `system` gives the columns of a pg_catalog or information_schema
+    relation, or None; `timezone` is the session's, for literals.
+    """
+
+    catalog: Catalog
+    text: str = ""
+    search_path: tuple[str, ...] = ("public",)
+    timezone: str = "UTC"
+    frames: Mapping[str, tuple[OutputColumn, ...]] = field(default_factory=dict)
+    system: Callable[[str, str], tuple[OutputColumn, ...] | None] = lambda schema, name: None
+    parameters: dict[int, SqlType] = field(default_factory=dict)
+    stable: bool = True
+    _rels: int = 0
+    _ctes: int = 0
+    depth: int = 0
+
+    def declare_parameters(self, oids: Sequence[int]) -> None:
+        """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""
+        for number, oid in enumerate(oids, 1):
+            self.parameters[number] = by_oid(oid) if oid not in (0, UNKNOWN.oid) else UNKNOWN
+
+    def parameter(self, number: int) -> Parameter:
+        """`$number`, of the type known so far."""
+        if not 1 <= number <= 65535:
+            raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
+        return Parameter(number, self.parameters.setdefault(number, UNKNOWN))
+
+    def settle_parameter(self, parameter: Parameter, wanted: SqlType) -> Parameter:
+        """Gives a parameter its inferred type; 42P08 if it had another."""
+        known = self.parameters[parameter.number]
+        if known.name == "unknown":
+            self.parameters[parameter.number] = wanted.plain
+            return Parameter(parameter.number, wanted.plain)
+        if known.name != wanted.name:
+            message = f"inconsistent types deduced for parameter ${parameter.number}"
+            raise SqlError.of("ambiguous_parameter", message, detail=f"{wanted} versus {known}")
+        return Parameter(parameter.number, known)
+
+    def parameter_types(self) -> tuple[SqlType, ...]:
+        """All parameters' types once the statement is bound; 42P18 for one of which nothing is known."""
+        count = max(self.parameters, default=0)
+        types = []
+        for number in range(1, count + 1):
+            found = self.parameters.get(number, UNKNOWN)
+            if number not in self.parameters:
+                raise SqlError.of(
+                    "indeterminate_datatype", f"could not determine data type of parameter ${number}"
+                )
+            types.append(TEXT if found.name == "unknown" else found)
+        return tuple(types)
+
+    def rel(self) -> int:
+        """A fresh relation number."""
+        self._rels += 1
+        return self._rels
+
+    def cte(self) -> int:
+        """A fresh number for a WITH query."""
+        self._ctes += 1
+        return self._ctes
+
+    def locate(self, error: GpudbError, location: int) -> GpudbError:
+        """The error, at a byte offset of the statement's text."""
+        return error.at(position(self.text, location))
+
+
+def output_columns(query: Query) -> tuple[OutputColumn, ...]:
+    """The columns that a query gives."""
+    return query.columns

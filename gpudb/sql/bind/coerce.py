@@ -1,0 +1,125 @@
+"""Conversions that a place asks for: arguments, assignments, branches that must agree, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudb.errors import DatatypeMismatch, GpudbError, SqlError
+from gpudb.functions.resolve import as_numeric, can_coerce, common_type
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.constants import small_integer, typed
+from gpudb.sql.bound import Array, Cast, Constant, Expr, Parameter, Row
+from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
+
+_INTEGERS = {"int2", "int4", "int8"}
+
+
+def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
+    """`expr` as a value of `target`: context i (implicit), a (assignment), e (explicit cast).
+
+    A target without modifier leaves an expression of the same type as it is, digits and all. 42846 where there is no
+    cast (42804 in an assignment; `what` then names the column).
+    """
+    if isinstance(expr, Parameter) and expr.type.name == "unknown":
+        settled = binder.settle_parameter(expr, target)
+        return settled if target.modifier == -1 else Cast(settled, target, context == "e")
+    if isinstance(expr, Constant):
+        made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
+        if made is not None:
+            return made
+    source = expr.type
+    if source == target or (
+        source.name == target.name and target.modifier == -1 and _same_holding(source, target)
+    ):
+        return expr
+    if isinstance(expr, Array) and target.element is not None:
+        items = tuple(coerce(binder, item, target.element, context, what) for item in expr.items)
+        return Array(items, target)
+    if not can_coerce(source.plain, target.plain, context) and not _same_text(source, target):
+        raise _refused(source, target, context, what)
+    if isinstance(expr, Row):
+        raise _refused(source, target, context, what)
+    return Cast(expr, _held(source, target), context == "e")
+
+
+def _folds(expr: Constant, target: SqlType, context: str) -> bool:
+    if expr.type.name == "unknown" or expr.value is None:
+        return not (target.name in {"varchar", "bpchar"} and target.modifier != -1 and context == "e")
+    return True
+
+
+def _same_holding(source: SqlType, target: SqlType) -> bool:
+    return target.digits is None or (source.digits == target.digits and source.carried == target.carried)
+
+
+def _same_text(source: SqlType, target: SqlType) -> bool:
+    return source.name == "unknown" or (source.category == "S" and target.category == "S")
+
+
+def _held(source: SqlType, target: SqlType) -> SqlType:
+    """The target with the digits that the source needs, where the target leaves them open."""
+    if (
+        target.name == "numeric"
+        and target.modifier == -1
+        and target.digits is None
+        and source.name in _INTEGERS
+    ):
+        return as_numeric(source)
+    return target
+
+
+def _refused(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
+    if what is not None:
+        return DatatypeMismatch(
+            f"{what} is of type {target.plain} but expression is of type {source.plain}",
+            hint="You will need to rewrite or cast the expression.",
+        )
+    return SqlError.of("cannot_coerce", f"cannot cast type {source.plain} to {target.plain}")
+
+
+def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
+    """`expr` as a column stores it: of the column's type, held exactly as the column holds it."""
+    made = coerce(binder, expr, target, "a", f'column "{column}"')
+    if made.type == target:
+        return made
+    return (
+        Constant(made.value, target)
+        if isinstance(made, Constant) and made.value is None
+        else Cast(made, target)
+    )
+
+
+def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
+    """Expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY), converted to it, and that type."""
+    target = branch_type(exprs, context)
+    return tuple(coerce(binder, expr, target) for expr in exprs), target
+
+
+def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
+    """The type that expressions of several types share; 42804 if there is none."""
+    numeric = any(expr.type.name == "numeric" for expr in exprs)
+    types = [
+        small_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type
+        for expr in exprs
+        if not (isinstance(expr, Constant) and expr.value is None and expr.type == UNKNOWN)
+    ]
+    return common_type(types, context) if types else TEXT
+
+
+def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
+    """`expr` as the boolean that a clause takes; 42804 otherwise."""
+    if expr.type != BOOL and expr.type.name != "unknown":
+        raise DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
+    return coerce(binder, expr, BOOL)
+
+
+def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
+    """`expr` as the bigint of LIMIT or OFFSET; 42804 otherwise."""
+    if not can_coerce(expr.type.plain, INT8, "a"):
+        raise DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
+    return coerce(binder, expr, INT8, "a")
+
+
+def settled(binder: Binder, expr: Expr) -> Expr:
+    """An output expression: an untyped literal or parameter becomes text."""
+    return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr

@@ -1,0 +1,101 @@
+"""Literals, and untyped text taken as a value of the type that its place asks for."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, NumericOutOfRange
+from gpudb.sql.bound import Constant
+from gpudb.types import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.values.text import parse_text
+
+_RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
+
+
+def literal(node: Any) -> Constant:
+    """An A_Const message as a constant: integers as narrow as PostgreSQL types them, decimals exact."""
+    if node.isnull:
+        return Constant(None, UNKNOWN)
+    match node.WhichOneof("val"):
+        case "ival":
+            return Constant(node.ival.ival, INT4)
+        case "fval":
+            return number(node.fval.fval)
+        case "boolval":
+            return Constant(node.boolval.boolval, BOOL)
+        case "sval":
+            return Constant(node.sval.sval, UNKNOWN)
+        case _:
+            raise FeatureNotSupported("bit string literals are not supported")
+
+
+def number(text: str) -> Constant:
+    """A number too large for the parser's int4, or with a point or an exponent."""
+    digits = text.replace("_", "")
+    if digits.lstrip("+-").isdigit():
+        value = int(digits)
+        for item in (INT4, INT8):
+            if -_RANGES[item.name] <= value < _RANGES[item.name]:
+                return Constant(value, item)
+    elif digits[:2].lower() in {"0x", "0o", "0b"}:
+        return number(str(int(digits, 0)))
+    return decimal(Decimal(digits))
+
+
+def decimal(value: Decimal) -> Constant:
+    """A numeric constant of exactly its digits; 22003 beyond 38."""
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise FeatureNotSupported(f"numeric {value} is not supported")
+    if exponent > 0:
+        value = value.quantize(Decimal(1)) if exponent + len(value.as_tuple().digits) <= MAX_DIGITS else value
+        exponent = 0
+    scale = -exponent
+    digits = max(len(value.as_tuple().digits) if value else 1, scale)
+    if digits > MAX_DIGITS or (value and value.adjusted() >= MAX_DIGITS):
+        raise NumericOutOfRange(f"numeric of more than {MAX_DIGITS} digits is out of range: {value}")
+    return Constant(value, exact(digits, scale))
+
+
+def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None:
+    """A literal as a value of `target`, where that is known without the engine; None where it is not.
+
+    22P02, 22007, 22008 or 22003 for text that is no such value.
+    """
+    value, source = constant.value, constant.type.name
+    if value is None:
+        return Constant(None, target)
+    if source == "unknown":
+        return _from_text(str(value), target, timezone)
+    if source in _RANGES and isinstance(value, int):
+        if target.name in _RANGES:
+            if not -_RANGES[target.name] <= value < _RANGES[target.name]:
+                raise NumericOutOfRange(f"{target.plain} out of range")
+            return Constant(value, target)
+        if target.name == "numeric" and target.modifier == -1:
+            made = decimal(Decimal(value))
+            return made if target.digits is None else None
+        if target in (FLOAT4, FLOAT8) and abs(value) < 2**24:
+            return Constant(float(value), target)
+    if source == "numeric" and isinstance(value, Decimal) and target == FLOAT8:
+        return Constant(float(value), target)
+    return None
+
+
+def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
+    if target.name in {"unknown", "cstring"}:
+        return Constant(text, target)
+    if target.name.startswith("reg") or target.name.lstrip("_").startswith("reg"):
+        return None
+    if target.name == "numeric" and target.modifier == -1:
+        value = parse_text(SqlType("numeric"), text, timezone)
+        return decimal(value) if isinstance(value, Decimal) else Constant(value, target)
+    return Constant(parse_text(target, text, timezone), target)
+
+
+def small_integer(constant: Constant) -> Constant:
+    """An integer literal as numeric of its own digits, so that it widens no decimal beside it."""
+    if constant.type in (INT2, INT4, INT8) and isinstance(constant.value, int):
+        return decimal(Decimal(constant.value))
+    return constant

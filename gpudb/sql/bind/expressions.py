@@ -1,0 +1,351 @@
+"""Expressions: one function a kind of node of PostgreSQL's parse tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedTable
+from gpudb.functions import resolve
+from gpudb.sql.bind import calls, operators
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import branch_type, coerce, condition, unify_branches
+from gpudb.sql.bind.constants import literal
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bound import (
+    Array,
+    ArraySubquery,
+    BoolOp,
+    Case,
+    Cast,
+    Choice,
+    Constant,
+    Default,
+    Exists,
+    Expr,
+    Query,
+    Row,
+    ScalarSubquery,
+    Subscript,
+    Test,
+)
+from gpudb.sql.parse import inner, kind, present, strings
+from gpudb.types import DATE, INT4, TEXT, TIME, TIMESTAMP, UNKNOWN, SqlType
+
+MAX_DEPTH = 150
+
+Bind = Callable[[Binder, Scope, Any], Expr]
+_BINDERS: dict[str, Bind] = {}
+
+
+def binds(node_kind: str) -> Callable[[Bind], Bind]:
+    """Declares the function that binds one kind of node."""
+
+    def register(function: Bind) -> Bind:
+        _BINDERS[node_kind] = function
+        return function
+
+    return register
+
+
+def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """A `Node` as a bound expression; errors carry the position of the innermost node that raised them."""
+    node_kind = kind(node)
+    function = _BINDERS.get(node_kind)
+    if function is None:
+        raise FeatureNotSupported(f"{node_kind.replace('_', ' ') or 'empty'} expressions are not supported")
+    message = inner(node)
+    binder.depth += 1
+    try:
+        if binder.depth > MAX_DEPTH:
+            raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
+        return function(binder, scope, message)
+    except GpudbError as error:
+        raise binder.locate(error, getattr(message, "location", -1)) from None
+    finally:
+        binder.depth -= 1
+
+
+@binds("a_const")
+def _constant(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return literal(node)
+
+
+@binds("param_ref")
+def _parameter(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return binder.parameter(node.number)
+
+
+@binds("set_to_default")
+def _default(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return Default(UNKNOWN)
+
+
+@binds("column_ref")
+def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
+    last = node.fields[-1]
+    if kind(last) == "a_star":
+        raise SqlError.of("syntax_error", "* is not allowed here")
+    names = strings(node.fields)
+    match names:
+        case (name,):
+            try:
+                return scope.lookup(name)
+            except GpudbError:
+                item = scope.relation(name)
+                if item is None:
+                    raise
+                return Row(tuple(expr for _, expr in item.columns))
+        case (alias, name):
+            return scope.qualified(alias, name)
+        case (schema, alias, name):
+            return scope.qualified(alias, name, schema)
+        case (database, schema, alias, name) if database == binder.catalog.database:
+            return scope.qualified(alias, name, schema)
+    raise UndefinedTable(f"cross-database references are not implemented: {'.'.join(names)}")
+
+
+@binds("type_cast")
+def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
+    target = type_name(node.type_name)
+    if kind(node.arg) == "a_array_expr" and target.element is not None:
+        items = tuple(bind_expression(binder, scope, each) for each in inner(node.arg).elements)
+        return coerce(binder, Array(items, target), target, "e")
+    arg = bind_expression(binder, scope, node.arg)
+    return coerce(binder, arg, target, "e")
+
+
+@binds("collate_clause")
+def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = strings(node.collname)[-1]
+    if name not in {"C", "POSIX", "default", "ucs_basic"}:
+        raise FeatureNotSupported(
+            f'collation "{name}" is not supported', hint="gpudb orders text by collation C."
+        )
+    expr = bind_expression(binder, scope, node.arg)
+    if expr.type.category not in {"S", "X"} and expr.type.name != "name":
+        raise DatatypeMismatch(f"collations are not supported by type {expr.type}")
+    return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr
+
+
+@binds("bool_expr")
+def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
+    op = {pg.AND_EXPR: "AND", pg.OR_EXPR: "OR", pg.NOT_EXPR: "NOT"}[node.boolop]
+    args = tuple(condition(binder, bind_expression(binder, scope, arg), op) for arg in node.args)
+    return BoolOp(op, args)  # type: ignore[arg-type]
+
+
+@binds("null_test")
+def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
+    arg = bind_expression(binder, scope, node.arg)
+    negated = node.nulltesttype == pg.IS_NOT_NULL
+    if isinstance(arg, Row):
+        return operators.conjunction([Test(item, "NULL", negated) for item in arg.items])
+    return Test(coerce(binder, arg, TEXT) if arg.type == UNKNOWN else arg, "NULL", negated)
+
+
+@binds("boolean_test")
+def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = pg.BoolTestType.Name(node.booltesttype).removeprefix("IS_")
+    negated = name.startswith("NOT_")
+    what = name.removeprefix("NOT_")
+    arg = condition(binder, bind_expression(binder, scope, node.arg), f"IS {what}")
+    return Test(arg, "NULL" if what == "UNKNOWN" else what, negated)  # type: ignore[arg-type]
+
+
+@binds("case_expr")
+def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
+    subject = bind_expression(binder, scope, node.arg) if present(node.arg) else None
+    whens, values = [], []
+    for each in node.args:
+        when = inner(each)
+        test = bind_expression(binder, scope, when.expr)
+        if subject is not None:
+            test = operators.apply_operator(binder, "=", subject, test)
+        whens.append(condition(binder, test, "CASE/WHEN"))
+        values.append(bind_expression(binder, scope, when.result))
+    default: Expr = Constant(None, UNKNOWN)
+    if present(node.defresult):
+        default = bind_expression(binder, scope, node.defresult)
+    # PostgreSQL looks at ELSE first when it settles the type.
+    (last, *others), target = unify_branches(binder, [default, *values], "CASE")
+    return Case(tuple(zip(whens, others, strict=True)), last, target)
+
+
+@binds("coalesce_expr")
+def _coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
+    args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], "COALESCE")
+    return Choice("COALESCE", args, target)
+
+
+@binds("min_max_expr")
+def _min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
+    op = "GREATEST" if node.op == pg.IS_GREATEST else "LEAST"
+    args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], op)
+    return Choice(op, args, target)  # type: ignore[arg-type]
+
+
+@binds("a_array_expr")
+def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
+    items = [bind_expression(binder, scope, each) for each in node.elements]
+    if not items:
+        raise SqlError.of(
+            "indeterminate_datatype",
+            "cannot determine type of empty array",
+            hint="Explicitly cast to the desired type, for example ARRAY[]::integer[].",
+        )
+    element = branch_type(items, "ARRAY")
+    if element.element is not None:
+        raise FeatureNotSupported("arrays of more than one dimension are not supported")
+    return Array(tuple(coerce(binder, item, element) for item in items), element.array)
+
+
+@binds("row_expr")
+def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return Row(tuple(bind_expression(binder, scope, each) for each in node.args))
+
+
+@binds("a_indirection")
+def _indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
+    made = bind_expression(binder, scope, node.arg)
+    for step in node.indirection:
+        if kind(step) != "a_indices":
+            raise FeatureNotSupported("selection of a field of a composite value is not supported")
+        made = _subscript(binder, scope, made, inner(step))
+    return made
+
+
+def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
+    element = arg.type.element
+    if arg.type.name in {"int2vector", "oidvector"}:
+        element = INT4 if arg.type.name == "int2vector" else None
+    if arg.type.name == "jsonb" and not step.is_slice:
+        key = bind_expression(binder, scope, step.uidx)
+        return operators.apply_operator(
+            binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key
+        )
+    if element is None:
+        raise DatatypeMismatch(f"cannot subscript type {arg.type} because it does not support subscripting")
+
+    def bound_index(each: Any) -> Expr | None:
+        if not present(each):
+            return None
+        index = bind_expression(binder, scope, each)
+        if not resolve.can_coerce(index.type.plain, INT4, "a"):
+            raise DatatypeMismatch("array subscript must have type integer")
+        return coerce(binder, index, INT4, "a")
+
+    low, high = bound_index(step.lidx), bound_index(step.uidx)
+    return Subscript(arg, low, high, step.is_slice, arg.type if step.is_slice else element)
+
+
+@binds("func_call")
+def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return calls.bind_call(binder, scope, node)
+
+
+@binds("grouping_func")
+def _grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return calls.bind_grouping(binder, scope, node)
+
+
+_VALUE_FUNCTIONS = {
+    "CURRENT_USER": "current_user",
+    "CURRENT_ROLE": "current_user",
+    "USER": "current_user",
+    "SESSION_USER": "session_user",
+    "CURRENT_CATALOG": "current_database",
+    "CURRENT_SCHEMA": "current_schema",
+}
+
+
+@binds("sqlvalue_function")
+def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = pg.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_")
+    if name in _VALUE_FUNCTIONS:
+        return calls.plain(binder, _VALUE_FUNCTIONS[name], ())
+    now = calls.plain(binder, "now", ())
+    base = name.removesuffix("_N")
+    target = {"CURRENT_DATE": DATE, "CURRENT_TIMESTAMP": now.type, "LOCALTIMESTAMP": TIMESTAMP}.get(base)
+    if base == "LOCALTIME":
+        return Cast(Cast(now, TIMESTAMP), TIME if node.typmod < 0 else SqlType("time", min(node.typmod, 6)))
+    if target is None:
+        raise FeatureNotSupported(f"{base} is not supported")
+    if name.endswith("_N"):
+        target = SqlType(target.name, min(node.typmod, 6))
+    return now if target == now.type else Cast(now, target)
+
+
+# ------------------------------------------------------------------------------------------------ operators
+
+
+@binds("a_expr")
+def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = strings(node.name)[-1]
+    match operators.expression_kind(node):
+        case "AEXPR_OP" | "AEXPR_LIKE" | "AEXPR_ILIKE" | "AEXPR_SIMILAR":
+            left = bind_expression(binder, scope, node.lexpr) if present(node.lexpr) else None
+            return operators.apply_operator(binder, name, left, bind_expression(binder, scope, node.rexpr))
+        case "AEXPR_IN":
+            left = bind_expression(binder, scope, node.lexpr)
+            items = [bind_expression(binder, scope, each) for each in inner(node.rexpr).items]
+            return operators.in_list(binder, left, items, name == "<>")
+        case "AEXPR_OP_ANY" | "AEXPR_OP_ALL" as which:
+            left = bind_expression(binder, scope, node.lexpr)
+            right = bind_expression(binder, scope, node.rexpr)
+            return operators.any_array(binder, name, left, right, which == "AEXPR_OP_ALL")
+        case "AEXPR_DISTINCT" | "AEXPR_NOT_DISTINCT" as which:
+            left = bind_expression(binder, scope, node.lexpr)
+            right = bind_expression(binder, scope, node.rexpr)
+            return operators.distinct_from(binder, left, right, which == "AEXPR_NOT_DISTINCT")
+        case "AEXPR_NULLIF":
+            left = bind_expression(binder, scope, node.lexpr)
+            return operators.nullif(binder, left, bind_expression(binder, scope, node.rexpr))
+        case "AEXPR_BETWEEN" | "AEXPR_NOT_BETWEEN" | "AEXPR_BETWEEN_SYM" | "AEXPR_NOT_BETWEEN_SYM" as which:
+            return _between(binder, scope, node, which)
+        case other:
+            raise FeatureNotSupported(f"operator kind {other} is not supported")
+
+
+def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
+    value = bind_expression(binder, scope, node.lexpr)
+    low, high = (bind_expression(binder, scope, each) for each in inner(node.rexpr).items)
+
+    def within(first: Expr, last: Expr) -> Expr:
+        at_least = operators.apply_operator(binder, ">=", value, first)
+        return BoolOp("AND", (at_least, operators.apply_operator(binder, "<=", value, last)))
+
+    made = within(low, high)
+    if which.endswith("_SYM"):
+        made = BoolOp("OR", (made, within(high, low)))
+    return BoolOp("NOT", (made,)) if which.startswith("AEXPR_NOT") else made
+
+
+# ------------------------------------------------------------------------------------------------ subqueries
+
+
+@binds("sub_link")
+def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
+    from gpudb.sql.bind.select import bind_query
+
+    query: Query = bind_query(binder, inner(node.subselect), scope)
+    match pg.SubLinkType.Name(node.sub_link_type):
+        case "EXISTS_SUBLINK":
+            return Exists(query)
+        case "EXPR_SUBLINK":
+            if len(query.columns) != 1:
+                raise SqlError.of("syntax_error", "subquery must return only one column")
+            return ScalarSubquery(query, query.columns[0].type)
+        case "ARRAY_SUBLINK":
+            if len(query.columns) != 1:
+                raise SqlError.of("syntax_error", "subquery must return only one column")
+            return ArraySubquery(query, query.columns[0].type.array)
+        case "ANY_SUBLINK" | "ALL_SUBLINK" as which:
+            left = bind_expression(binder, scope, node.testexpr)
+            name = strings(node.oper_name)[-1] if node.oper_name else "="
+            return operators.any_subquery(binder, name, left, query, which == "ALL_SUBLINK")
+        case other:
+            raise FeatureNotSupported(f"subquery of kind {other} is not supported")

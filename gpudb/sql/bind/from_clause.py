@@ -1,0 +1,285 @@
+"""FROM: tables, views, WITH queries, subqueries, functions and joins, and the names that each brings into reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Table, View
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.functions import resolve
+from gpudb.functions.registry import Function, implementation
+from gpudb.sql.bind import operators
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import coerce, condition, unify_branches
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
+from gpudb.sql.bound import (
+    Choice,
+    Column,
+    CteScan,
+    Derived,
+    Expr,
+    FrameScan,
+    From,
+    FunctionScan,
+    Join,
+    OutputColumn,
+    Scan,
+    SystemScan,
+)
+from gpudb.sql.parse import inner, kind, parse, present, strings
+from gpudb.types import INT8
+
+_KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
+SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A FROM item: its relation, the aliases it brings, and its columns in the order of `*`."""
+
+    relation: From
+    items: tuple[Item, ...]
+    columns: Columns
+    rels: frozenset[int]
+
+
+def bind_from(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> From | None:
+    """The items of a FROM list, cross-joined; LATERAL ones see those before them."""
+    made: From | None = None
+    for node in nodes:
+        source = bind_source(binder, scope, node)
+        scope.add(source.items, source.columns)
+        scope.rels |= source.rels
+        made = source.relation if made is None else Join("CROSS", made, source.relation, None)
+    return made
+
+
+def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
+    """One FROM item."""
+    message = inner(node)
+    try:
+        match kind(node):
+            case "range_var":
+                return _relation(binder, scope, message)
+            case "range_subselect":
+                return _subquery(binder, scope, message)
+            case "join_expr":
+                return _join(binder, scope, message)
+            case "range_function":
+                return _function(binder, scope, message)
+            case other:
+                raise FeatureNotSupported(f"{other.replace('_', ' ')} in FROM is not supported")
+    except GpudbError as error:
+        raise binder.locate(error, getattr(message, "location", -1)) from None
+
+
+def named(
+    binder: Binder,
+    rel: int,
+    relation: From,
+    columns: Sequence[OutputColumn],
+    alias: str,
+    node: Any,
+    schema: str | None = None,
+) -> Source:
+    """A relation under an alias, with the column aliases that an Alias message gives."""
+    names = [column.name for column in columns]
+    if node is not None:
+        alias = node.aliasname
+        given = strings(node.colnames)
+        if len(given) > len(names):
+            message = f'table "{alias}" has {len(names)} columns available but {len(given)} columns specified'
+            raise SqlError.of("invalid_column_reference", message)
+        names = [*given, *names[len(given) :]]
+        schema = None
+    made = tuple(
+        (name, Column(rel, index, column.type, name))
+        for index, (name, column) in enumerate(zip(names, columns, strict=True))
+    )
+    return Source(relation, (Item(alias, made, schema),), made, frozenset({rel}))
+
+
+def table_columns(table: Table) -> tuple[OutputColumn, ...]:
+    """A table's columns as a query gives them."""
+    return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
+
+
+def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
+    alias = node.alias if node.HasField("alias") else None
+    if node.catalogname and node.catalogname != binder.catalog.database:
+        message = f"cross-database references are not implemented: {node.catalogname}.{node.schemaname}.{node.relname}"
+        raise FeatureNotSupported(message)
+    rel = binder.rel()
+    if not node.schemaname and (found := scope.cte(node.relname)) is not None:
+        definition, number = found
+        columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
+        columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
+        return named(binder, rel, CteScan(rel, number), columns, node.relname, alias)
+    if not node.schemaname and node.relname in binder.frames:
+        columns = binder.frames[node.relname]
+        return named(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
+    if node.schemaname in ("", "pg_catalog", "information_schema"):
+        for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
+            if (system := binder.system(schema, node.relname)) is not None:
+                binder.stable = False
+                scan = SystemScan(rel, f"{schema}.{node.relname}", system)
+                return named(binder, rel, scan, system, node.relname, alias, schema)
+    relation = find_relation(binder, node.schemaname, node.relname)
+    if isinstance(relation, View):
+        return _view(binder, rel, relation, alias)
+    return named(
+        binder, rel, Scan(rel, relation), table_columns(relation), node.relname, alias, relation.schema
+    )
+
+
+def find_relation(binder: Binder, schema: str, name: str) -> Table | View:
+    """A table or view by name; 42P01."""
+    path = (schema,) if schema else binder.search_path
+    relation = binder.catalog.find(name, path)
+    if relation is None:
+        shown = f"{schema}.{name}" if schema else name
+        raise UndefinedTable(f'relation "{shown}" does not exist')
+    return relation
+
+
+def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
+    from gpudb.sql.bind.select import bind_query
+
+    text, path = binder.text, binder.search_path
+    binder.text, binder.search_path = view.query, (view.schema, "public")
+    try:
+        query = bind_query(binder, parse(view.query)[0].node, None)
+    finally:
+        binder.text, binder.search_path = text, path
+    columns = tuple(
+        OutputColumn(declared.name, column.type, view.oid, number)
+        for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
+    )
+    return named(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema)
+
+
+def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
+    from gpudb.sql.bind.select import bind_query
+
+    # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings.
+    outer = scope if node.lateral else Scope(parent=scope.parent, ctes=scope.ctes)
+    rel = binder.rel()
+    query = bind_query(binder, inner(node.subquery), outer)
+    columns = tuple(replace(column, table_oid=0, number=0) for column in query.columns)
+    alias = node.alias if node.HasField("alias") else None
+    return named(binder, rel, Derived(rel, query, node.lateral), columns, "", alias)
+
+
+def _function(binder: Binder, scope: Scope, node: Any) -> Source:
+    if node.is_rowsfrom or len(node.functions) != 1:
+        raise FeatureNotSupported("ROWS FROM is not supported")
+    if len(node.coldeflist):
+        raise FeatureNotSupported("a column definition list is not supported")
+    call_node = inner(node.functions[0]).items[0]
+    if kind(call_node) != "func_call":
+        raise FeatureNotSupported("this expression in FROM is not supported")
+    call = inner(call_node)
+    name = strings(call.funcname)[-1]
+    outer, scope.clause = scope.clause, "FROM"
+    try:
+        args = [bind_expression(binder, scope, each) for each in call.args]
+    finally:
+        scope.clause = outer
+    candidate = resolve.function(name, tuple(arg.type.plain for arg in args), "f", call.func_variadic)
+    made = operators.call(binder, candidate, args)
+    function = made.function
+    implementation(function)
+    columns = _function_columns(function, made.type, name, node)
+    if node.ordinality:
+        columns = (*columns, OutputColumn("ordinality", INT8))
+    rel = binder.rel()
+    scan = FunctionScan(rel, function, made.args, columns, node.ordinality, lateral=True)
+    alias = node.alias if node.HasField("alias") else None
+    return named(binder, rel, scan, columns, name, alias)
+
+
+def _function_columns(function: Function, result: Any, name: str, node: Any) -> tuple[OutputColumn, ...]:
+    if function.out_types and len(function.out_types) > 1:
+        return tuple(
+            OutputColumn(each, item)
+            for each, item in zip(function.out_names, function.out_types, strict=True)
+        )
+    single = function.out_names[0] if function.out_names else name
+    if not function.out_names and node.HasField("alias"):
+        single = node.alias.aliasname
+    return (OutputColumn(single, result),)
+
+
+def _join(binder: Binder, scope: Scope, node: Any) -> Source:
+    left = bind_source(binder, scope, node.larg)
+    # The right side may be LATERAL to the left one.
+    inside = Scope(parent=scope.parent, ctes=scope.ctes, windows=scope.windows)
+    inside.add(scope.items, tuple(scope.columns))
+    inside.add(left.items, left.columns)
+    inside.rels = scope.rels | left.rels
+    right = bind_source(binder, inside, node.rarg)
+    how = _KINDS[node.jointype]
+    columns: Columns
+    on: Expr | None = None
+    if node.is_natural or len(node.using_clause):
+        shared = strings(node.using_clause)
+        if node.is_natural:
+            names = {name for name, _ in right.columns}
+            shared = tuple(name for name, _ in left.columns if name in names)
+        on, columns = _using(binder, how, left, right, shared)
+    else:
+        columns = left.columns + right.columns
+        if present(node.quals):
+            level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN")
+            level.add(left.items, left.columns)
+            level.add(right.items, right.columns)
+            level.rels = set(left.rels | right.rels)
+            on = condition(binder, bind_expression(binder, level, node.quals), "JOIN/ON")
+    if on is None:
+        how = "CROSS"
+    relation = Join(how, left.relation, right.relation, on)  # type: ignore[arg-type]
+    rels = left.rels | right.rels
+    items = left.items + right.items
+    if node.HasField("alias"):
+        source = _aliased(columns, node.alias)
+        return Source(relation, (Item(node.alias.aliasname, source),), source, rels)
+    return Source(relation, items, columns, rels)
+
+
+def _aliased(columns: Columns, alias: Any) -> Columns:
+    given = strings(alias.colnames)
+    names = [*given, *(name for name, _ in columns[len(given) :])]
+    return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
+
+
+def _using(
+    binder: Binder, how: str, left: Source, right: Source, names: Sequence[str]
+) -> tuple[Expr | None, Columns]:
+    """The condition of USING, and the columns: shared ones first, each once."""
+    conditions, merged = [], []
+    for name in names:
+        first, second = (_only(side, name, which) for side, which in ((left, "left"), (right, "right")))
+        conditions.append(operators.apply_operator(binder, "=", first, second))
+        (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
+        if how == "FULL":
+            merged.append((name, Choice("COALESCE", (a, b), target)))
+        else:
+            kept = second if how == "RIGHT" else first
+            merged.append((name, kept if kept.type.name == target.name else coerce(binder, kept, target)))
+    rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]
+    return operators.conjunction(conditions) if conditions else None, tuple([*merged, *rest])
+
+
+def _only(side: Source, name: str, which: str) -> Expr:
+    found = [expr for each, expr in side.columns if each == name]
+    if not found:
+        raise UndefinedColumn(f'column "{name}" specified in USING clause does not exist in {which} table')
+    if len(found) > 1:
+        message = f'common column name "{name}" appears more than once in {which} table'
+        raise SqlError.of("ambiguous_column", message)
+    return found[0]

@@ -1,0 +1,164 @@
+"""GROUP BY: its expressions and sets, and the check that nothing else is used ungrouped (42803)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Table
+from gpudb.errors import SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import settled
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Aggregate, Column, Constant, Expr, From, Grouping, Join, Row, Scan
+from gpudb.sql.parse import inner, kind, strings
+from gpudb.sql.traverse import children
+
+Sets = tuple[tuple[int, ...], ...]
+
+
+def bind_group_by(
+    binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Sequence[tuple[str, Expr]]
+) -> tuple[tuple[Expr, ...], Sets | None]:
+    """The grouping expressions, each once, and the sets of their positions where there are several."""
+    keys: list[Expr] = []
+
+    def key(node: Any) -> list[int]:
+        expr = _key(binder, scope, node, targets)
+        parts = expr.items if isinstance(expr, Row) else (expr,)
+        positions = []
+        for part in parts:
+            if part not in keys:
+                keys.append(part)
+            positions.append(keys.index(part))
+        return positions
+
+    several = False
+    factors: list[list[tuple[int, ...]]] = []
+    for node in nodes:
+        if kind(node) == "grouping_set":
+            factors.append(list(_sets(inner(node), key)))
+            several = True
+        else:
+            factors.append([tuple(key(node))])
+    if not several:
+        return tuple(keys), None
+    sets = tuple(tuple(dict.fromkeys(sum(each, ()))) for each in product(*factors))
+    if len(sets) > 4096:
+        raise SqlError.of("statement_too_complex", "too many grouping sets present (maximum 4096)")
+    return tuple(keys), sets
+
+
+def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
+    def single(each: Any) -> tuple[int, ...]:
+        return tuple(key(each))
+
+    match pg.GroupingSetKind.Name(node.kind):
+        case "GROUPING_SET_EMPTY":
+            yield ()
+        case "GROUPING_SET_ROLLUP":
+            parts = [single(each) for each in node.content]
+            for size in range(len(parts), -1, -1):
+                yield sum(parts[:size], ())
+        case "GROUPING_SET_CUBE":
+            parts = [single(each) for each in node.content]
+            for size in range(len(parts), -1, -1):
+                for chosen in combinations(parts, size):
+                    yield sum(chosen, ())
+        case _:
+            for each in node.content:
+                if kind(each) == "grouping_set":
+                    yield from _sets(inner(each), key)
+                else:
+                    yield single(each)
+
+
+def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> Expr:
+    """A GROUP BY item: an output's position, a column, an output's name, or an expression, in that order."""
+    if kind(node) == "a_const":
+        return output_at(node, targets, "GROUP BY")
+    if kind(node) == "column_ref" and len(inner(node).fields) == 1:
+        (name,) = strings(inner(node).fields)
+        if scope.column(name) is None:
+            named = [expr for each, expr in targets if each == name]
+            if len(set(named)) > 1:
+                raise SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
+            if named:
+                return _grouped(named[0])
+    return _grouped(settled(binder, bind_expression(binder, scope, node)))
+
+
+def _grouped(expr: Expr) -> Expr:
+    if any(isinstance(each, Aggregate) for each in _walk_level(expr)):
+        raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
+    return expr
+
+
+def output_at(node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr:
+    """The output that an integer constant in GROUP BY, ORDER BY or DISTINCT ON stands for."""
+    constant = inner(node)
+    if constant.WhichOneof("val") != "ival":
+        raise SqlError.of("syntax_error", f"non-integer constant in {clause}")
+    number = constant.ival.ival
+    if not 1 <= number <= len(targets):
+        raise SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
+    return targets[number - 1][1]
+
+
+def _walk_level(expr: Any) -> Iterator[Any]:
+    yield expr
+    for child in children(expr):
+        yield from _walk_level(child)
+
+
+def check_grouped(
+    scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], source: From | None
+) -> tuple[Expr, ...]:
+    """Raises 42803 for a column of this level outside keys and aggregates; gives keys that a primary key implies."""
+    implied: list[Expr] = []
+    tables = dict(_tables(source)) if source is not None else {}
+    determined = {rel for rel, table in tables.items() if _determines(keys, rel, table)}
+
+    def check(node: Any) -> None:
+        if isinstance(node, Aggregate) or (not isinstance(node, Column | Constant) and node in keys):
+            return
+        if isinstance(node, Grouping):
+            if not all(arg in keys for arg in node.args):
+                message = "arguments to GROUPING must be grouping expressions of the associated query level"
+                raise SqlError.of("grouping_error", message)
+            return
+        if isinstance(node, Column) and node.rel in scope.rels and node not in keys:
+            if node.rel in determined:
+                if node not in implied:
+                    implied.append(node)
+                return
+            raise SqlError.of("grouping_error", _ungrouped(scope, node))
+        for child in children(node):
+            check(child)
+
+    for expr in exprs:
+        check(expr)
+    return tuple(implied)
+
+
+def _ungrouped(scope: Scope, column: Column) -> str:
+    owner = next((item.alias for item in scope.items if any(expr == column for _, expr in item.columns)), "")
+    shown = f"{owner}.{column.name}" if owner else column.name
+    return f'column "{shown}" must appear in the GROUP BY clause or be used in an aggregate function'
+
+
+def _tables(source: From) -> Iterator[tuple[int, Table]]:
+    if isinstance(source, Join):
+        yield from _tables(source.left)
+        yield from _tables(source.right)
+    elif isinstance(source, Scan):
+        yield source.rel, source.table
+
+
+def _determines(keys: Sequence[Expr], rel: int, table: Table) -> bool:
+    grouped = {table.columns[key.index].name for key in keys if isinstance(key, Column) and key.rel == rel}
+    return bool(table.primary_key) and grouped >= set(table.primary_key)

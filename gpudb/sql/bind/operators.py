@@ -1,0 +1,189 @@
+"""Operators: the one that PostgreSQL means, with its arguments converted; IN, BETWEEN, LIKE, ANY and row comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions import resolve
+from gpudb.functions.registry import MISSING, Function, result_type
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.constants import small_integer
+from gpudb.sql.bound import (
+    AnyArray,
+    AnySubquery,
+    BoolOp,
+    Call,
+    Case,
+    Constant,
+    DistinctFrom,
+    Expr,
+    InList,
+    Query,
+    Row,
+)
+from gpudb.types import BOOL, TEXT, SqlType
+
+
+def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
+    """A resolved function or operator over arguments, each converted to what it takes."""
+    function = _function(candidate)
+    types, declared = resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], function.result)
+    if any(each.name == "numeric" for each in types):
+        args = [
+            small_integer(arg) if isinstance(arg, Constant) and _takes_numeric(t) else arg
+            for arg, t in zip(args, types, strict=True)
+        ]
+    converted = tuple(coerce(binder, arg, wanted) for arg, wanted in zip(args, types, strict=True))
+    made = result_type(function, [arg.type for arg in converted], constants(converted))
+    return Call(function, converted, declared if function.result.name != declared.name else made)
+
+
+def _takes_numeric(item: SqlType) -> bool:
+    return item.name == "numeric" and item.modifier == -1
+
+
+def _function(candidate: resolve.Candidate) -> Function:
+    return candidate.target if isinstance(candidate.target, Function) else candidate.target.function
+
+
+def constants(args: Sequence[Expr]) -> tuple[object, ...]:
+    """The values of constant arguments, MISSING for the others."""
+    return tuple(arg.value if isinstance(arg, Constant) else MISSING for arg in args)
+
+
+def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) -> Expr:
+    """`left name right`, or `name right`."""
+    if isinstance(left, Row) and isinstance(right, Row):
+        return compare_rows(binder, name, left, right)
+    candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
+    return call(binder, candidate, (right,) if left is None else (left, right))
+
+
+def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
+    """A comparison's function and both sides, converted to what it takes."""
+    candidate = resolve.operator(name, left.type.plain, right.type.plain)
+    made = call(binder, candidate, (left, right))
+    return made.function, made.args[0], made.args[1]
+
+
+def compare_rows(binder: Binder, name: str, left: Row, right: Row) -> Expr:
+    """(a, b) op (c, d), column by column as SQL defines it."""
+    if len(left.items) != len(right.items):
+        raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
+    if not left.items:
+        raise FeatureNotSupported("cannot compare rows of zero length")
+    pairs = list(zip(left.items, right.items, strict=True))
+    if name == "=":
+        return conjunction([apply_operator(binder, "=", a, b) for a, b in pairs])
+    if name == "<>":
+        return disjunction([apply_operator(binder, "<>", a, b) for a, b in pairs])
+    if name not in {"<", "<=", ">", ">="}:
+        raise FeatureNotSupported(f"could not determine interpretation of row comparison operator {name}")
+    strict = name[0]
+    (first, second), rest = pairs[-1], pairs[:-1]
+    made = apply_operator(binder, name, first, second)
+    for a, b in reversed(rest):
+        equal = apply_operator(binder, "=", a, b)
+        made = disjunction([apply_operator(binder, strict, a, b), conjunction([equal, made])])
+    return made
+
+
+def conjunction(parts: Sequence[Expr]) -> Expr:
+    """AND of one or more."""
+    return parts[0] if len(parts) == 1 else BoolOp("AND", tuple(parts))
+
+
+def disjunction(parts: Sequence[Expr]) -> Expr:
+    """OR of one or more."""
+    return parts[0] if len(parts) == 1 else BoolOp("OR", tuple(parts))
+
+
+def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
+    """left [NOT] IN (items): one comparison where all share a type, else one each."""
+    if isinstance(left, Row):
+        rows = [item if isinstance(item, Row) else Row((item,)) for item in items]
+        made = disjunction([compare_rows(binder, "=", left, row) for row in rows])
+        return BoolOp("NOT", (made,)) if negated else made
+    pairs = [compare(binder, "=", left, item) for item in items]
+    functions = {function.oid for function, _, _ in pairs}
+    lefts = [a for _, a, _ in pairs]
+    if len(functions) == 1 and all(each == lefts[0] for each in lefts):
+        return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
+    made = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
+    return BoolOp("NOT", (made,)) if negated else made
+
+
+def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:
+    """left op ANY (array), or ALL."""
+    if array.type.name == "unknown":
+        wanted = TEXT if left.type.name == "unknown" else left.type.plain
+        array = coerce(binder, array, wanted.array)
+    element = array.type.element
+    if element is None:
+        if array.type.name not in {"oidvector", "int2vector"}:
+            raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires array on right side")
+        element = SqlType("oid" if array.type.name == "oidvector" else "int2")
+        candidate = resolve.operator(name, left.type.plain, element)
+        converted = coerce(binder, left, candidate.types[0])
+        return AnyArray(_function(candidate), converted, array, every)
+    candidate = resolve.operator(name, left.type.plain, element.plain)
+    types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
+    converted = coerce(binder, left, types[0])
+    if array.type.plain != types[1].array.plain:
+        array = coerce(binder, array, types[1].array)
+    return AnyArray(_function(candidate), converted, array, every)
+
+
+def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
+    """left op ANY (SELECT …), or ALL; the query's columns have been converted by now where they must be."""
+    items = left.items if isinstance(left, Row) else (left,)
+    if len(items) != len(query.columns):
+        few = "too few" if len(query.columns) < len(items) else "too many"
+        raise SqlError.of("syntax_error", f"subquery has {few} columns")
+    if len(items) > 1 and name not in {"=", "<>"}:
+        raise FeatureNotSupported(f"row comparison {name} with a subquery is not supported")
+    functions, converted = [], []
+    for item, column in zip(items, query.columns, strict=True):
+        candidate = resolve.operator(name, item.type.plain, column.type.plain)
+        types, _ = resolve.bind_polymorphic(candidate.types, (item.type, column.type), BOOL)
+        functions.append(_function(candidate))
+        converted.append(coerce(binder, item, types[0]))
+        if types[1].name != column.type.name:
+            query = cast_column(binder, query, len(converted) - 1, types[1])
+    return AnySubquery(tuple(functions), tuple(converted), query, every)
+
+
+def cast_column(binder: Binder, query: Query, index: int, target: SqlType) -> Query:
+    """A query with one output column converted, by a projection around it."""
+    from gpudb.sql.bind.wrap import projected
+
+    return projected(binder, query, {index: target})
+
+
+def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
+    """IS [NOT] DISTINCT FROM."""
+    if isinstance(left, Row) and isinstance(right, Row):
+        if len(left.items) != len(right.items):
+            raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
+        parts = [distinct_from(binder, a, b, True) for a, b in zip(left.items, right.items, strict=True)]
+        same = conjunction(parts)
+        return same if negated else BoolOp("NOT", (same,))
+    _, a, b = compare(binder, "=", left, right)
+    return DistinctFrom(a, b, negated)
+
+
+def nullif(binder: Binder, left: Expr, right: Expr) -> Expr:
+    """NULLIF(left, right): NULL where they are equal, else left, in left's type."""
+    function, a, b = compare(binder, "=", left, right)
+    kept = a if left.type.name == "unknown" else left
+    return Case(((Call(function, (a, b), BOOL), Constant(None, kept.type)),), kept, kept.type)
+
+
+def expression_kind(node: Any) -> str:
+    """The name of an A_Expr's kind: AEXPR_OP, AEXPR_IN, …"""
+    return str(pg.A_Expr_Kind.Name(node.kind))

@@ -1,0 +1,118 @@
+"""The names that an expression can see: relations in FROM, their columns, and the queries further out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from gpudb.errors import SqlError, UndefinedColumn, UndefinedTable
+from gpudb.sql.bound import Cte, Expr, OutputColumn
+
+Columns = tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A relation in FROM under its alias. A join's USING column may be an expression over two relations.
+
+    `reachable` is false for what may not be referred to here: a sibling of a subquery without LATERAL.
+    """
+
+    alias: str
+    columns: Columns
+    schema: str | None = None
+
+
+@dataclass(slots=True)
+class Scope:
+    """What one query level sees. `columns` are the unqualified ones, in the order that `*` gives them."""
+
+    parent: Scope | None = None
+    items: list[Item] = field(default_factory=list)
+    columns: list[tuple[str, Expr]] = field(default_factory=list)
+    ctes: dict[str, tuple[Cte | CteStub, int]] = field(default_factory=dict)
+    rels: set[int] = field(default_factory=set)
+    clause: str = ""
+    aggregates: bool = False
+    windows: dict[str, object] = field(default_factory=dict)
+    in_aggregate: bool = False
+    in_window: bool = False
+
+    def add(self, items: Sequence[Item], columns: Columns) -> None:
+        """Takes in what a FROM item offers; 42712 for an alias given twice."""
+        taken = {item.alias for item in self.items}
+        for item in items:
+            if item.alias and item.alias in taken and not item.schema:
+                message = f'table name "{item.alias}" specified more than once'
+                raise SqlError.of("duplicate_alias", message)
+            taken.add(item.alias)
+        self.items.extend(items)
+        self.columns.extend(columns)
+
+    def column(self, name: str) -> Expr | None:
+        """An unqualified column at this level alone; 42702 if several match."""
+        found = [expr for each, expr in self.columns if each == name]
+        if len(found) > 1:
+            raise SqlError.of("ambiguous_column", f'column reference "{name}" is ambiguous')
+        return found[0] if found else None
+
+    def item(self, alias: str, schema: str | None = None) -> Item | None:
+        """The relation of that alias at this level alone."""
+        for item in self.items:
+            if item.alias == alias and (schema is None or item.schema == schema):
+                return item
+        return None
+
+    def lookup(self, name: str) -> Expr:
+        """An unqualified column here or further out; 42703 with a near name as hint."""
+        level: Scope | None = self
+        while level is not None:
+            if (found := level.column(name)) is not None:
+                return found
+            level = level.parent
+        near = get_close_matches(name, [each for each, _ in self.columns], 1)
+        hint = None
+        if near:
+            owner = next((i.alias for i in self.items if any(n == near[0] for n, _ in i.columns)), None)
+            hint = f'Perhaps you meant to reference the column "{f"{owner}." if owner else ""}{near[0]}".'
+        raise UndefinedColumn(f'column "{name}" does not exist', hint=hint)
+
+    def relation(self, alias: str, schema: str | None = None) -> Item | None:
+        """The relation of that alias here or further out."""
+        level: Scope | None = self
+        while level is not None:
+            if (found := level.item(alias, schema)) is not None:
+                return found
+            level = level.parent
+        return None
+
+    def qualified(self, alias: str, name: str, schema: str | None = None) -> Expr:
+        """alias.name, here or further out; 42P01 for an unknown alias, 42703 for an unknown column."""
+        item = self.relation(alias, schema)
+        if item is None:
+            raise UndefinedTable(f'missing FROM-clause entry for table "{alias}"')
+        found = [expr for each, expr in item.columns if each == name]
+        if not found:
+            near = get_close_matches(name, [each for each, _ in item.columns], 1)
+            hint = f'Perhaps you meant to reference the column "{alias}.{near[0]}".' if near else None
+            raise UndefinedColumn(f"column {alias}.{name} does not exist", hint=hint)
+        if len(found) > 1:
+            raise SqlError.of("ambiguous_column", f'column reference "{name}" is ambiguous')
+        return found[0]
+
+    def cte(self, name: str) -> tuple[Cte | CteStub, int] | None:
+        """The WITH query of that name here or further out, and its number."""
+        level: Scope | None = self
+        while level is not None:
+            if name in level.ctes:
+                return level.ctes[name]
+            level = level.parent
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class CteStub:
+    """A recursive WITH query while its own recursive term is being bound: its columns alone."""
+
+    columns: tuple[OutputColumn, ...]

@@ -1,0 +1,369 @@
+"""SELECT, set operations and VALUES, with WITH, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedTable
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.calls import sort_key
+from gpudb.sql.bind.coerce import branch_type, condition, row_count, settled, unify_branches
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.from_clause import bind_from
+from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_at
+from gpudb.sql.bind.output_names import output_name
+from gpudb.sql.bind.scope import CteStub, Scope
+from gpudb.sql.bind.wrap import projected
+from gpudb.sql.bound import (
+    Column,
+    Cte,
+    Expr,
+    From,
+    Join,
+    OutputColumn,
+    Query,
+    Row,
+    Scan,
+    Select,
+    SetOperation,
+    SortKey,
+    Values,
+)
+from gpudb.sql.parse import inner, kind, present, strings
+from gpudb.sql.traverse import walk
+from gpudb.types import SqlType
+
+Targets = list[tuple[str, Expr]]
+
+
+def bind_query(
+    binder: Binder, node: Any, outer: Scope | None, wanted: Sequence[SqlType] | None = None
+) -> Query:
+    """A SelectStmt message as a query; `wanted` are the types of the columns it will be stored in, if any."""
+    binder.depth += 1
+    try:
+        if binder.depth > 100:
+            raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
+        scope = Scope(parent=outer)
+        ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
+        if len(node.locking_clause):
+            raise FeatureNotSupported("row locking (FOR UPDATE, FOR SHARE) is not supported")
+        if node.HasField("into_clause"):
+            raise FeatureNotSupported("SELECT … INTO is not allowed here")
+        if node.op != pg.SETOP_NONE:
+            return _set_operation(binder, scope, node, ctes)
+        if len(node.values_lists):
+            return _values(binder, scope, node, ctes, wanted)
+        return _select(binder, scope, node, ctes)
+    finally:
+        binder.depth -= 1
+
+
+# ------------------------------------------------------------------------------------------------ WITH
+
+
+def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
+    """The definitions of a WithClause message; the scope knows them from then on."""
+    made = []
+    for each in clause.ctes:
+        node = inner(each)
+        if node.ctename in scope.ctes:
+            message = f'WITH query name "{node.ctename}" specified more than once'
+            raise SqlError.of("duplicate_alias", message)
+        if kind(node.ctequery) != "select_stmt":
+            raise FeatureNotSupported("data-modifying statements in WITH are not supported")
+        number = binder.cte()
+        body = inner(node.ctequery)
+        names = strings(node.aliascolnames)
+        if clause.recursive and _refers_to(body, node.ctename):
+            query, recursive = _recursive(binder, scope, node, body, number, names), True
+        else:
+            query, recursive = renamed(bind_query(binder, body, scope), names, node.ctename), False
+        materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(
+            node.ctematerialized
+        )
+        cte = Cte(number, node.ctename, query, materialized, recursive)
+        scope.ctes[node.ctename] = (cte, number)
+        made.append(cte)
+    return tuple(made)
+
+
+def _refers_to(node: Any, name: str) -> bool:
+    """Whether a parse tree names a relation without schema."""
+    if node.DESCRIPTOR.name == "RangeVar":
+        return bool(node.relname == name and not node.schemaname)
+    for field, value in node.ListFields():
+        if field.message_type is None:
+            continue
+        values = value if not hasattr(value, "DESCRIPTOR") else (value,)
+        if any(_refers_to(each, name) for each in values):
+            return True
+    return False
+
+
+def _recursive(
+    binder: Binder, scope: Scope, node: Any, body: Any, number: int, names: Sequence[str]
+) -> Query:
+    """WITH RECURSIVE: the first term gives the columns, the second sees them under the query's own name."""
+    if (
+        body.op != pg.SETOP_UNION
+        or body.sort_clause
+        or present(body.limit_count)
+        or present(body.limit_offset)
+    ):
+        message = f'recursive query "{node.ctename}" does not have the form non-recursive-term UNION [ALL] recursive-term'
+        raise SqlError.of("invalid_recursion", message)
+    if _refers_to(body.larg, node.ctename):
+        message = (
+            f'recursive reference to query "{node.ctename}" must not appear within its non-recursive term'
+        )
+        raise SqlError.of("invalid_recursion", message)
+    first = renamed(bind_query(binder, body.larg, scope), names, node.ctename)
+    inside = Scope(parent=scope)
+    inside.ctes[node.ctename] = (CteStub(first.columns), number)
+    second = bind_query(binder, body.rarg, inside)
+    if len(second.columns) != len(first.columns):
+        raise SqlError.of("syntax_error", "each UNION query must have the same number of columns")
+    for index, (a, b) in enumerate(zip(first.columns, second.columns, strict=True)):
+        if a.type.name != b.type.name:
+            message = (
+                f'recursive query "{node.ctename}" column {index + 1} has type {a.type} in non-recursive term '
+                f"but type {b.type} overall"
+            )
+            raise SqlError.of("datatype_mismatch", message)
+    second = projected(binder, second, {i: c.type for i, c in enumerate(first.columns)}, "e")
+    return SetOperation(first.columns, "UNION", body.all, first, second)
+
+
+def renamed(query: Query, names: Sequence[str], what: str) -> Query:
+    """A query whose first columns take other names; 42P10 for too many."""
+    if len(names) > len(query.columns):
+        message = f'WITH query "{what}" has {len(query.columns)} columns available but {len(names)} columns specified'
+        raise SqlError.of("invalid_column_reference", message)
+    kept = query.columns[len(names) :]
+    columns = tuple(replace(c, name=n) for c, n in zip(query.columns, names, strict=False))
+    return replace(query, columns=(*columns, *kept)) if names else query
+
+
+# ------------------------------------------------------------------------------------------------ SELECT
+
+
+def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
+    source = bind_from(binder, scope, node.from_clause)
+    where = None
+    if present(node.where_clause):
+        scope.clause = "WHERE"
+        where = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    scope.windows = {inner(each).name: inner(each) for each in node.window_clause}
+    scope.clause = "SELECT"
+    targets = bind_targets(binder, scope, node.target_list)
+    scope.clause = "GROUP BY"
+    keys, sets = bind_group_by(binder, scope, node.group_clause, targets)
+    having = None
+    if present(node.having_clause):
+        scope.clause = "HAVING"
+        having = condition(binder, bind_expression(binder, scope, node.having_clause), "HAVING")
+    scope.clause = "ORDER BY"
+    order = _order_by(binder, scope, node.sort_clause, targets)
+    distinct = _distinct(binder, scope, node.distinct_clause, targets, order)
+    grouped = bool(keys) or sets is not None or having is not None or scope.aggregates
+    exprs = [expr for _, expr in targets]
+    if grouped:
+        used = [*exprs, *(key.expr for key in order), *([having] if having is not None else [])]
+        implied = check_grouped(scope, keys, used, source)
+        if implied and sets is None:
+            keys = (*keys, *implied)
+    limit, offset = _limits(binder, scope, node)
+    columns = tuple(_output(name, expr, source) for name, expr in targets)
+    return Select(
+        columns,
+        tuple(exprs),
+        source,
+        where,
+        grouped,
+        keys,
+        sets,
+        having,
+        distinct,
+        order,
+        limit,
+        offset,
+        node.limit_option == pg.LIMIT_OPTION_WITH_TIES,
+        ctes,
+    )
+
+
+def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> Targets:
+    """The select list, stars expanded; untyped literals have become text."""
+    targets: Targets = []
+    for each in nodes:
+        node = inner(each)
+        if kind(node.val) == "column_ref" and kind(inner(node.val).fields[-1]) == "a_star":
+            targets += _star(binder, scope, inner(node.val))
+            continue
+        expr = bind_expression(binder, scope, node.val)
+        if isinstance(expr, Row):
+            raise FeatureNotSupported("a whole row as a result column is not supported")
+        targets.append((node.name or output_name(node.val), settled(binder, expr)))
+    return targets
+
+
+def _star(binder: Binder, scope: Scope, node: Any) -> Targets:
+    try:
+        names = strings(node.fields[:-1])
+        if not names:
+            if not scope.items and not scope.columns:
+                raise SqlError.of("syntax_error", "SELECT * with no tables specified is not valid")
+            return list(scope.columns)
+        item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
+        if item is None:
+            raise UndefinedTable(f'missing FROM-clause entry for table "{names[-1]}"')
+        return list(item.columns)
+    except GpudbError as error:
+        raise binder.locate(error, node.location) from None
+
+
+def _output(name: str, expr: Expr, source: From | None) -> OutputColumn:
+    if isinstance(expr, Column) and source is not None:
+        for scan in _scans(source):
+            if scan.rel == expr.rel and expr.index < len(scan.table.columns):
+                return OutputColumn(name, expr.type, scan.table.oid, expr.index + 1)
+    return OutputColumn(name, expr.type)
+
+
+def _scans(source: From) -> list[Scan]:
+    if isinstance(source, Join):
+        return _scans(source.left) + _scans(source.right)
+    return [source] if isinstance(source, Scan) else []
+
+
+def _order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targets) -> tuple[SortKey, ...]:
+    """ORDER BY items: an output's name or position, or an expression over the input."""
+    keys = []
+    for each in nodes:
+        node = inner(each)
+        expr = _output_reference(node.node, targets, "ORDER BY")
+        if expr is None:
+            expr = bind_expression(binder, scope, node.node)
+        keys.append(sort_key(binder, expr, node))
+    return tuple(keys)
+
+
+def _output_reference(node: Any, targets: Targets, clause: str) -> Expr | None:
+    if kind(node) == "a_const":
+        return output_at(node, targets, clause)
+    if (
+        kind(node) == "column_ref"
+        and len(inner(node).fields) == 1
+        and kind(inner(node).fields[0]) == "string"
+    ):
+        (name,) = strings(inner(node).fields)
+        named = [expr for each, expr in targets if each == name]
+        if len(set(named)) > 1:
+            raise SqlError.of("ambiguous_column", f'{clause} "{name}" is ambiguous')
+        if named:
+            return named[0]
+    return None
+
+
+def _distinct(
+    binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targets, order: tuple[SortKey, ...]
+) -> bool | tuple[Expr, ...]:
+    if not len(nodes):
+        return False
+    if not present(nodes[0]):
+        if any(key.expr not in [expr for _, expr in targets] for key in order):
+            message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
+            raise SqlError.of("invalid_column_reference", message)
+        return True
+    made = []
+    for node in nodes:
+        expr = _output_reference(node, targets, "DISTINCT ON")
+        made.append(expr if expr is not None else settled(binder, bind_expression(binder, scope, node)))
+    leading = [key.expr for key in order[: len(made)]]
+    if any(expr not in made for expr in leading):
+        message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
+        raise SqlError.of("invalid_column_reference", message)
+    return tuple(made)
+
+
+def _limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr | None]:
+    level = Scope(parent=scope.parent, clause="LIMIT")
+    found: list[Expr | None] = []
+    for each, clause in ((node.limit_count, "LIMIT"), (node.limit_offset, "OFFSET")):
+        level.clause = clause
+        expr = row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
+        if expr is not None and any(isinstance(n, Column) for n in walk(expr)):
+            message = f"argument of {clause} must not contain variables"
+            raise SqlError.of("invalid_column_reference", message)
+        found.append(expr)
+    return found[0], found[1]
+
+
+# ------------------------------------------------------------------------------------------------ set operations
+
+
+def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
+    op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
+    left, right = bind_query(binder, node.larg, scope), bind_query(binder, node.rarg, scope)
+    if len(left.columns) != len(right.columns):
+        raise SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
+    types = [
+        branch_type([Column(0, 0, a.type), Column(0, 0, b.type)], op)
+        for a, b in zip(left.columns, right.columns, strict=True)
+    ]
+    sides = []
+    for side in (left, right):
+        differing = {
+            index: wanted
+            for index, (column, wanted) in enumerate(zip(side.columns, types, strict=True))
+            if column.type != wanted
+        }
+        sides.append(projected(binder, side, differing) if differing else side)
+    columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
+    order = _positions(node.sort_clause, columns)
+    limit, offset = _limits(binder, scope, node)
+    return SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes)  # type: ignore[arg-type]
+
+
+def _positions(nodes: Sequence[Any], columns: Sequence[OutputColumn]) -> tuple[tuple[int, bool, bool], ...]:
+    made = []
+    targets: Targets = [(column.name, Column(0, index, column.type)) for index, column in enumerate(columns)]
+    for each in nodes:
+        node = inner(each)
+        expr = _output_reference(node.node, targets, "ORDER BY")
+        if not isinstance(expr, Column):
+            raise FeatureNotSupported(
+                "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
+                detail="Only result column names can be used, not expressions or functions.",
+                hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+            )
+        descending = node.sortby_dir == pg.SORTBY_DESC
+        first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
+        made.append((expr.index, descending, first))
+    return tuple(made)
+
+
+def _values(
+    binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], wanted: Sequence[SqlType] | None
+) -> Query:
+    scope.clause = "VALUES"
+    rows = [
+        [bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists
+    ]
+    if len({len(row) for row in rows}) != 1:
+        raise SqlError.of("syntax_error", "VALUES lists must all be the same length")
+    if wanted is None or (len(rows) > 1 and len(rows[0]) != len(wanted)):
+        made = [unify_branches(binder, column, "VALUES") for column in zip(*rows, strict=True)]
+        types = [target for _, target in made]
+        rows = [list(row) for row in zip(*(exprs for exprs, _ in made), strict=True)]
+    else:
+        types = [row_expr.type for row_expr in rows[0]]
+    columns = tuple(OutputColumn(f"column{number}", item) for number, item in enumerate(types, 1))
+    order = _positions(node.sort_clause, columns)
+    limit, offset = _limits(binder, scope, node)
+    return Values(columns, tuple(tuple(row) for row in rows), order, limit, offset, ctes)

@@ -1,0 +1,83 @@
+"""A type as written (`numeric(10,2)`, `timestamp(3)[]`) → SqlType."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.sql.parse import inner, kind, strings
+from gpudb.types import SqlType, exists, numeric
+
+_ALIASES = {
+    "int": "int4",
+    "integer": "int4",
+    "smallint": "int2",
+    "bigint": "int8",
+    "real": "float4",
+    "boolean": "bool",
+    "decimal": "numeric",
+    "string": "text",
+    "character": "bpchar",
+}
+_SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"}
+# What a value of a result or of the system catalog may be, beyond the types of columns.
+_KNOWN = frozenset(
+    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
+    " uuid json jsonb name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace regrole"
+    " regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring pg_lsn tid"
+    " regconfig regdictionary".split()
+)
+
+
+def type_name(node: Any) -> SqlType:
+    """The type that a TypeName message names; 42704 if PostgreSQL has none such, 0A000 if gpudb lacks it."""
+    names = strings(node.names)
+    name = names[-1]
+    if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
+        raise UndefinedObject(f'type "{".".join(names)}" does not exist')
+    if len(names) > 1 and names[0] == "information_schema":
+        name = {"sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar"}.get(
+            name, "int4"
+        )
+    if len(names) == 1 or names[0] != "pg_catalog":
+        name = _ALIASES.get(name, name)
+    if name in _SERIAL:
+        raise FeatureNotSupported(f'type "{name}" is not supported')
+    if name[0] == "_" and exists(name):
+        return SqlType(name)
+    if not exists(name):
+        raise UndefinedObject(f'type "{name}" does not exist')
+    if name not in _KNOWN:
+        raise FeatureNotSupported(f'type "{name}" is not supported')
+    made = _modified(name, [_integer(each) for each in node.typmods])
+    if len(node.array_bounds) > 0:
+        made = made.array
+    return made
+
+
+def _integer(node: Any) -> int:
+    if kind(node) == "a_const" and inner(node).WhichOneof("val") == "ival":
+        return int(inner(node).ival.ival)
+    raise SqlError.of("syntax_error", "type modifiers must be simple constants or identifiers")
+
+
+def _modified(name: str, modifiers: list[int]) -> SqlType:
+    if not modifiers:
+        return SqlType(name)
+    if name == "numeric":
+        if len(modifiers) > 2:
+            raise SqlError.of("invalid_parameter_value", "invalid NUMERIC type modifier")
+        return numeric(modifiers[0], modifiers[1] if len(modifiers) == 2 else 0)
+    if name in {"varchar", "bpchar"}:
+        if modifiers[0] < 1:
+            shown = SqlType(name)
+            raise SqlError.of("invalid_parameter_value", f"length for type {shown} must be at least 1")
+        return SqlType(name, modifiers[0] + 4)
+    if name in {"time", "timestamp", "timestamptz"}:
+        return SqlType(name, min(modifiers[0], 6))
+    if name == "interval":
+        # Fields and precision restrict what is kept; full ones (32767) restrict nothing.
+        if modifiers[0] == 0x7FFF and (len(modifiers) == 1 or modifiers[1] >= 6):
+            return SqlType(name)
+        return SqlType(name, (modifiers[0] << 16) | (modifiers[1] if len(modifiers) > 1 else 0xFFFF))
+    raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')

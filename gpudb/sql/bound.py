@@ -1,0 +1,477 @@
+"""The bound statement: immutable, typed, every name resolved, every implicit cast explicit.
+
+Relations of a FROM clause carry numbers (`rel`) that are unique in the whole statement; a `Column` names a relation
+and a position in it, so a correlated reference is simply a column of a relation further out. Types of arguments are
+exactly what the function takes: nothing downstream converts on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpudb.catalog.model import Table
+from gpudb.functions.registry import Function
+from gpudb.types import BOOL, INT4, SqlType
+
+# ---------------------------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a relation, by its position from 0; `name` is for messages and output names."""
+
+    rel: int
+    index: int
+    type: SqlType
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value known now, as `gpudb.values` holds it; None is NULL."""
+
+    value: object
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`$number` of a prepared statement."""
+
+    number: int
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function or operator applied; `function` says which of PostgreSQL's it is."""
+
+    function: Function
+    args: tuple[Expr, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion to `type`. `explicit` casts cut strings that are too long; others raise 22001."""
+
+    arg: Expr
+    type: SqlType
+    explicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoolOp:
+    """AND, OR or NOT over booleans, in three-valued logic."""
+
+    op: Literal["AND", "OR", "NOT"]
+    args: tuple[Expr, ...]
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """IS [NOT] NULL, TRUE, FALSE or UNKNOWN: never NULL itself."""
+
+    arg: Expr
+    what: Literal["NULL", "TRUE", "FALSE", "UNKNOWN"]
+    negated: bool = False
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctFrom:
+    """IS [NOT] DISTINCT FROM over two values of one type."""
+
+    left: Expr
+    right: Expr
+    negated: bool
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """CASE WHEN condition THEN value … ELSE default END; a simple CASE has been made one of these."""
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    default: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """COALESCE, GREATEST or LEAST over values of one type (the last two pass over NULLs)."""
+
+    op: Literal["COALESCE", "GREATEST", "LEAST"]
+    args: tuple[Expr, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """arg [NOT] IN (items), all of one type."""
+
+    arg: Expr
+    items: tuple[Expr, ...]
+    negated: bool
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class AnyArray:
+    """left op ANY (array), or ALL: `function` compares left with an element."""
+
+    function: Function
+    left: Expr
+    array: Expr
+    all: bool
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """ARRAY[…] of items of one type."""
+
+    items: tuple[Expr, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Subscript:
+    """array[index], or array[low:high] where `slice` is set; a bound may be None in a slice."""
+
+    arg: Expr
+    low: Expr | None
+    high: Expr | None
+    slice: bool
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """ROW(…); only compared, counted or tested: whole rows are not results here."""
+
+    items: tuple[Expr, ...]
+    type: SqlType = SqlType("record")
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarSubquery:
+    """(SELECT …) as a value: NULL without rows, 21000 with more than one."""
+
+    query: Query
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySubquery:
+    """ARRAY(SELECT …)."""
+
+    query: Query
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """EXISTS (SELECT …)."""
+
+    query: Query
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class AnySubquery:
+    """left op ANY (SELECT …), or ALL; IN is `= ANY`. More than one column where `left` has more than one item."""
+
+    functions: tuple[Function, ...]
+    left: tuple[Expr, ...]
+    query: Query
+    all: bool
+    type: SqlType = BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """An ORDER BY item; PostgreSQL's default for NULLs has been filled in."""
+
+    expr: Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate call of the query that it stands in. `star` is count(*)."""
+
+    function: Function
+    args: tuple[Expr, ...]
+    type: SqlType
+    distinct: bool = False
+    order_by: tuple[SortKey, ...] = ()
+    within_group: tuple[SortKey, ...] = ()
+    filter: Expr | None = None
+    star: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """GROUPING(…): a bit mask over grouping expressions."""
+
+    args: tuple[Expr, ...]
+    type: SqlType = INT4
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A window frame. Bounds are `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING`, … with an offset or None."""
+
+    unit: Literal["ROWS", "RANGE", "GROUPS"]
+    start: str
+    start_offset: Expr | None
+    end: str
+    end_offset: Expr | None
+    exclude: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """OVER (…): `function` is an aggregate or a window function."""
+
+    function: Function
+    args: tuple[Expr, ...]
+    type: SqlType
+    partition_by: tuple[Expr, ...] = ()
+    order_by: tuple[SortKey, ...] = ()
+    frame: Frame | None = None
+    filter: Expr | None = None
+    distinct: bool = False
+    star: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetReturning:
+    """A set-returning function in a select list: one row for each of its values."""
+
+    function: Function
+    args: tuple[Expr, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """DEFAULT in INSERT or UPDATE, before it is replaced by the column's default."""
+
+    type: SqlType
+
+
+Expr = (
+    Column
+    | Constant
+    | Parameter
+    | Call
+    | Cast
+    | BoolOp
+    | Test
+    | DistinctFrom
+    | Case
+    | Choice
+    | InList
+    | AnyArray
+    | Array
+    | Subscript
+    | Row
+    | ScalarSubquery
+    | ArraySubquery
+    | Exists
+    | AnySubquery
+    | Aggregate
+    | Grouping
+    | Window
+    | SetReturning
+    | Default
+)
+
+# ---------------------------------------------------------------------------------------------- relations
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table read. With `row_ids` two columns follow the table's own: the file's path and the row's number in it."""
+
+    rel: int
+    table: Table
+    row_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScan:
+    """A relation of pg_catalog or information_schema, by its qualified name."""
+
+    rel: int
+    name: str
+    columns: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameScan:
+    """A registered Arrow, Polars or pandas frame, by its registered name."""
+
+    rel: int
+    name: str
+    columns: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A subquery in FROM; `lateral` ones see the relations to their left."""
+
+    rel: int
+    query: Query
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CteScan:
+    """A reference to a WITH query, by the number of its definition."""
+
+    rel: int
+    cte: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionScan:
+    """A function in FROM: a column for its value, or its record's, and one more under `ordinality`."""
+
+    rel: int
+    function: Function
+    args: tuple[Expr, ...]
+    columns: tuple[OutputColumn, ...]
+    ordinality: bool = False
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Two relations joined; `on` is None for CROSS. USING and NATURAL have become equalities."""
+
+    kind: Literal["INNER", "LEFT", "RIGHT", "FULL", "CROSS"]
+    left: From
+    right: From
+    on: Expr | None
+
+
+From = Scan | SystemScan | FrameScan | Derived | CteScan | FunctionScan | Join
+
+# ---------------------------------------------------------------------------------------------- queries
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """A column that a query gives; `table_oid` and `number` where it is a table's column unchanged."""
+
+    name: str
+    type: SqlType
+    table_oid: int = 0
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """WITH name AS [NOT] [MATERIALIZED] (query), under a number that is unique in the statement."""
+
+    number: int
+    name: str
+    query: Query
+    materialized: bool | None = None
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """SELECT. `targets` stand beside `columns`; GROUP BY and ORDER BY hold whole expressions, no positions.
+
+    `grouping_sets` holds positions into `group_by`; `grouped` is true for a query with GROUP BY, HAVING or an
+    aggregate. `distinct` is True, False, or the expressions of DISTINCT ON.
+    """
+
+    columns: tuple[OutputColumn, ...]
+    targets: tuple[Expr, ...]
+    source: From | None = None
+    where: Expr | None = None
+    grouped: bool = False
+    group_by: tuple[Expr, ...] = ()
+    grouping_sets: tuple[tuple[int, ...], ...] | None = None
+    having: Expr | None = None
+    distinct: bool | tuple[Expr, ...] = False
+    order_by: tuple[SortKey, ...] = ()
+    limit: Expr | None = None
+    offset: Expr | None = None
+    with_ties: bool = False
+    ctes: tuple[Cte, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperation:
+    """UNION, INTERSECT or EXCEPT [ALL]. Sort keys are positions into `columns`."""
+
+    columns: tuple[OutputColumn, ...]
+    op: Literal["UNION", "INTERSECT", "EXCEPT"]
+    all: bool
+    left: Query
+    right: Query
+    order_by: tuple[tuple[int, bool, bool], ...] = ()
+    limit: Expr | None = None
+    offset: Expr | None = None
+    ctes: tuple[Cte, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """VALUES (…), (…)."""
+
+    columns: tuple[OutputColumn, ...]
+    rows: tuple[tuple[Expr, ...], ...]
+    order_by: tuple[tuple[int, bool, bool], ...] = ()
+    limit: Expr | None = None
+    offset: Expr | None = None
+    ctes: tuple[Cte, ...] = ()
+
+
+Query = Select | SetOperation | Values
+
+# ---------------------------------------------------------------------------------------------- statements
+
+
+CHANGED = "gpudb changed rows"
+"""The frame under which RETURNING finds the rows that a statement wrote or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """INSERT: `query` gives every column of the table, in order, defaults filled in."""
+
+    table: Table
+    query: Query
+    returning: Select | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """UPDATE: `query` gives, for each row to change, its file, its number in the file, and every new column."""
+
+    table: Table
+    query: Query
+    returning: Select | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE: `query` gives, for each row to go, its file, its number in the file, and every old column."""
+
+    table: Table
+    query: Query
+    returning: Select | None = None
+
+
+DataChange = Insert | Update | Delete

@@ -1,0 +1,48 @@
+"""Clauses of Postgres-XL that PostgreSQL's grammar does not know: DISTRIBUTE BY after CREATE TABLE.
+
+They are taken out of the text (blanked, so that positions stay) before it is parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpudb.errors import FeatureNotSupported
+
+_CLAUSE = re.compile(
+    r"\bDISTRIBUTE\s+BY\s+(?P<kind>HASH|REPLICATION|ROUNDROBIN|MODULO|RANGE)\b\s*(\((?P<columns>[^()]*)\))?",
+    re.I,
+)
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Distributed:
+    """A DISTRIBUTE BY clause, and the byte offset at which it stood."""
+
+    kind: str
+    columns: tuple[str, ...]
+    offset: int
+
+
+def take_distribution(text: str) -> tuple[str, list[Distributed]]:
+    """The text with its DISTRIBUTE BY clauses blanked, and those clauses."""
+    if "distribute" not in text.lower():
+        return text, []
+    hidden = _QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    found = []
+    for match in _CLAUSE.finditer(hidden):
+        kind = match["kind"].lower()
+        if kind in {"modulo", "range"}:
+            raise FeatureNotSupported(f"DISTRIBUTE BY {kind.upper()} is not supported")
+        raw = text[match.start("columns") : match.end("columns")] if match["columns"] else ""
+        columns = tuple(name for part in raw.split(",") if (name := _identifier(part.strip())))
+        found.append(Distributed(kind, columns, len(text[: match.start()].encode())))
+        blank = " " * len(match.group())
+        text = text[: match.start()] + blank + text[match.end() :]
+    return text, found
+
+
+def _identifier(text: str) -> str:
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text.lower()

@@ -1,0 +1,101 @@
+"""Text → PostgreSQL's own parse tree, by libpg_query (PostgreSQL's grammar itself, through postgast).
+
+Nodes are protobuf messages; `kind(node)` and `inner(node)` open the `Node` wrapper that lists hold. Locations in them
+are byte offsets into the whole text: `position` makes PostgreSQL's 1-based character position of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import postgast
+from google.protobuf.message import Message
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import SqlError, SyntaxError_
+from gpudb.sql.extensions import Distributed, take_distribution
+
+# PostgreSQL stops at max_stack_depth; deeper trees would exhaust ours.
+MAX_TEXT = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RawStatement:
+    """One statement as parsed: its tree, its own text, and where that starts in the text that was sent."""
+
+    node: Message
+    text: str
+    start: int = 0
+    distribution: Distributed | None = None
+
+    @property
+    def kind(self) -> str:
+        """The message's name: SelectStmt, InsertStmt, …"""
+        return str(self.node.DESCRIPTOR.name)
+
+
+def parse(text: str) -> list[RawStatement]:
+    """The statements of a text; 42601 with its position where PostgreSQL's grammar rejects it."""
+    if "\0" in text:
+        raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
+    if len(text) > MAX_TEXT:
+        raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
+    plain, distributions = take_distribution(text)
+    try:
+        tree = postgast.parse(plain)
+    except postgast.PgQueryError as error:
+        if "stack depth" in error.message or "memory" in error.message:
+            raise SqlError.of("statement_too_complex", error.message) from None
+        raise SyntaxError_(error.message, position=error.cursorpos or None) from None
+    except (ValueError, RecursionError) as error:
+        raise SqlError.of("statement_too_complex", "the statement is nested too deeply") from error
+    encoded = plain.encode()
+    found = []
+    for each in tree.stmts:
+        start = each.stmt_location
+        end = start + each.stmt_len if each.stmt_len else len(encoded)
+        own = encoded[start:end].decode()
+        lead = len(own) - len(own.lstrip())
+        at = len(encoded[:start].decode()) + lead
+        clause = next((d for d in distributions if start <= d.offset <= end), None)
+        found.append(RawStatement(inner(each.stmt), own.strip(), at, clause))
+    return found
+
+
+def kind(node: Any) -> str:
+    """What a `Node` wraps (`a_expr`, `column_ref`, …); '' for an empty one."""
+    return node.WhichOneof("node") or ""
+
+
+def inner(node: Any) -> Any:
+    """The message that a `Node` wraps."""
+    return getattr(node, node.WhichOneof("node"))
+
+
+def present(node: Any) -> bool:
+    """Whether an optional `Node` field is set."""
+    return node.WhichOneof("node") is not None
+
+
+def strings(nodes: Any) -> tuple[str, ...]:
+    """The texts of a list of String nodes, as a qualified name has them."""
+    return tuple(node.string.sval for node in nodes)
+
+
+def position(text: str, location: int) -> int | None:
+    """PostgreSQL's 1-based character position of a byte offset; None where the location is unknown."""
+    if location < 0:
+        return None
+    if text.isascii():
+        return location + 1
+    return len(text.encode()[:location].decode(errors="ignore")) + 1
+
+
+def deparse(node: Message) -> str:
+    """A statement's tree as SQL text."""
+    result = pg.ParseResult()
+    statement = result.stmts.add()
+    field = next(f for f in pg.Node.DESCRIPTOR.fields if f.message_type is node.DESCRIPTOR)
+    getattr(statement.stmt, field.name).CopyFrom(node)
+    return postgast.deparse(result)

@@ -1,0 +1,31 @@
+"""Relation names written with their schemas, so that a stored query means the same under any search_path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.catalog.model import Catalog
+
+
+def qualified(node: Any, catalog: Catalog, search_path: tuple[str, ...]) -> Any:
+    """A copy of a query in which every relation that the catalog knows carries its schema."""
+    copy = type(node)()
+    copy.CopyFrom(node)
+    _qualify(copy, catalog, search_path, frozenset())
+    return copy
+
+
+def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: frozenset[str]) -> None:
+    name = node.DESCRIPTOR.name
+    if name == "RangeVar":
+        if not node.schemaname and node.relname not in hidden:
+            found = catalog.find(node.relname, search_path)
+            if found is not None:
+                node.schemaname = found.schema
+        return
+    if name == "SelectStmt" and node.HasField("with_clause"):
+        hidden = hidden | {each.common_table_expr.ctename for each in node.with_clause.ctes}
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if not hasattr(value, "DESCRIPTOR") else (value,):
+                _qualify(each, catalog, search_path, hidden)

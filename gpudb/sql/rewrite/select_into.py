@@ -1,0 +1,20 @@
+"""SELECT … INTO t → CREATE TABLE t AS SELECT …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+
+def select_into(node: Any) -> Any:
+    """Turns a SELECT with INTO at its top into the CREATE TABLE AS that it is short for."""
+    if node.DESCRIPTOR.name != "SelectStmt" or not node.HasField("into_clause"):
+        return node
+    made = pg.CreateTableAsStmt()
+    made.into.CopyFrom(node.into_clause)
+    made.query.select_stmt.CopyFrom(node)
+    made.query.select_stmt.ClearField("into_clause")
+    made.objtype = pg.OBJECT_TABLE
+    made.is_select_into = True
+    return made

@@ -1,0 +1,291 @@
+"""The one table of SQL types: PostgreSQL name and OID, and how Arrow, DuckDB and Polars hold a value of each.
+
+A type is immutable. Three things about it decide how values are held:
+- `numeric` with a known scale (`digits`, or a declared modifier) is an exact decimal of at most 38 digits;
+- `numeric` whose scale differs from value to value (a quotient, an average, a column declared plain `numeric`, a
+  CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)`, the value beside the number of
+  decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
+- `char(n)` is held without its padding, which the encoder puts back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from gpudb import pgdata
+from gpudb.errors import SqlError, UndefinedObject
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_DIGITS = 38
+CARRIED_SCALE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """A SQL type: `name` is PostgreSQL's internal one (`int4`, `_int4` for its array), `modifier` its typmod.
+
+    `digits` and `varying` say how a numeric expression without modifier is held; PostgreSQL knows neither.
+    """
+
+    name: str
+    modifier: int = -1
+    digits: tuple[int, int] | None = None
+    varying: bool = False
+
+    @property
+    def oid(self) -> int:
+        """The type's PostgreSQL OID."""
+        return int(_row(self.name)["oid"])
+
+    @property
+    def array(self) -> SqlType:
+        """The type of arrays of this one."""
+        return replace(self, name="_" + self.name)
+
+    @property
+    def element(self) -> SqlType | None:
+        """The type of an array's elements; None for a type that is no array."""
+        return replace(self, name=self.name[1:]) if self.name[0] == "_" else None
+
+    @property
+    def category(self) -> str:
+        """PostgreSQL's typcategory: N number, S string, D date/time, T interval, B boolean, A array, U other, X unknown."""
+        return _row(self.name)["typcategory"]
+
+    @property
+    def preferred(self) -> bool:
+        """Whether PostgreSQL prefers this type within its category."""
+        return _row(self.name)["typispreferred"] == "t"
+
+    @property
+    def plain(self) -> SqlType:
+        """The same type without modifier or digits: what function and operator resolution looks at."""
+        return self if self.modifier == -1 and self.digits is None else SqlType(self.name)
+
+    @property
+    def numeric_digits(self) -> tuple[int, int]:
+        """(precision, scale) of the decimal that holds a numeric's value."""
+        if self.modifier != -1:
+            packed = self.modifier - 4
+            return packed >> 16, ((packed & 0x7FF) ^ 0x400) - 0x400
+        return self.digits or (MAX_DIGITS, CARRIED_SCALE)
+
+    @property
+    def carried(self) -> bool:
+        """Whether this is a numeric whose display scale travels with each value."""
+        return self.name == "numeric" and self.modifier == -1 and (self.varying or self.digits is None)
+
+    @property
+    def length(self) -> int | None:
+        """n of varchar(n), char(n) or bit(n); None if undeclared."""
+        base = self.name.lstrip("_")
+        if self.modifier == -1:
+            return None
+        return self.modifier - 4 if base in {"varchar", "bpchar"} else self.modifier
+
+    @property
+    def duckdb(self) -> str:
+        """The DuckDB type that holds it."""
+        if self.element is not None:
+            return self.element.duckdb + "[]"
+        if self.name == "numeric":
+            decimal = "DECIMAL({},{})".format(*self.numeric_digits)
+            return f"STRUCT(v {decimal}, s TINYINT)" if self.carried else decimal
+        return _HELD[self.name][0]
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The Arrow type of a result column."""
+        if self.element is not None:
+            return pa.list_(self.element.arrow)
+        if self.name == "numeric":
+            decimal = pa.decimal128(*self.numeric_digits)
+            return pa.struct([("v", decimal), ("s", pa.int8())]) if self.carried else decimal
+        return _HELD[self.name][1]
+
+    @property
+    def polars(self) -> pl.DataType:
+        """The Polars type of a result column; a carried numeric arrives as the Decimal that holds its value."""
+        import polars as pl
+
+        if self.carried:
+            return pl.Decimal(*self.numeric_digits)
+        frame = pl.from_arrow(pa.array([], type=self.arrow))
+        assert isinstance(frame, pl.Series)
+        return frame.dtype
+
+    def __str__(self) -> str:
+        """The name as PostgreSQL's format_type prints it: `character varying(3)`, `numeric(10,2)[]`."""
+        if self.element is not None:
+            return f"{self.element}[]"
+        name = _SPOKEN.get(self.name, self.name)
+        if self.modifier == -1:
+            return '"char"' if self.name == "char" else name
+        if self.name == "numeric":
+            return "numeric({},{})".format(*self.numeric_digits)
+        if self.name in {"time", "timetz", "timestamp", "timestamptz"}:
+            first, _, rest = name.partition(" ")
+            return f"{first}({self.modifier}) {rest}"
+        return f"{name}({self.length})"
+
+
+# How DuckDB and Arrow hold each type that a column or a result may have; numeric and arrays are worked out above.
+_TEXT = ("VARCHAR", pa.string())
+_OID = ("BIGINT", pa.int64())
+_HELD: dict[str, tuple[str, pa.DataType]] = {
+    "bool": ("BOOLEAN", pa.bool_()),
+    "int2": ("SMALLINT", pa.int16()),
+    "int4": ("INTEGER", pa.int32()),
+    "int8": ("BIGINT", pa.int64()),
+    "float4": ("FLOAT", pa.float32()),
+    "float8": ("DOUBLE", pa.float64()),
+    "text": _TEXT,
+    "varchar": _TEXT,
+    "bpchar": _TEXT,
+    "bytea": ("BLOB", pa.binary()),
+    "date": ("DATE", pa.date32()),
+    "time": ("TIME", pa.time64("us")),
+    "timestamp": ("TIMESTAMP", pa.timestamp("us")),
+    "timestamptz": ("TIMESTAMPTZ", pa.timestamp("us", tz="UTC")),
+    "interval": ("INTERVAL", pa.month_day_nano_interval()),
+    "uuid": ("UUID", pa.string()),
+    "json": _TEXT,
+    "jsonb": _TEXT,
+    "unknown": _TEXT,
+    "void": _TEXT,
+    # The system catalog's own types.
+    "name": _TEXT,
+    "char": _TEXT,
+    "cstring": _TEXT,
+    "regproc": _OID,
+    "regprocedure": _OID,
+    "regoper": _OID,
+    "regoperator": _OID,
+    "regclass": _OID,
+    "regtype": _OID,
+    "regrole": _OID,
+    "regnamespace": _OID,
+    "regcollation": _OID,
+    "regconfig": _OID,
+    "regdictionary": _OID,
+    "oid": _OID,
+    "xid": _OID,
+    "xid8": _OID,
+    "cid": _OID,
+    "tid": _TEXT,
+    "int2vector": ("SMALLINT[]", pa.list_(pa.int16())),
+    "oidvector": ("BIGINT[]", pa.list_(pa.int64())),
+    "pg_node_tree": _TEXT,
+    "pg_lsn": _TEXT,
+    "aclitem": _TEXT,
+    "inet": _TEXT,
+    "pg_ndistinct": _TEXT,
+    "pg_dependencies": _TEXT,
+    "pg_mcv_list": _TEXT,
+    "record": _TEXT,
+    "anyarray": _TEXT,
+}
+
+# The types that a user's table may have, and their arrays.
+COLUMN_TYPES = frozenset(
+    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
+    " interval uuid json jsonb".split()
+)
+
+_SPOKEN = {
+    "bool": "boolean",
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "float4": "real",
+    "float8": "double precision",
+    "varchar": "character varying",
+    "bpchar": "character",
+    "time": "time without time zone",
+    "timetz": "time with time zone",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "varbit": "bit varying",
+}
+
+BOOL = SqlType("bool")
+INT2 = SqlType("int2")
+INT4 = SqlType("int4")
+INT8 = SqlType("int8")
+FLOAT4 = SqlType("float4")
+FLOAT8 = SqlType("float8")
+NUMERIC = SqlType("numeric")
+TEXT = SqlType("text")
+VARCHAR = SqlType("varchar")
+BPCHAR = SqlType("bpchar")
+BYTEA = SqlType("bytea")
+DATE = SqlType("date")
+TIME = SqlType("time")
+TIMESTAMP = SqlType("timestamp")
+TIMESTAMPTZ = SqlType("timestamptz")
+INTERVAL = SqlType("interval")
+UUID = SqlType("uuid")
+JSON = SqlType("json")
+JSONB = SqlType("jsonb")
+UNKNOWN = SqlType("unknown")
+OID = SqlType("oid")
+NAME = SqlType("name")
+VOID = SqlType("void")
+
+
+def numeric(precision: int, scale: int) -> SqlType:
+    """`numeric(precision, scale)` as declared; 0A000 beyond 38 digits, 22023 for nonsense."""
+    if not 1 <= precision <= 1000:
+        message = f"NUMERIC precision {precision} must be between 1 and 1000"
+        raise SqlError.of("invalid_parameter_value", message)
+    if not -1000 <= scale <= 1000:
+        raise SqlError.of("invalid_parameter_value", f"NUMERIC scale {scale} must be between -1000 and 1000")
+    if precision > MAX_DIGITS or not 0 <= scale <= precision:
+        raise SqlError.of(
+            "feature_not_supported",
+            f"numeric({precision},{scale}) is not supported",
+            hint=f"gpudb holds at most {MAX_DIGITS} digits, with a scale from 0 to the precision.",
+        )
+    return SqlType("numeric", ((precision << 16) | (scale & 0x7FF)) + 4)
+
+
+def exact(precision: int, scale: int, *, varying: bool = False) -> SqlType:
+    """A numeric expression without declared modifier, of at most 38 digits (more are cut from the left).
+
+    `varying` makes it carried: values differ in the scale that they show, none shows more than `scale`.
+    """
+    scale = min(scale, MAX_DIGITS)
+    return SqlType("numeric", -1, (max(min(precision, MAX_DIGITS), scale, 1), scale), varying)
+
+
+@cache
+def by_oid(oid: int) -> SqlType:
+    """The type of an OID; 42704 if PostgreSQL has none such."""
+    for row in pgdata.table("type"):
+        if int(row["oid"]) == oid:
+            return SqlType(row["typname"])
+    raise UndefinedObject(f"type with OID {oid} does not exist")
+
+
+@cache
+def exists(name: str) -> bool:
+    """Whether PostgreSQL has a type of this internal name."""
+    return name in _rows()
+
+
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    return {row["typname"]: row for row in pgdata.table("type")}
+
+
+def _row(name: str) -> dict[str, str]:
+    try:
+        return _rows()[name]
+    except KeyError:
+        raise UndefinedObject(f'type "{name}" does not exist') from None

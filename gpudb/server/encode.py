@@ -1,0 +1,113 @@
+"""Record batches to DataRow messages, whole columns at a time.
+
+A message is `D`, its length, the number of columns, and each value behind its length; NULL is the length -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import SqlError
+from gpudb.types import SqlType
+from gpudb.values.columns import Resolve, plain, text_column
+from gpudb.values.columns_binary import binary_column, binary_of, fixed_width
+
+TEXT, BINARY = 0, 1
+
+ROWS = 16_384
+"""Rows that are encoded at once: their columns stay within the processor's caches."""
+
+_BYTES = 32 << 20
+_LARGEST_MESSAGE = (1 << 30) - 1
+_HEAD = [("type", "u1"), ("length", ">i4"), ("columns", ">i2")]
+
+
+def encode_rows(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str = "UTC",
+    resolve: Resolve | None = None,
+) -> Iterator[bytes | memoryview]:
+    """The DataRow messages of a batch, in pieces of many rows each.
+
+    `types` and `formats` (0 text, 1 binary) are by column; `zone` is the session's TimeZone, `resolve` names
+    reg* values. 54000 for a row that no message can hold.
+    """
+    for start, count in _pieces(batch):
+        piece = batch.slice(start, count)
+        fixed = _fixed_rows(piece, types, formats)
+        yield _rows(piece, types, formats, zone, resolve) if fixed is None else fixed
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+    """(start, count) of slices of at most ROWS rows and, wherever one row is not more, 32 MiB."""
+    start = 0
+    while start < batch.num_rows:
+        count = min(ROWS, batch.num_rows - start)
+        while count > 1 and batch.slice(start, count).nbytes > _BYTES:
+            count //= 2
+        yield start, count
+        start += count
+
+
+def _fixed_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> memoryview | None:
+    """One numpy record a row, where every column is in binary format, of one width and without NULL."""
+    binary = bool(types) and all(form == BINARY for form in formats)
+    if not binary or any(column.null_count for column in batch.columns):
+        return None
+    columns: list[npt.NDArray[np.generic]] = []
+    for type_, column in zip(types, batch.columns):
+        values = fixed_width(type_, plain(column))
+        if values is None:
+            return None
+        columns.append(values)
+    fields = list(_HEAD)
+    for at, values in enumerate(columns):
+        fields += [(f"size{at}", ">i4"), (f"value{at}", values.dtype)]  # type: ignore[list-item]
+    rows = np.empty(batch.num_rows, fields)
+    rows["type"] = ord("D")
+    rows["length"] = rows.dtype.itemsize - 1
+    rows["columns"] = len(columns)
+    for at, values in enumerate(columns):
+        rows[f"size{at}"] = values.dtype.itemsize
+        rows[f"value{at}"] = values
+    return rows.view(np.uint8).data
+
+
+def _rows(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str,
+    resolve: Resolve | None,
+) -> memoryview:
+    count = batch.num_rows
+    total = np.full(count, 6, np.int64)
+    parts: list[pa.Array] = []
+    for type_, form, column in zip(types, formats, batch.columns):
+        if form == BINARY:
+            values = binary_column(type_, column)
+        else:
+            values = text_column(type_, column, zone, resolve).view(pa.binary())
+        lengths = pc.binary_length(values)
+        if values.null_count:
+            lengths, values = pc.fill_null(lengths, -1), pc.fill_null(values, b"")
+        sizes = lengths.to_numpy(zero_copy_only=False)
+        total += np.maximum(sizes, 0) + 4
+        parts += [binary_of(sizes.astype(">i4")), values]
+    if total.max(initial=0) > _LARGEST_MESSAGE:
+        raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
+    head = np.empty(count, _HEAD)
+    head["type"] = ord("D")
+    head["length"] = total
+    head["columns"] = len(types)
+    joined = pc.binary_join_element_wise(binary_of(head), *parts, b"")
+    _, offsets, data = joined.buffers()
+    end = np.frombuffer(offsets, np.int32)[joined.offset + count]
+    return memoryview(data)[:end] if data is not None else memoryview(b"")

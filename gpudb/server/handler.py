@@ -1,0 +1,164 @@
+"""Serving one client's connection: from start-up to the end, on buenavista's handler and context classes."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from buenavista.postgres import BuenaVistaHandler, BVContext
+
+from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
+from gpudb.server import messages, startup
+from gpudb.server.messages import ClientGone, ProtocolViolation
+from gpudb.server.portal import CANCELED, TERMINATING, Conversation, Ran
+from gpudb.server.stream import Stream
+from gpudb.session.face import SessionFace
+
+if TYPE_CHECKING:
+    from gpudb.server.server import PgServer
+
+_LOG = logging.getLogger(__name__)
+_TERMINATE = ord("X")
+
+
+class Client(BVContext):
+    """A client that was let in: its session, and the key that a cancel request must bring."""
+
+    def __init__(self, session: SessionFace, given: dict[str, str]) -> None:
+        super().__init__(session, None, given)
+        self.process_id = session.process_id
+        self.secret_key = secrets.randbits(32)
+
+
+class Handler(BuenaVistaHandler):
+    """One connection, in a thread of its own. `stop` and `terminate` may come from other threads."""
+
+    server: PgServer
+
+    def setup(self) -> None:
+        """Prepares the socket; no method of buenavista's handler runs."""
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.host = str(self.client_address[0])
+        self.client: Client | None = None
+        self._lock = threading.Lock()
+        self._waiting = False
+        self._ending: GpudbError | None = None
+        self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
+
+    def handle(self) -> None:
+        """Serves the connection to its end; never raises."""
+        try:
+            self._serve()
+        except ClientGone:
+            pass
+        except BaseException as error:
+            self._say_goodbye(self.failure(error))
+
+    def finish(self) -> None:
+        """Closes the socket."""
+        self.stream.close()
+
+    def _serve(self) -> None:
+        packet = startup.read_startup(self.stream, self.server.tls)
+        if isinstance(packet, startup.Cancel):
+            self.server.cancel(packet.process_id, packet.key)
+            return
+        given = startup.parameters(self.stream, packet)
+        self.server.check_room()
+        database = self.server.database
+        startup.authenticate(self.stream, database, given["user"], self.host)
+        session = startup.open_session(database, given, self.host)
+        try:
+            self._converse(session, given)
+        finally:
+            session.close()
+
+    def _converse(self, session: SessionFace, given: dict[str, str]) -> None:
+        self.client = client = Client(session, given)
+        session.on_terminate = self.terminate
+        self.server.enter(client)
+        conversation = Conversation(session, self.stream.send, self.stream.flush, self.failure, self._ran)
+        try:
+            self.stream.send(startup.greeting(session, client.secret_key))
+            conversation.ready()
+            self.stream.set_deadline(None)
+            self._read_messages(conversation)
+        finally:
+            self.server.leave(client)
+            conversation.close()
+
+    def _read_messages(self, conversation: Conversation) -> None:
+        read = self.stream.read_bytes
+        while self._may_wait():
+            try:
+                head = read(5)
+            finally:
+                self._waiting = False
+            kind, length = head[0], int.from_bytes(head[1:], "big")
+            payload = read(messages.check_length(kind, length))
+            if kind == _TERMINATE:
+                return
+            conversation.receive(kind, payload)
+        self._check_ending()
+
+    def _ran(self, ran: Ran) -> None:
+        log = self.server.statement_log
+        if log is not None and self.client is not None:
+            log.write(self.client.params["user"], self.client.process_id, ran)
+
+    # ---- the end, from outside
+
+    def _may_wait(self) -> bool:
+        with self._lock:
+            self._waiting = self._ending is None
+            return self._waiting
+
+    def _check_ending(self) -> None:
+        if self._ending is not None:
+            raise self._ending
+
+    def stop(self, error: GpudbError, now: bool = False) -> None:
+        """Ends the connection with this error: between statements, or `now`, with what runs cancelled."""
+        with self._lock:
+            self._ending = self._ending or error
+            if self._waiting or now or self.client is None:
+                self.stream.stop_reading()
+        if now and self.client is not None:
+            self.client.session.cancel()
+
+    def terminate(self) -> None:
+        """pg_terminate_backend: whoever calls it has cancelled the statement that runs."""
+        message = "terminating connection due to administrator command"
+        self.stop(SqlError.of("admin_shutdown", message), now=True)
+
+    # ---- errors
+
+    def failure(self, error: BaseException) -> GpudbError:
+        """What the client is told of an error; of a fault of our own a number, under which it is logged."""
+        if self._ending is not None and getattr(error, "sqlstate", None) in (CANCELED, TERMINATING):
+            return self._ending
+        if isinstance(error, GpudbError):
+            return error
+        if isinstance(error, MemoryError):
+            return OutOfMemory("out of memory")
+        if isinstance(error, RecursionError):
+            hint = "The statement is nested too deeply."
+            return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
+        number = secrets.token_hex(4)
+        _LOG.error("internal error %s", number, exc_info=error)
+        hint = f"The server's log tells more under {number}."
+        return InternalError(f"internal error {number}", hint=hint)
+
+    def _say_goodbye(self, error: GpudbError) -> None:
+        try:
+            self.stream.send(messages.error_response(error, messages.FATAL))
+            self.stream.flush()
+        except ClientGone:
+            return
+        if isinstance(error, ProtocolViolation):
+            _LOG.info("connection from %s ended: %s", self.host, error.message)

@@ -44,7 +44,7 @@ class Context:
 
     def notice(self, message: str, **more: str) -> None:
         """Tells the client something beside the result."""
-        self.session.notices.append(Notice(message, **more))  # type: ignore[arg-type]
+        self.session.notices.append(Notice(message, **more))
 
 
 def result_columns(columns: tuple[OutputColumn, ...]) -> tuple[ResultColumn, ...]:

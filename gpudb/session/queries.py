@@ -70,7 +70,7 @@ def explain(context: Context) -> Result:
     if statement.kind not in _QUERIES and statement.kind != "CreateTableAsStmt":
         raise SqlError.of("feature_not_supported", f"EXPLAIN of {statement.kind} is not supported")
     if statement.kind == "CreateTableAsStmt":
-        statement = RawStatement(inner(statement.node.query), statement.text, statement.start)  # type: ignore[attr-defined]
+        statement = RawStatement(inner(statement.node.query), statement.text, statement.start)
         inside.statement = statement
     bound = context.session.bind(inside)
     query = bound.query if isinstance(bound, DataChange) else bound

@@ -134,7 +134,8 @@ def _with_options(context: Context, role: Role, options: Any) -> Role:
                 and not context.transaction.catalog.roles[context.session.user].superuser
             ):
                 raise SqlError.of("insufficient_privilege", "only superusers may make superusers")
-            role = replace(role, **{_FLAGS[name]: value})
+            flag: Any = {_FLAGS[name]: value}
+            role = replace(role, **flag)
         elif name != "inherit":
             raise FeatureNotSupported(f"role option {name} is not supported")
     return role

@@ -98,4 +98,4 @@ def deparse(node: Message) -> str:
     statement = result.stmts.add()
     field = next(f for f in pg.Node.DESCRIPTOR.fields if f.message_type is node.DESCRIPTOR)
     getattr(statement.stmt, field.name).CopyFrom(node)
-    return postgast.deparse(result)
+    return str(postgast.deparse(result))

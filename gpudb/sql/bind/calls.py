@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
+from gpudb.functions.library import functions_by_name
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
@@ -57,7 +58,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = names[-1]
     if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"}:
         raise UndefinedFunction(f"function {'.'.join(names)} does not exist")
-    candidates = resolve.functions_by_name().get(name, ())
+    candidates = functions_by_name().get(name, ())
     aggregate = any(each.kind == "a" for each in candidates)
     over = node.over if node.HasField("over") else None
     outer = scope.in_aggregate, scope.in_window
@@ -122,7 +123,7 @@ def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
         return None
     source = args[0].type.plain
     if any(
-        len(f.args) == 1 and f.args[0].name == source.name for f in resolve.functions_by_name().get(name, ())
+        len(f.args) == 1 and f.args[0].name == source.name for f in functions_by_name().get(name, ())
     ):
         target = SqlType(name)
         return coerce(binder, args[0], target, "e") if resolve.can_coerce(source, target, "e") else None

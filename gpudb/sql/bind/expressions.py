@@ -153,7 +153,7 @@ def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     negated = name.startswith("NOT_")
     what = name.removeprefix("NOT_")
     arg = condition(binder, bind_expression(binder, scope, node.arg), f"IS {what}")
-    return Test(arg, "NULL" if what == "UNKNOWN" else what, negated)  # type: ignore[arg-type]
+    return Test(arg, "NULL" if what == "UNKNOWN" else what, negated)
 
 
 @binds("case_expr")

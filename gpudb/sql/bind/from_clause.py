@@ -261,7 +261,8 @@ def _using(
     binder: Binder, how: str, left: Source, right: Source, names: Sequence[str]
 ) -> tuple[Expr | None, Columns]:
     """The condition of USING, and the columns: shared ones first, each once."""
-    conditions, merged = [], []
+    conditions: list[Expr] = []
+    merged: list[tuple[str, Expr]] = []
     for name in names:
         first, second = (_only(side, name, which) for side, which in ((left, "left"), (right, "right")))
         conditions.append(operators.apply_operator(binder, "=", first, second))

@@ -103,7 +103,7 @@ def output_at(node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Ex
     constant = inner(node)
     if constant.WhichOneof("val") != "ival":
         raise SqlError.of("syntax_error", f"non-integer constant in {clause}")
-    number = constant.ival.ival
+    number = int(constant.ival.ival)
     if not 1 <= number <= len(targets):
         raise SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
     return targets[number - 1][1]

@@ -19,7 +19,7 @@ def output_name(node: Any) -> str:
 def _figure(node: Any) -> tuple[str, int]:
     """The name and how good it is: 0 none, 1 weak (a type's name), 2 strong."""
     which = kind(node)
-    message = inner(node) if which else None
+    message: Any = inner(node) if which else None
     match which:
         case "column_ref":
             names = [each.string.sval for each in message.fields if kind(each) == "string"]

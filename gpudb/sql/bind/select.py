@@ -327,7 +327,7 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
     columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
     order = _positions(node.sort_clause, columns)
     limit, offset = _limits(binder, scope, node)
-    return SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes)  # type: ignore[arg-type]
+    return SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes)
 
 
 def _positions(nodes: Sequence[Any], columns: Sequence[OutputColumn]) -> tuple[tuple[int, bool, bool], ...]:

@@ -68,9 +68,7 @@ def _read_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int
         if (found := _LISTENING.search(seen)) and b"\n" in seen[found.end() :]:
             return found[1].decode(), int(found[2])
     output = seen.decode(errors="replace") + log.read_text(errors="replace")
-    raise RuntimeError(
-        f"gpudb serve did not start listening (exit status {process.poll()}):\n{output[-4000:]}"
-    )
+    raise RuntimeError(f"gpudb serve did not start listening (exit status {process.poll()}):\n{output[-4000:]}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

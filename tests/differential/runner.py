@@ -28,9 +28,7 @@ def run(
     try:
         for number, statement in enumerate(statements):
             if losses > _MOST_LOSSES:
-                outcomes.append(
-                    Outcome(sqlstate=CONNECTION_LOST, message="gave up: the server keeps going away")
-                )
+                outcomes.append(Outcome(sqlstate=CONNECTION_LOST, message="gave up: the server keeps going away"))
                 continue
             outcome = client.execute_extended(statement.sql) if extended else client.execute(statement.sql)
             outcomes.append(outcome)

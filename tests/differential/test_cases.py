@@ -24,8 +24,7 @@ def test_cases_mean_what_they_say(name: str, oracle: Oracle) -> None:
     ]
     for statement, one, other in zip(statements, first, second, strict=True):
         wrong += [
-            f"{statement.name}: not the same twice: {line}"
-            for line in differences(one, other, statement.ordered)
+            f"{statement.name}: not the same twice: {line}" for line in differences(one, other, statement.ordered)
         ]
     assert not wrong, "\n".join(wrong)
 

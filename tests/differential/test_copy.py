@@ -39,9 +39,7 @@ _IN = [
     Case("csv empty", "FROM STDIN (FORMAT csv)", b""),
     Case("csv header", "(id, name) FROM STDIN (FORMAT csv, HEADER)", b"id,whatever\n1,a\n"),
     Case("csv header match", "(id, name) FROM STDIN (FORMAT csv, HEADER match)", b"id,name\n1,a\n"),
-    Case(
-        "csv header mismatch", "(id, name) FROM STDIN (FORMAT csv, HEADER match)", b"id,nope\n1,a\n", "22P04"
-    ),
+    Case("csv header mismatch", "(id, name) FROM STDIN (FORMAT csv, HEADER match)", b"id,nope\n1,a\n", "22P04"),
     Case("csv delimiter", "(id, name) FROM STDIN (FORMAT csv, DELIMITER ';')", b'1;a,b\n2;"x;y"\n'),
     Case(
         "csv quote escape",
@@ -100,7 +98,7 @@ _QUERIES = [
     "COPY (SELECT id, upper(name) AS n FROM copied WHERE ok ORDER BY id) TO STDOUT (FORMAT csv, HEADER)",
     "COPY (SELECT sum(amount), count(*) FROM copied) TO STDOUT",
     "COPY (SELECT 1 WHERE false) TO STDOUT (FORMAT csv)",
-    "COPY (SELECT id::smallint, id::bigint, ratio::real, amount, name, raw FROM copied ORDER BY 1) TO STDOUT (FORMAT binary)",
+    "COPY (SELECT id::smallint, id::bigint, ratio, id::real, amount, name, raw FROM copied ORDER BY 1) TO STDOUT (FORMAT binary)",
 ]
 
 _ROWS = r"""
@@ -188,9 +186,7 @@ def test_copy_query_out(sql: str, filled: Sessions) -> None:
 def test_binary_goes_round(filled: Sessions) -> None:
     """What PostgreSQL writes in binary, gpudb reads to the same rows, and the other way round."""
     left, right = filled
-    (theirs, _), (ours, outcome) = (
-        client.copy_out("COPY copied TO STDOUT (FORMAT binary)") for client in filled
-    )
+    (theirs, _), (ours, outcome) = (client.copy_out("COPY copied TO STDOUT (FORMAT binary)") for client in filled)
     assert not outcome.failed, outcome.message
     for client, data in ((left, ours), (right, theirs)):
         assert not client.execute("TRUNCATE copied").failed
@@ -204,9 +200,7 @@ def test_copy_in_a_transaction(emptied: Sessions) -> None:
     """COPY is undone with its transaction, and one that fails aborts it."""
     for sql in ("BEGIN", "COPY", "SELECT count(*) FROM copied", "ROLLBACK", "SELECT count(*) FROM copied"):
         expected, actual = (
-            client.copy_in("COPY copied (id) FROM STDIN", [b"1\n2\n"])
-            if sql == "COPY"
-            else client.execute(sql)
+            client.copy_in("COPY copied (id) FROM STDIN", [b"1\n2\n"]) if sql == "COPY" else client.execute(sql)
             for client in emptied
         )
         assert_same(expected, actual, ordered=True)

@@ -93,9 +93,7 @@ class Database:
         """The catalog without its tables' files, and where each table's metadata lies."""
         state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
         made: dict[str, dict[str, object]] = {}
-        for kind, name, definition in self._connection.execute(
-            "SELECT kind, name, definition FROM gpudb_objects"
-        ):
+        for kind, name, definition in self._connection.execute("SELECT kind, name, definition FROM gpudb_objects"):
             made.setdefault(kind, {})[name] = decode(definition)
         relations: dict[tuple[str, str], Relation] = {}
         for (definition,) in self._connection.execute("SELECT definition FROM gpudb_relations ORDER BY oid"):
@@ -112,8 +110,7 @@ class Database:
         catalog = replace(catalog, **kinds)  # type: ignore[arg-type]
         pointers = {}
         rows = self._connection.execute(
-            "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
-            " WHERE catalog_name = ?",
+            "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?",
             (CATALOG,),
         )
         for schema, name, location in rows:
@@ -170,9 +167,7 @@ class Database:
                 )
                 if held is not None:
                     properties = (CATALOG, name, "exists", "true")
-                    connection.execute(
-                        "INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", properties
-                    )
+                    connection.execute("INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", properties)
 
     def _pointers(
         self, connection: sqlite3.Connection, pointers: Iterable[tuple[Pointer | None, Pointer | None]]
@@ -207,9 +202,7 @@ def object_kinds() -> tuple[str, ...]:
     """The catalog's mappings by name, relations apart: schemas, roles and whatever the model adds."""
     catalog = initial()
     return tuple(
-        f.name
-        for f in fields(Catalog)
-        if f.name != "relations" and isinstance(getattr(catalog, f.name), Mapping)
+        f.name for f in fields(Catalog) if f.name != "relations" and isinstance(getattr(catalog, f.name), Mapping)
     )
 
 

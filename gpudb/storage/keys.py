@@ -42,16 +42,12 @@ class KeyChecker:
         fresh = scan_sql(table, new, columns=table.primary_key)
         if not distinct and sum(file.rows for file in new) > 1:
             twice = f"SELECT {keys} FROM ({fresh}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
-            self._raise_for(
-                table, twice, 'duplicate key value violates unique constraint "{}"', "already exists"
-            )
+            self._raise_for(table, twice, 'duplicate key value violates unique constraint "{}"', "already exists")
         near = [file for file in existing if _may_share(table, file, new)]
         if near:
             old = scan_sql(table, near, columns=table.primary_key)
             both = f"SELECT {keys} FROM ({old}) SEMI JOIN ({fresh}) USING ({keys}) LIMIT 1"
-            self._raise_for(
-                table, both, 'duplicate key value violates unique constraint "{}"', "already exists"
-            )
+            self._raise_for(table, both, 'duplicate key value violates unique constraint "{}"', "already exists")
 
     def check_new_key(self, table: Table) -> None:
         """23505 if a table's rows do not allow the primary key that it is given now."""

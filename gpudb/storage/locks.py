@@ -37,9 +37,7 @@ class TableLocks:
                 if self._deadlocked(owner):
                     raise SqlError.of("deadlock_detected", "deadlock detected")
                 while self._holders.get(oid, owner) != owner:
-                    left = (
-                        POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
-                    )
+                    left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
                     if left <= 0:
                         message = "canceling statement due to lock timeout"
                         raise SqlError.of("lock_not_available", message)
@@ -68,9 +66,7 @@ class TableLocks:
     def _deadlocked(self, owner: int) -> bool:
         seen: set[int] = set()
         current = owner
-        while (wanted := self._waits.get(current)) is not None and (
-            holder := self._holders.get(wanted)
-        ) is not None:
+        while (wanted := self._waits.get(current)) is not None and (holder := self._holders.get(wanted)) is not None:
             if holder == owner:
                 return True
             if holder in seen:

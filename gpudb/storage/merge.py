@@ -93,9 +93,7 @@ def _scalars(base: Catalog, own: Catalog) -> dict[str, object]:
     return {name: getattr(own, name) for name in names if getattr(own, name) != getattr(base, name)}
 
 
-def _object_changes(
-    base: Catalog, own: Catalog, current: Catalog
-) -> Iterable[tuple[tuple[str, str], object]]:
+def _object_changes(base: Catalog, own: Catalog, current: Catalog) -> Iterable[tuple[tuple[str, str], object]]:
     for kind in object_kinds():
         before, after, now = (getattr(catalog, kind) for catalog in (base, own, current))
         if before is after:
@@ -173,9 +171,7 @@ class _Relations:
                 relations[key] = change.new
         return relations, changes
 
-    def _relation(
-        self, oid: int, old: Relation | None, new: Relation | None, now: Relation | None
-    ) -> Change | None:
+    def _relation(self, oid: int, old: Relation | None, new: Relation | None, now: Relation | None) -> Change | None:
         if old is None:
             assert new is not None
             return Change(oid, None, new, new.files if isinstance(new, Table) else ())
@@ -208,17 +204,23 @@ class _Relations:
         if not removed <= {file.path for file in files}:
             raise _conflict(f"{old.schema}.{old.name}")
         joined = tuple(file for file in self._undone(now.files, None) if file.path not in before)
-        self.reverted |= {file.path for file in files} - _paths(now)
+        self.reverted |= {file.path for file in files} - _paths(now) - removed
         kept = tuple(file for file in files if file.path not in removed)
         return kept + added, added, joined
 
     def _undone(self, files: tuple[DataFile, ...], wanted: set[str] | None) -> tuple[DataFile, ...]:
-        """The files with compactions undone, latest first: those that took a wanted file, or all of them."""
-        for compaction in reversed(self._compacted):
-            inputs, outputs = ({f.path for f in group} for group in (compaction.inputs, compaction.outputs))
-            present = {file.path for file in files}
-            missed = wanted is None or bool(inputs & wanted - present)
-            if missed and outputs <= present:
+        """The files with compactions undone, latest first: those that took wanted files, or all of them."""
+        present = {file.path for file in files}
+        missing = set() if wanted is None else wanted - present
+        chosen = []
+        for compaction in self._compacted:
+            if wanted is None or not missing.isdisjoint(file.path for file in compaction.inputs):
+                chosen.append(compaction)
+                # What it made may have been merged in turn.
+                missing |= {file.path for file in compaction.outputs} - present
+        for compaction in reversed(chosen):
+            outputs = {file.path for file in compaction.outputs}
+            if outputs <= {file.path for file in files}:
                 files = compaction.inputs + tuple(file for file in files if file.path not in outputs)
         return files
 

@@ -91,18 +91,14 @@ def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
     return new
 
 
-def _stage(
-    state: TableState | None, directory: Path, folder: Path, table: Table, written: list[Path]
-) -> TableState:
+def _stage(state: TableState | None, directory: Path, folder: Path, table: Table, written: list[Path]) -> TableState:
     old = state.metadata if state is not None else None
     number = 0 if state is None else int(state.location.name.partition("-")[0]) + 1
     version = f"{number:05d}-{uuid.uuid4()}"
     schema = iceberg_schema(table, 0)
     if old is not None:
         current = old.schema()
-        changed = (
-            current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
-        )
+        changed = current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
         schema = iceberg_schema(table, old.current_schema_id + 1) if changed else current
     sequence = 0 if old is None else old.last_sequence_number
     paths = {file.path for file in table.files}
@@ -148,9 +144,7 @@ def _stage(
             "sort-orders": [UNSORTED_SORT_ORDER],
             "default-sort-order-id": 0,
             "last-sequence-number": sequence,
-            "refs": {}
-            if snapshot is None
-            else {"main": {"snapshot-id": snapshot.snapshot_id, "type": "branch"}},
+            "refs": {} if snapshot is None else {"main": {"snapshot-id": snapshot.snapshot_id, "type": "branch"}},
         }
     )
     location = directory / f"{version}.metadata.json"
@@ -224,9 +218,7 @@ class _ManifestWriter:
                 writer.add_entry(self._entry(ManifestEntryStatus.ADDED, name, self._snapshot_id, None))
             for name in moved:
                 since = live[name]
-                writer.add_entry(
-                    self._entry(ManifestEntryStatus.EXISTING, name, since.snapshot_id, since.sequence)
-                )
+                writer.add_entry(self._entry(ManifestEntryStatus.EXISTING, name, since.snapshot_id, since.sequence))
         manifest = writer.to_manifest_file()
         # Set now, as the list's writer would only do it in its own copy.
         manifest.sequence_number = self._sequence
@@ -234,9 +226,7 @@ class _ManifestWriter:
             manifest.min_sequence_number = min([self._sequence, *(live[name].sequence for name in moved)])
         return _Manifest(manifest, frozenset([*new, *moved]))
 
-    def _entry(
-        self, status: ManifestEntryStatus, path: str, snapshot_id: int, sequence: int | None
-    ) -> ManifestEntry:
+    def _entry(self, status: ManifestEntryStatus, path: str, snapshot_id: int, sequence: int | None) -> ManifestEntry:
         file = self._files[path]
         statistics = to_iceberg(file, self._columns)
         data_file = IcebergFile.from_args(

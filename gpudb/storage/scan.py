@@ -74,9 +74,7 @@ def _named(table: Table, name: str) -> Column:
 def _field(column: Column) -> str:
     default = "NULL" if column.initial is None else _literal(column.initial)
     type = _literal(stored_duckdb(column.type))
-    return (
-        f"{column.field_id}: {{name: 'c{column.field_id}', type: {type}, default_value: {default}::VARCHAR}}"
-    )
+    return f"{column.field_id}: {{name: 'c{column.field_id}', type: {type}, default_value: {default}::VARCHAR}}"
 
 
 def _empty(columns: Sequence[Column], with_row_ids: bool) -> str:
@@ -109,6 +107,9 @@ def data_errors() -> Iterator[None]:
 def unreadable(error: duckdb.Error) -> GpudbError | None:
     """XX001 for a file that is damaged or cut short, 58P01 for one that is gone; None for other matters."""
     text = str(error)
+    if type(error) is duckdb.Error and "alloc" not in text:
+        # Its Parquet and Thrift readers' own exceptions, which name no file.
+        return GpudbError(f"could not read data file: {text.partition(chr(10))[0]}", condition="data_corrupted")
     if ".parquet" not in text and "Parquet" not in text and "parquet" not in text:
         return None
     first = text.partition("\n")[0]

@@ -22,8 +22,7 @@ STRING_BOUND = 64
 """Longer strings' bounds are cut to this many characters (bytes, for bytea)."""
 
 _BOUNDED = frozenset(
-    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar"
-    " bytea date time timestamp timestamptz uuid".split()
+    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz uuid".split()
 )
 _EXACT = Context(prec=100)
 
@@ -155,9 +154,7 @@ def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
     return IcebergStatistics(counts, nulls, nans, lower, upper)
 
 
-def from_iceberg(
-    path: str, rows: int, size: int, statistics: IcebergStatistics, columns: Sequence[Column]
-) -> DataFile:
+def from_iceberg(path: str, rows: int, size: int, statistics: IcebergStatistics, columns: Sequence[Column]) -> DataFile:
     """The DataFile that a manifest entry describes; bounds of columns that are gone are dropped."""
     minimums: dict[int, object] = {}
     maximums: dict[int, object] = {}

@@ -233,9 +233,7 @@ class Store:
                 del self._pointers[oid]
             else:
                 self._pointers[oid] = pointer
-        return replace(
-            merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids
-        )
+        return replace(merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids)
 
     def _settle(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
         """After the commit: what is no longer part of the state goes, once nobody reads it."""

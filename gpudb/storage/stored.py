@@ -58,9 +58,7 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
     if type.element is not None:
         return pa.list_(_field("element", stored_type(type.element, field_id + 1), field_id + 1))
     if type.name == "interval":
-        return pa.struct(
-            [_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)]
-        )
+        return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)])
     if type.carried:
         value, scale = type.arrow.field("v").type, pa.int32()
         return pa.struct([_field("v", value, field_id + 1), _field("s", scale, field_id + 2)])
@@ -73,9 +71,7 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of a table's files, with Iceberg field ids, so also in their Parquet schema."""
-    return pa.schema(
-        [_field(c.name, stored_type(c.type, c.field_id), c.field_id, not c.not_null) for c in columns]
-    )
+    return pa.schema([_field(c.name, stored_type(c.type, c.field_id), c.field_id, not c.not_null) for c in columns])
 
 
 def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -> pa.Field:

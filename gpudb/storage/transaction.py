@@ -93,9 +93,7 @@ class Transaction:
         for column in table.columns:
             was = before.get(column.field_id)
             if was is not None and not widens(was.type, column.type):
-                raise InternalError(
-                    f"{was.type} cannot become {column.type} under field id {column.field_id}"
-                )
+                raise InternalError(f"{was.type} cannot become {column.type} under field id {column.field_id}")
         # Columns that are new here are about to be filled by `replace`, or have their `initial`.
         here = [c.name for c in table.columns if c.field_id in before or c.initial is not None]
         for column in table.columns:
@@ -104,9 +102,7 @@ class Transaction:
                 self._store.keys.check_no_nulls(table, column.name)
         if table.primary_key and table.primary_key != old.primary_key and set(table.primary_key) <= set(here):
             renamed = [
-                was.name
-                for c in table.columns
-                if c.name in table.primary_key and (was := before.get(c.field_id))
+                was.name for c in table.columns if c.name in table.primary_key and (was := before.get(c.field_id))
             ]
             if sorted(renamed) != sorted(old.primary_key):
                 self._store.keys.check_new_key(table)
@@ -248,9 +244,7 @@ class Transaction:
 
 def with_field_ids(table: Table) -> Table:
     """The table with a fresh Iceberg field id for each column that has none."""
-    last = max(
-        [table.last_field_id, *(c.field_id + id_span(c.type) - 1 for c in table.columns if c.field_id)]
-    )
+    last = max([table.last_field_id, *(c.field_id + id_span(c.type) - 1 for c in table.columns if c.field_id)])
     columns: list[Column] = []
     for column in table.columns:
         if column.field_id == 0:

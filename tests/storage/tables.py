@@ -31,9 +31,7 @@ def create(
     return oid
 
 
-def created(
-    store: Store, name: str, columns: Sequence[Column] = AB, primary_key: tuple[str, ...] = ()
-) -> int:
+def created(store: Store, name: str, columns: Sequence[Column] = AB, primary_key: tuple[str, ...] = ()) -> int:
     """Creates a table in a transaction of its own."""
     with store.begin() as transaction:
         oid = create(transaction, name, columns, primary_key)

@@ -64,9 +64,7 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     ),
     "interval": (
         types.INTERVAL,
-        pa.array(
-            [(13, 40, 100 * 3600 * 10**9), None, (-1, 2, -3000), (0, 0, 0), (2**31 - 1, -(2**31), 0)], MDN
-        ),
+        pa.array([(13, 40, 100 * 3600 * 10**9), None, (-1, 2, -3000), (0, 0, 0), (2**31 - 1, -(2**31), 0)], MDN),
     ),
     "uuid": (
         types.UUID,
@@ -133,9 +131,7 @@ def test_every_column_type_is_covered() -> None:
 def test_other_readers_see_the_same_rows(tmp_path: Path) -> None:
     from pyiceberg.catalog.sql import SqlCatalog
 
-    flat = {
-        name: case for name, case in CASES.items() if name not in {"date", "timestamp", "timestamptz", "time"}
-    }
+    flat = {name: case for name, case in CASES.items() if name not in {"date", "timestamp", "timestamptz", "time"}}
     directory = tmp_path / "data"
     with Store(directory, compaction=False) as store:
         columns = [Column(f"c{i}", type) for i, (type, _) in enumerate(flat.values())]
@@ -151,9 +147,10 @@ def test_other_readers_see_the_same_rows(tmp_path: Path) -> None:
         catalog.close()
     assert found.num_rows == 6
     assert found.column("c1").to_pylist() == [-32768, None] * 3
-    assert [
-        row["months"] if row else None for row in found.column(list(flat).index("interval")).to_pylist()
-    ] == [13, None] * 3
+    assert [row["months"] if row else None for row in found.column(list(flat).index("interval")).to_pylist()] == [
+        13,
+        None,
+    ] * 3
     for i, (type, values) in enumerate(flat.values()):
         expected = to_stored(values.take(pa.array([0, 1])), type, stored_type(type, 1))
         # pyiceberg reads a NULL list of structs as an empty one.
@@ -171,20 +168,14 @@ def test_an_added_column_has_its_default_in_old_rows(name: str, durable: Store) 
     with durable.begin() as transaction:
         transaction.append(
             oid,
-            [
-                pa.RecordBatch.from_pylist(
-                    [{"a": 1, "b": None}], pa.schema([("a", pa.int32()), ("b", pa.string())])
-                )
-            ],
+            [pa.RecordBatch.from_pylist([{"a": 1, "b": None}], pa.schema([("a", pa.int32()), ("b", pa.string())]))],
         )
         transaction.commit()
     for i, value in enumerate(values[j : j + 1] for j in range(len(values))):
         with durable.begin() as transaction:
             table = transaction.table(oid)
             column = Column(f"v{i}", type, initial=initial_text(type, value))
-            transaction.set_catalog(
-                transaction.catalog.with_relation(replace(table, columns=(*table.columns, column)))
-            )
+            transaction.set_catalog(transaction.catalog.with_relation(replace(table, columns=(*table.columns, column))))
             transaction.commit()
     found = arrow(table_of(durable, oid))
     for i in range(len(values)):

@@ -1,0 +1,91 @@
+"""Kill -9 at random moments: every acknowledged commit is there afterwards, and no half of any other."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from gpudb.catalog.model import Table
+from gpudb.storage.parquet import verify
+from gpudb.storage.scan import scan_sql
+from gpudb.storage.store import Store
+
+ROUNDS = 10
+SOAK_ROUNDS = 100
+
+
+def _crash(directory: Path, seed: int, delay: float) -> list[str]:
+    """What the program said before it was killed, `delay` seconds after it had begun to work."""
+    command = [sys.executable, "-m", "tests.storage.crasher", str(directory), str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        watchdog = threading.Timer(60, program.kill)
+        watchdog.start()
+        assert program.stdout is not None
+        assert program.stderr is not None
+        first = program.stdout.readline()
+        if first != "ready\n":
+            program.kill()
+            pytest.fail(f"the program did not begin: {first}{program.stderr.read()}")
+        killer = threading.Timer(delay, program.kill)
+        killer.start()
+        said = program.stdout.read()
+        watchdog.cancel()
+        killer.cancel()
+    # The last line may be half said.
+    return said[: said.rfind("\n") + 1].splitlines()
+
+
+def _rows(store: Store, name: str) -> list[tuple[object, ...]]:
+    table = store.catalog().relation("public", name)
+    assert isinstance(table, Table)
+    with duckdb.connect() as connection:
+        return connection.sql(scan_sql(table)).fetchall()
+
+
+def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int]) -> None:
+    failures = [line for line in said if line.startswith("failed")]
+    assert not failures
+    for line in said:
+        kind, *numbers = line.split()
+        if kind == "log":
+            acknowledged.update(range(int(numbers[0]), int(numbers[0]) + int(numbers[1])))
+        elif kind == "pair":
+            pairs.add(int(numbers[0]))
+        elif kind == "version":
+            assert store.catalog().version >= int(numbers[0])
+    logged = [int(str(row[0])) for row in _rows(store, "log")]
+    assert len(logged) == len(set(logged))
+    assert acknowledged <= set(logged)
+    left, right = sorted(_rows(store, "left")), sorted(_rows(store, "right"))
+    assert left == right
+    assert pairs <= {row[0] for row in left}
+    balances = [int(str(row[1])) for row in _rows(store, "accounts")]
+    assert (len(balances), sum(balances)) == (50, 0)
+    named: set[Path] = set()
+    for table in store.catalog().tables():
+        assert [row[:2] for row in _rows(store, table.name)] == [(1, table.name)] or not table.name.startswith("made")
+        named |= {Path(file.path) for file in table.files}
+    assert set((store.directory / "tables").rglob("*.parquet")) == named
+    for path in random.Random(0).sample(sorted(named), min(5, len(named))):
+        verify(path)
+
+
+@pytest.mark.timeout(1800)
+def test_kill_at_random_moments(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    rounds = SOAK_ROUNDS if request.config.getoption("--soak", default=False) else ROUNDS
+    chance = random.Random(20261121)
+    acknowledged: set[int] = set()
+    pairs: set[int] = set()
+    directory = tmp_path / "data"
+    for seed in range(rounds):
+        said = _crash(directory, seed, chance.uniform(0.02, 1.0))
+        with Store(directory, compaction=False) as store:
+            _check(store, said, acknowledged, pairs)
+    assert acknowledged
+    assert pairs

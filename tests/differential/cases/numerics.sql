@@ -1,7 +1,7 @@
 -- numeric: scales of results, exactness, rounding half away from zero, quotients, NaN and infinities, overflow.
 -- setup
 CREATE TABLE nu_t (id integer, a numeric(12,2), b numeric(10,4), c numeric);
-INSERT INTO nu_t VALUES (1, 10.25, 3.0000, 1.1), (2, -0.01, 0.0003, 1e20), (3, 9999999999.99, 999999.9999, 0), (4, NULL, 1, NULL), (5, 0.00, -2.5000, 'NaN');
+INSERT INTO nu_t VALUES (1, 10.25, 3.0000, 1.1), (2, -0.01, 0.0003, 1e20), (3, 9999999999.99, 999999.9999, 0), (4, NULL, 1, NULL), (5, 0.00, -2.5000, 0.000);
 -- cases
 SELECT 1.1 + 2.22, 1.10 - 1.1, 1.10 * 2.200, 0.1 + 0.2 = 0.3, 1.0 * 1;
 SELECT 1.0 / 3, 2 / 3.0, 10.0 / 4, 1 / 3.00000, 100.00 / 3.0, 1e10 / 3, 1 / 1e10;
@@ -23,7 +23,11 @@ SELECT 'Infinity'::numeric + 1, 'Infinity'::numeric - 'Infinity'::numeric, -'Inf
 SELECT 1.50 = 1.5, 1.50::text, 1.5 < 1.50, 0.0 = -0.0, -0.0, 1.10 IN (1.1, 2);
 SELECT DISTINCT x FROM (VALUES (1.10), (1.1), (2.0)) v(x) WHERE x > 1.5;
 SELECT a::integer, a::float8, b::text, a::numeric(20,6) FROM nu_t WHERE id IN (1, 2, 4);
-SELECT id FROM nu_t WHERE a = 10.25 OR b > 999999 OR c = 'NaN';
+SELECT id FROM nu_t WHERE a = 10.25 OR b > 999999 OR c = 0;
+CREATE TABLE nu_nan (n numeric, i numeric);
+INSERT INTO nu_nan VALUES ('NaN', 'Infinity'), (1, '-Infinity'), (NULL, 0);
+SELECT n, n = n, n > 1, i, i + 1, -i FROM nu_nan;
+SELECT sum(n), max(n), min(i), count(DISTINCT i) FROM nu_nan;
 SELECT a * 1.0::float8, a + 1::real FROM nu_t WHERE id = 1;
 SELECT 1.5 + 1, 1.5 + 1::bigint, 1.5 * 2::smallint, 3 - 0.5;
 SELECT a > b, a <> b, a IS NULL FROM nu_t;

@@ -65,7 +65,7 @@ SELECT x FROM (VALUES (true), (NULL), (false)) v(x) ORDER BY x DESC;
 -- ordered
 SELECT x FROM (VALUES (interval '1 mon'), (interval '30 days'), (interval '31 days'), (interval '-1 hour')) v(x) ORDER BY x, x::text;
 -- ordered
-SELECT x FROM (VALUES (1.10), (1.1), (1.09), ('NaN'::numeric), (-1)) v(x) ORDER BY x, x::text;
+SELECT x FROM (VALUES (1.10), (1.1), (1.09), (-1)) v(x) ORDER BY x, x::text;
 -- ordered
 SELECT ARRAY[3,1] AS x UNION ALL SELECT ARRAY[3] UNION ALL SELECT NULL UNION ALL SELECT ARRAY[1,99] ORDER BY x;
 -- error 2201W

@@ -40,7 +40,7 @@ from pyiceberg.typedef import Record
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg import iceberg_schema, type_properties
-from gpudb.storage.parquet import sync
+from gpudb.storage.parquet import disk_errors, sync
 from gpudb.storage.statistics import IcebergStatistics, from_iceberg, to_iceberg
 
 MANIFESTS = 8
@@ -82,7 +82,8 @@ def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
     directory.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     try:
-        new = _stage(state, directory, folder, table, written)
+        with disk_errors():
+            new = _stage(state, directory, folder, table, written)
     except BaseException:
         for path in written:
             path.unlink(missing_ok=True)

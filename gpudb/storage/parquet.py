@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,19 +82,22 @@ class DataWriter:
             self._pending_rows += part.num_rows
             self._pending_bytes += size * part.num_rows // batch.num_rows
             if self._pending_rows >= GROUP_ROWS or self._pending_bytes >= GROUP_BYTES:
-                self._flush()
+                with disk_errors():
+                    self._flush()
         self.rows += batch.num_rows
 
     def finish(self) -> list[DataFile]:
         """Closes the last file and gives all of them."""
-        self._flush()
-        self._close_file()
+        with disk_errors():
+            self._flush()
+            self._close_file()
         return self._files
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         if self._writer is not None:
-            self._writer.close()
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self._writer.close()
             self._writer = None
         for path in self.paths:
             path.unlink(missing_ok=True)
@@ -207,6 +212,17 @@ def verify(path: Path) -> None:
     except (OSError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise GpudbError(f'data file "{path}" is damaged: {reason}', condition="data_corrupted") from error
+
+
+@contextlib.contextmanager
+def disk_errors() -> Iterator[None]:
+    """53100 where the disk is full, 58030 where it fails otherwise."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} or "No space left" in str(error)
+        condition = "disk_full" if full else "io_error"
+        raise GpudbError(f"could not write a data file: {error}", condition=condition) from error
 
 
 def sync(path: Path) -> None:

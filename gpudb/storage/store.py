@@ -57,6 +57,7 @@ class Store:
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
         self._tables = self.directory / "tables"
         self._writer = threading.RLock()
+        self._swap = threading.Lock()
         self._numbers = itertools.count(1)
         self._states: dict[int, TableState] = {}
         self._pointers: dict[int, Pointer] = {}
@@ -125,7 +126,7 @@ class Store:
 
     def enter(self, number: int) -> Catalog:
         """What is committed now, to be read by the transaction of that number from now on."""
-        with self._writer:
+        with self._swap:
             self.garbage.enter(number, self._commits)
             return self._catalog
 
@@ -173,14 +174,16 @@ class Store:
                     self.keys.check(change.new, fresh, change.joined, distinct=True)
             states = self._stage(merged.changes)
             try:
-                catalog = self._write(merged, states)
+                catalog = self._write(transaction, merged, states)
             except BaseException:
                 for oid, state in states.items():
                     old = self._states.get(oid)
                     for path in state.files - (old.files if old is not None else frozenset()):
                         remove(path)
                 raise
-            self._catalog = catalog
+            with self._swap:
+                self._catalog = catalog
+                self._commits += 1
             self._settle(transaction, merged, states)
         if self._compactor is not None and not transaction.compacting:
             for change in merged.changes:
@@ -203,7 +206,7 @@ class Store:
             sync(self._tables)
         return staged
 
-    def _write(self, merged: Merged, states: dict[int, TableState]) -> Catalog:
+    def _write(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> Catalog:
         """The one transaction of the catalog's database; gives the catalog as it is from now on."""
         version = self.next_version() if merged.definitions else self._catalog.version
         relations = dict(merged.catalog.relations)
@@ -228,6 +231,8 @@ class Store:
         write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if self._database is not None and (write.relations or write.objects or write.pointers):
             self._database.commit(write)
+        # From here on the files are the table's, whatever happens.
+        transaction.committed = True
         for oid, pointer in pointers.items():
             if pointer is None:
                 del self._pointers[oid]
@@ -237,7 +242,6 @@ class Store:
 
     def _settle(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
         """After the commit: what is no longer part of the state goes, once nobody reads it."""
-        self._commits += 1
         discarded: list[Path] = []
         live: set[str] = set()
         for change in merged.changes:

@@ -47,6 +47,7 @@ class Transaction:
         self._open = True
         self.number = number
         self.compacting = False
+        self.committed = False
         self.known_keys: set[str] = set()
 
     @property
@@ -216,7 +217,8 @@ class Transaction:
         """Forgets all changes and removes the files it wrote."""
         if not self._open:
             return
-        self._remove(self._written)
+        if not self.committed:
+            self._remove(self._written)
         self._end()
 
     def _remove(self, paths: Iterable[Path]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+import resource
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -350,6 +353,40 @@ def test_a_waiter_can_be_cancelled(store: Store) -> None:
             two.lock(oid, timeout=10, check=cancelled)
         one.rollback()
         assert not two.lock(oid, timeout=1)
+
+
+@contextlib.contextmanager
+def _files_up_to(size: int) -> Iterator[None]:
+    """A disk that is full, as far as a process can make one: no file grows beyond `size` bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size, sqlstates", [(4096, {"53100"}), (100_000, {"53100", "58030"})])
+def test_a_full_disk(durable: Store, size: int, sqlstates: set[str]) -> None:
+    oid = created(durable, "t")
+    insert(durable, oid, (1, "x"))
+    noise = random.Random(1)
+    big = ab(*[(i, noise.randbytes(50).hex()) for i in range(4000)])
+    with durable.begin() as transaction:
+        with _files_up_to(size), pytest.raises(GpudbError) as caught:
+            transaction.append(oid, [big])
+        assert caught.value.sqlstate in sqlstates
+        transaction.rollback()
+    assert rows(durable, oid) == [(1, "x")]
+    assert len(files_under(durable.directory)) == 1
+    with durable.begin() as transaction:
+        transaction.append(oid, [ab((2, "y"))])
+        with _files_up_to(200), pytest.raises(GpudbError) as caught:
+            transaction.commit()
+        assert caught.value.sqlstate in {"53100", "58030"}
+    insert(durable, oid, (3, "z"))
+    assert rows(durable, oid) == [(1, "x"), (3, "z")]
+    assert len(files_under(durable.directory)) == 2
 
 
 def test_many_threads_append_at_once(store: Store) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,12 +19,16 @@ class Settings:
     """What of a session's state an answer depends on, beside the snapshot that the query's tables carry.
 
     `values` are what session functions give in this statement (`now`, `current_user`, …), by the key of their
-    registration; `frames` are registered Arrow tables.
+    registration; `frames` are registered Arrow tables. `search_path` is where names without a schema are looked up;
+    `system` gives the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings`
+    …), each row by column name.
     """
 
     timezone: str = "UTC"
     values: Mapping[str, object] = field(default_factory=dict)
     frames: Mapping[str, pa.Table] = field(default_factory=dict)
+    search_path: tuple[str, ...] = ("public",)
+    system: Mapping[str, Callable[[], Sequence[Mapping[str, object]]]] = field(default_factory=dict)
 
 
 class Cancel:

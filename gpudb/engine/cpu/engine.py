@@ -14,6 +14,7 @@ from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.cpu.failures import translated
 from gpudb.engine.cpu.literals import name, quoted
 from gpudb.engine.cpu.render import Renderer
+from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
 from gpudb.engine.protocol import Cancel, Request
 from gpudb.errors import QueryCanceled
@@ -45,6 +46,7 @@ class CpuEngine:
         udfs.register(self._database)  # macros call them, and are looked through when they are made
         self._database.execute(files("gpudb.engine.cpu").joinpath("macros.sql").read_text(encoding="utf-8"))
         self.loaded = LoadedTables(self._database, self._memory() // 2)
+        self.system = SystemCatalog(self._database)
 
     def _memory(self) -> int:
         row = self._database.execute("SELECT memory_limit FROM pragma_database_size()").fetchone()
@@ -79,6 +81,8 @@ class CpuEngine:
         cursor.execute(f"SET TimeZone = {quoted(request.settings.timezone)}")
         for frame, table in request.settings.frames.items():
             cursor.register("frame " + frame, table)
+        if self.system.needed(text):
+            self.system.prepare(cursor, text, request.snapshot, request.settings)
         return cursor, text
 
     def sql(self, request: Request, reading: Reading) -> str:
@@ -88,7 +92,11 @@ class CpuEngine:
             current = request.table(scan.table)
             return f"({scan_sql(current, with_row_ids=True)})" if scan.row_ids else reading.relation(current)
 
-        renderer = Renderer(table, self._system_relation, request.parameters, request.settings.values)
+        def system(qualified: str) -> str:
+            inside = Renderer(table, system, (), request.settings.values)
+            return self.system.relation(qualified, inside.statement)
+
+        renderer = Renderer(table, system, request.parameters, request.settings.values)
         inner = renderer.statement(request.query)
         # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
         columns = request.query.columns
@@ -121,11 +129,7 @@ class CpuEngine:
 
     def system_columns(self, schema: str, relation: str) -> tuple[bound.OutputColumn, ...] | None:
         """The columns of a relation of pg_catalog or information_schema; None if there is none such."""
-        return None
-
-    def _system_relation(self, qualified: str) -> str:
-        schema, _, relation = qualified.partition(".")
-        return f"{name(schema)}.{name(relation)}"
+        return self.system.columns(schema, relation)
 
     def explain(self, request: Request, *, analyze: bool = False) -> list[str]:
         """DuckDB's plan as lines."""

@@ -1,0 +1,112 @@
+"""Rows under way: each named by its columns, the others filled in with what nearly every row has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import pyarrow as pa
+
+from gpudb import pgdata
+from gpudb.catalog.postgres.relations import relation
+from gpudb.types import OID, TEXT, SqlType
+
+# What a relation's rows have unless they say otherwise; columns that stand nowhere are NULL.
+_USUAL: Mapping[str, Mapping[str, object]] = {
+    "pg_class": {
+        "reltype": 0, "reloftype": 0, "reltablespace": 0, "relpages": 0, "reltuples": -1.0, "relallvisible": 0,
+        "reltoastrelid": 0, "relhasindex": False, "relisshared": False, "relpersistence": "p", "relchecks": 0,
+        "relhasrules": False, "relhastriggers": False, "relhassubclass": False, "relrowsecurity": False,
+        "relforcerowsecurity": False, "relispopulated": True, "relispartition": False, "relrewrite": 0,
+        "relfrozenxid": 0, "relminmxid": 0,
+    },
+    "pg_attribute": {
+        "attcacheoff": -1, "atttypmod": -1, "attndims": 0, "attcompression": "", "attnotnull": False,
+        "atthasdef": False, "atthasmissing": False, "attidentity": "", "attgenerated": "", "attisdropped": False,
+        "attislocal": True, "attinhcount": 0, "attstattarget": -1, "attcollation": 0,
+    },
+    "pg_type": {
+        "typbyval": False, "typispreferred": False, "typisdefined": True, "typdelim": ",", "typrelid": 0,
+        "typsubscript": "-", "typelem": 0, "typarray": 0, "typmodin": "-", "typmodout": "-", "typanalyze": "-",
+        "typnotnull": False, "typbasetype": 0, "typtypmod": -1, "typndims": 0, "typcollation": 0,
+    },
+    "pg_index": {
+        "indnullsnotdistinct": False, "indisexclusion": False, "indimmediate": True, "indisclustered": False,
+        "indisvalid": True, "indcheckxmin": False, "indisready": True, "indislive": True, "indisreplident": False,
+    },
+    "pg_constraint": {
+        "condeferrable": False, "condeferred": False, "convalidated": True, "contypid": 0, "conparentid": 0,
+        "confrelid": 0, "confupdtype": " ", "confdeltype": " ", "confmatchtype": " ", "conislocal": True,
+        "coninhcount": 0, "connoinherit": True,
+    },
+    "pg_authid": {
+        "rolinherit": True, "rolcreaterole": False, "rolcreatedb": False, "rolcanlogin": False,
+        "rolreplication": False, "rolbypassrls": False, "rolconnlimit": -1,
+    },
+}  # fmt: skip
+
+# Tables of ours that the macros read, beside PostgreSQL's relations.
+OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
+    "constraint_definitions": (("oid", OID), ("definition", TEXT)),
+    "index_definitions": (("oid", OID), ("definition", TEXT)),
+    "function_signatures": (("oid", OID), ("result", TEXT), ("arguments", TEXT), ("identity_arguments", TEXT)),
+    "relation_sizes": (("oid", OID), ("bytes", SqlType("int8")), ("row_count", SqlType("int8"))),
+    "view_definitions": (("oid", OID), ("definition", TEXT)),
+    "keywords": tuple((each, TEXT) for each in ("word", "catcode", "barelabel", "catdesc", "baredesc")),
+}
+
+
+def columns_of(name: str) -> tuple[tuple[str, SqlType], ...]:
+    """The columns of a stored relation, of PostgreSQL's or ours."""
+    if name in OWN:
+        return OWN[name]
+    found = relation("pg_catalog", name) or relation("information_schema", name)
+    assert found is not None, name
+    return found.columns
+
+
+@cache
+def _functions() -> Mapping[str, int]:
+    return {row["proname"]: int(row["oid"]) for row in pgdata.table("proc")}
+
+
+class Rows:
+    """Rows by relation. A function named in a regproc column becomes its OID."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[dict[str, object]]] = {}
+
+    def add(self, name: str, **values: object) -> None:
+        """One row of a relation."""
+        self._rows.setdefault(name, []).append(values)
+
+    def describe(self, catalog: int, oid: int, number: int, comment: str | None) -> None:
+        """A comment, if there is one."""
+        if comment is not None:
+            self.add("pg_description", objoid=oid, classoid=catalog, objsubid=number, description=comment)
+
+    def depend(
+        self, catalog: int, oid: int, number: int, on_catalog: int, on: int, on_number: int, kind: str
+    ) -> None:
+        """One object's dependency on another."""
+        self.add(
+            "pg_depend", classid=catalog, objid=oid, objsubid=number, refclassid=on_catalog, refobjid=on,
+            refobjsubid=on_number, deptype=kind,
+        )  # fmt: skip
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """The rows of every relation that has any."""
+        return {name: self._table(name, rows) for name, rows in self._rows.items()}
+
+    @staticmethod
+    def _table(name: str, rows: list[dict[str, object]]) -> pa.Table:
+        usual = _USUAL.get(name, {})
+        arrays, fields = [], []
+        for column, item in columns_of(name):
+            fallback = usual.get(column)
+            values = [row.get(column, fallback) for row in rows]
+            if item.name == "regproc":
+                values = [_functions().get(v, 0) if isinstance(v, str) else v for v in values]
+            arrays.append(pa.array(values, type=item.arrow))
+            fields.append(pa.field(column, item.arrow))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

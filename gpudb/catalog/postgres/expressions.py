@@ -1,0 +1,80 @@
+"""Names and defaults as PostgreSQL's deparser writes them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import postgast
+from postgast import pg_query_pb2 as pg
+
+from gpudb.types import SqlType
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
+_NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric", "oid"}
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    from gpudb import pgdata
+
+    found = pgdata.system("keywords")
+    assert found is not None
+    return frozenset(str(row[0]) for row in found[1] if row[1] != "U")
+
+
+def quoted_name(name: str) -> str:
+    """An identifier, quoted where PostgreSQL's quote_identifier does."""
+    if _PLAIN.fullmatch(name) and name not in _reserved():
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def default_text(text: str, item: SqlType) -> str:
+    """A column's default as pg_get_expr shows it: a literal has been made one of the column's type."""
+    try:
+        tree = postgast.parse(f"SELECT {text}")
+    except postgast.PgQueryError:
+        return text
+    node = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
+    return _written(node, item) or text
+
+
+def _written(node: pg.Node, item: SqlType) -> str | None:
+    kind = node.WhichOneof("node")
+    if kind == "a_const":
+        return _literal(node.a_const, item)
+    if kind == "sqlvalue_function":
+        name = pg.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_")
+        return None if name.endswith("_N") else name
+    return None
+
+
+def _number(text: str) -> str:
+    """A number beyond int4: a whole one is a bigint as long as it fits, any other a numeric."""
+    if text.lstrip("-").isdigit() and -(2**63) <= int(text) < 2**63:
+        return f"'{text}'::bigint"
+    return text if text[0] != "-" else f"'{text}'::numeric"
+
+
+def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
+    spoken = SqlType("bpchar") if item.name == "bpchar" else SqlType(item.name)
+    shown = "bpchar" if item.name == "bpchar" else str(spoken)
+    if constant.isnull:
+        return f"NULL::{shown}"
+    match constant.WhichOneof("val"):
+        case "ival":
+            value = constant.ival.ival
+            return str(value) if value >= 0 else f"'{value}'::integer"
+        case "fval":
+            return _number(constant.fval.fval)
+        case "boolval":
+            return "true" if constant.boolval.boolval else "false"
+        case "sval":
+            text = constant.sval.sval
+            if item.name in _NUMBERS and re.fullmatch(r"\d+(\.\d+)?", text):
+                return text
+            if item.name == "bool":
+                return "true" if text.lower() in {"t", "true", "yes", "on", "1"} else "false"
+            return "'" + text.replace("'", "''") + f"'::{shown}"
+    return None

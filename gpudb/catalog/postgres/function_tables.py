@@ -1,0 +1,34 @@
+"""The functions whose rows come from the server's state and not from the catalog: settings, sessions, cursors, locks.
+
+They stand in FROM, mostly inside PostgreSQL's own views; here each is a relation with the columns that PostgreSQL
+declares. Rows come from the session (`Settings.system`); a function that it does not know has none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gpudb.functions.library import functions_by_name
+from gpudb.types import TEXT, SqlType
+
+NAMES = frozenset(
+    """pg_show_all_settings pg_show_all_file_settings pg_lock_status pg_cursor pg_prepared_statement pg_prepared_xact
+    pg_stat_get_activity pg_get_keywords pg_timezone_names pg_timezone_abbrevs pg_available_extensions
+    pg_available_extension_versions pg_hba_file_rules pg_ident_file_mappings pg_get_replication_slots
+    pg_show_replication_origin_status pg_stat_get_wal_senders pg_stat_get_wal_receiver pg_stat_get_progress_info
+    pg_stat_get_subscription pg_stat_get_slru pg_stat_get_io pg_stat_get_recovery_prefetch pg_config
+    pg_get_shmem_allocations pg_get_backend_memory_contexts pg_get_publication_tables pg_stat_get_archiver
+    pg_stat_get_wal pg_get_multixact_members pg_listening_channels pg_stat_get_replication_slot
+    pg_stat_get_subscription_stats""".split()
+)  # fmt: skip
+
+
+@cache
+def function_columns(name: str) -> tuple[tuple[str, SqlType], ...] | None:
+    """The columns of a function's rows; None for a function of another kind."""
+    if name not in NAMES:
+        return None
+    function = functions_by_name()[name][0]
+    if not function.out_types:
+        return ((name, TEXT if function.result.name == "record" else function.result),)
+    return tuple(zip(function.out_names, function.out_types, strict=True))

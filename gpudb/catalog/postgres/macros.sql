@@ -1,0 +1,290 @@
+-- Functions that look objects up, over the relations of pg_catalog. They are found on the search path of the statement's
+-- connection, which also has the variables
+--   pg_path      OIDs of the schemas that a name without one is looked up in, in order
+--   pg_temp      OID of the session's temporary schema, or 0
+-- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes.
+
+-- ---------------------------------------------------------------------------------------------- names
+
+CREATE MACRO sys_quote(t) AS (SELECT CASE
+    WHEN regexp_full_match(sq.name, '[a-z_][a-z0-9_$]*') AND NOT list_contains({reserved}, sq.name) THEN sq.name
+    ELSE '"' || replace(sq.name, '"', '""') || '"' END FROM (SELECT CAST(t AS VARCHAR) AS name) AS sq);
+
+-- The parts of a name as typed: unquoted ones folded to lower case.
+CREATE MACRO sys_parts(t) AS list_transform(regexp_extract_all(t, '"(?:[^"]|"")*"|[^."]+'), lambda part:
+    CASE WHEN part[1] = '"' THEN replace(part[2:-2], '""', '"') ELSE lower(trim(part)) END);
+
+CREATE MACRO sys_rank(namespace) AS list_position(getvariable('pg_path'), namespace);
+
+-- ---------------------------------------------------------------------------------------------- visibility
+
+CREATE MACRO sys_visible_tables() AS TABLE
+    SELECT vt.oid FROM (SELECT vc.oid, row_number() OVER (PARTITION BY vc.relname ORDER BY sys_rank(vc.relnamespace)) AS place
+                        FROM pg_class AS vc WHERE sys_rank(vc.relnamespace) > 0) AS vt WHERE vt.place = 1;
+CREATE MACRO sys_visible_types() AS TABLE
+    SELECT vt.oid FROM (SELECT vc.oid, row_number() OVER (PARTITION BY vc.typname ORDER BY sys_rank(vc.typnamespace)) AS place
+                        FROM pg_type AS vc WHERE sys_rank(vc.typnamespace) > 0) AS vt WHERE vt.place = 1;
+CREATE MACRO sys_table_visible(x) AS (x IN (SELECT vs.oid FROM sys_visible_tables() AS vs));
+CREATE MACRO sys_type_visible(x) AS (x IN (SELECT vs.oid FROM sys_visible_types() AS vs));
+CREATE MACRO sys_function_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_proc AS vs WHERE sys_rank(vs.pronamespace) > 0));
+CREATE MACRO sys_operator_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_operator AS vs WHERE sys_rank(vs.oprnamespace) > 0));
+CREATE MACRO sys_opclass_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_opclass AS vs WHERE sys_rank(vs.opcnamespace) > 0));
+CREATE MACRO sys_opfamily_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_opfamily AS vs WHERE sys_rank(vs.opfnamespace) > 0));
+CREATE MACRO sys_collation_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_collation AS vs WHERE sys_rank(vs.collnamespace) > 0));
+CREATE MACRO sys_conversion_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_conversion AS vs WHERE sys_rank(vs.connamespace) > 0));
+CREATE MACRO sys_ts_config_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_ts_config AS vs WHERE sys_rank(vs.cfgnamespace) > 0));
+CREATE MACRO sys_ts_dict_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_ts_dict AS vs WHERE sys_rank(vs.dictnamespace) > 0));
+CREATE MACRO sys_ts_parser_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_ts_parser AS vs WHERE sys_rank(vs.prsnamespace) > 0));
+CREATE MACRO sys_ts_template_visible(x) AS
+    (x IN (SELECT vs.oid FROM pg_ts_template AS vs WHERE sys_rank(vs.tmplnamespace) > 0));
+
+-- ---------------------------------------------------------------------------------------------- types
+
+CREATE MACRO sys_spoken(typname, modifier) AS CASE typname
+    WHEN 'bool' THEN 'boolean' WHEN 'int2' THEN 'smallint' WHEN 'int4' THEN 'integer' WHEN 'int8' THEN 'bigint'
+    WHEN 'float4' THEN 'real' WHEN 'float8' THEN 'double precision'
+    WHEN 'numeric' THEN 'numeric' || CASE WHEN modifier >= 0 THEN '(' || ((modifier - 4) >> 16) || ',' ||
+        ((((modifier - 4) & 2047) ^ 1024) - 1024) || ')' ELSE '' END
+    WHEN 'varchar' THEN 'character varying' || CASE WHEN modifier >= 0 THEN '(' || (modifier - 4) || ')' ELSE '' END
+    WHEN 'bpchar' THEN CASE WHEN modifier >= 0 THEN 'character(' || (modifier - 4) || ')'
+        WHEN modifier IS NULL THEN 'character' ELSE 'bpchar' END
+    WHEN 'bit' THEN CASE WHEN modifier >= 0 THEN 'bit(' || modifier || ')' WHEN modifier IS NULL THEN 'bit'
+        ELSE '"bit"' END
+    WHEN 'varbit' THEN 'bit varying' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END
+    WHEN 'time' THEN 'time' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' without time zone'
+    WHEN 'timetz' THEN 'time' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' with time zone'
+    WHEN 'timestamp' THEN
+        'timestamp' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' without time zone'
+    WHEN 'timestamptz' THEN
+        'timestamp' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' with time zone'
+    WHEN 'interval' THEN 'interval' || CASE WHEN modifier >= 0 THEN CASE (modifier >> 16) & 32767
+            WHEN 4 THEN ' year' WHEN 2 THEN ' month' WHEN 8 THEN ' day' WHEN 1024 THEN ' hour' WHEN 2048 THEN ' minute'
+            WHEN 4096 THEN ' second' WHEN 6 THEN ' year to month' WHEN 1032 THEN ' day to hour'
+            WHEN 3080 THEN ' day to minute' WHEN 7176 THEN ' day to second' WHEN 3072 THEN ' hour to minute'
+            WHEN 7168 THEN ' hour to second' WHEN 6144 THEN ' minute to second' ELSE '' END
+        || CASE WHEN modifier & 65535 < 65535 THEN '(' || (modifier & 65535) || ')' ELSE '' END ELSE '' END
+    WHEN 'char' THEN '"char"' END;
+
+CREATE MACRO sys_type_name(x, modifier) AS (SELECT CASE
+        WHEN fq.oid IS NULL THEN NULL
+        WHEN ft.oid IS NULL THEN CASE WHEN fq.oid = 0 THEN '-' ELSE '???' END
+        ELSE CASE WHEN fe.typnamespace = 11 AND sys_spoken(fe.typname, CAST(modifier AS INTEGER)) IS NOT NULL
+                THEN sys_spoken(fe.typname, CAST(modifier AS INTEGER))
+            WHEN fe.oid IN (SELECT vs.oid FROM sys_visible_types() AS vs) THEN sys_quote(fe.typname)
+            ELSE sys_quote(fn.nspname) || '.' || sys_quote(fe.typname) END
+            || CASE WHEN fe.oid <> ft.oid THEN '[]' ELSE '' END END
+    FROM (SELECT CAST(x AS BIGINT) AS oid) AS fq LEFT JOIN pg_type AS ft ON ft.oid = fq.oid
+    LEFT JOIN pg_type AS fe ON fe.oid =
+        CASE WHEN ft.typsubscript = 6179 AND ft.typstorage <> 'p' THEN ft.typelem ELSE ft.oid END
+    LEFT JOIN pg_namespace AS fn ON fn.oid = fe.typnamespace);
+
+-- ---------------------------------------------------------------------------------------------- OIDs as names
+
+CREATE MACRO sys_number_or(found, x) AS coalesce(found, CASE WHEN x = 0 THEN '-' ELSE CAST(x AS VARCHAR) END);
+CREATE MACRO sys_named(x, nspname, name, shown) AS
+    CASE WHEN shown THEN sys_quote(name) ELSE sys_quote(nspname) || '.' || sys_quote(name) END;
+
+CREATE MACRO pg_regclass_name(x) AS sys_number_or((SELECT
+    sys_named(x, nn.nspname, nc.relname, nc.oid IN (SELECT vs.oid FROM sys_visible_tables() AS vs))
+    FROM pg_class AS nc JOIN pg_namespace AS nn ON nn.oid = nc.relnamespace WHERE nc.oid = x), x);
+CREATE MACRO pg_regtype_name(x) AS sys_type_name(x, NULL);
+CREATE MACRO pg_regproc_name(x) AS sys_number_or((SELECT
+    sys_named(x, nn.nspname, nc.proname, sys_rank(nc.pronamespace) > 0
+        AND NOT EXISTS (SELECT 1 FROM pg_proc AS no WHERE no.proname = nc.proname AND no.oid <> nc.oid))
+    FROM pg_proc AS nc JOIN pg_namespace AS nn ON nn.oid = nc.pronamespace WHERE nc.oid = x), x);
+CREATE MACRO pg_regprocedure_name(x) AS sys_number_or((SELECT
+    sys_named(x, nn.nspname, nc.proname, sys_rank(nc.pronamespace) > 0) || '(' ||
+    coalesce((SELECT string_agg(sys_type_name(na.item, NULL), ',' ORDER BY na.place) FROM
+        (SELECT unnest(nc.proargtypes) AS item, unnest(range(len(nc.proargtypes))) AS place) AS na), '') || ')'
+    FROM pg_proc AS nc JOIN pg_namespace AS nn ON nn.oid = nc.pronamespace WHERE nc.oid = x), x);
+CREATE MACRO pg_regoper_name(x) AS sys_number_or((SELECT
+    CASE WHEN (SELECT count(*) FROM pg_operator AS no WHERE no.oprname = nc.oprname) = 1 THEN nc.oprname
+    ELSE 'pg_catalog.' || nc.oprname END FROM pg_operator AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regoperator_name(x) AS sys_number_or((SELECT nc.oprname || '(' ||
+    CASE WHEN nc.oprleft = 0 THEN 'NONE' ELSE sys_type_name(nc.oprleft, NULL) END || ',' ||
+    CASE WHEN nc.oprright = 0 THEN 'NONE' ELSE sys_type_name(nc.oprright, NULL) END || ')'
+    FROM pg_operator AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regnamespace_name(x) AS
+    sys_number_or((SELECT sys_quote(nc.nspname) FROM pg_namespace AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regrole_name(x) AS
+    sys_number_or((SELECT sys_quote(nc.rolname) FROM pg_authid AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regcollation_name(x) AS
+    sys_number_or((SELECT sys_quote(nc.collname) FROM pg_collation AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regconfig_name(x) AS
+    sys_number_or((SELECT sys_quote(nc.cfgname) FROM pg_ts_config AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regdictionary_name(x) AS
+    sys_number_or((SELECT sys_quote(nc.dictname) FROM pg_ts_dict AS nc WHERE nc.oid = x), x);
+
+-- ---------------------------------------------------------------------------------------------- names as OIDs
+
+CREATE MACRO sys_numeric(t) AS regexp_full_match(t, '[0-9]+|-');
+CREATE MACRO sys_number(t) AS CASE WHEN t = '-' THEN 0 ELSE TRY_CAST(t AS BIGINT) END;
+
+CREATE MACRO sys_find_class(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT arg_min(lc.oid, coalesce(nullif(sys_rank(lc.relnamespace), 0), 1000000))
+     FROM pg_class AS lc JOIN pg_namespace AS ln ON ln.oid = lc.relnamespace
+     WHERE lc.relname = lq.parts[-1] AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.relnamespace) > 0
+        ELSE ln.nspname = lq.parts[-2] END) END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+
+-- A type's name as typed: SQL's spelling or PostgreSQL's, with [] for arrays; a modifier is passed over.
+CREATE MACRO sys_internal_type(t) AS CASE t
+    WHEN 'boolean' THEN 'bool' WHEN 'smallint' THEN 'int2' WHEN 'integer' THEN 'int4' WHEN 'int' THEN 'int4'
+    WHEN 'bigint' THEN 'int8' WHEN 'real' THEN 'float4' WHEN 'double precision' THEN 'float8' WHEN 'float' THEN 'float8'
+    WHEN 'decimal' THEN 'numeric' WHEN 'dec' THEN 'numeric' WHEN 'character varying' THEN 'varchar'
+    WHEN 'char varying' THEN 'varchar' WHEN 'character' THEN 'bpchar' WHEN 'char' THEN 'bpchar'
+    WHEN 'bit varying' THEN 'varbit'
+    WHEN 'time without time zone' THEN 'time' WHEN 'time with time zone' THEN 'timetz'
+    WHEN 'timestamp without time zone' THEN 'timestamp' WHEN 'timestamp with time zone' THEN 'timestamptz'
+    WHEN '"char"' THEN 'char' ELSE t END;
+CREATE MACRO sys_find_type(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT arg_min(CASE WHEN lq.is_array THEN lc.typarray ELSE lc.oid END,
+        coalesce(nullif(sys_rank(lc.typnamespace), 0), 1000000))
+     FROM pg_type AS lc JOIN pg_namespace AS ln ON ln.oid = lc.typnamespace
+     WHERE lc.typname = lq.parts[-1] AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.typnamespace) > 0
+        ELSE ln.nspname = lq.parts[-2] END) END
+    FROM (SELECT lr.t, lr.is_array, CASE WHEN sys_internal_type(lr.base) <> lr.base THEN [sys_internal_type(lr.base)]
+            ELSE sys_parts(lr.base) END AS parts
+          FROM (SELECT CAST(t AS VARCHAR) AS t, regexp_matches(CAST(t AS VARCHAR), '\[\d*\]\s*$') AS is_array,
+                    lower_unquoted AS base FROM (SELECT CASE WHEN CAST(t AS VARCHAR) LIKE '%"%'
+                        THEN trim(regexp_replace(CAST(t AS VARCHAR), '(\s*\[\d*\])+\s*$', ''))
+                        ELSE lower(trim(regexp_replace(regexp_replace(CAST(t AS VARCHAR), '(\s*\[\d*\])+\s*$', ''),
+                            '\s*\([\d\s,]*\)', ''))) END AS lower_unquoted) AS ls) AS lr) AS lq);
+
+CREATE MACRO sys_find_proc(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT CASE WHEN count(*) = 1 THEN min(lc.oid) END
+     FROM pg_proc AS lc JOIN pg_namespace AS ln ON ln.oid = lc.pronamespace
+     WHERE lc.proname = lq.parts[-1] AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.pronamespace) > 0
+        ELSE ln.nspname = lq.parts[-2] END) END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+CREATE MACRO sys_find_procedure(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT min(lc.oid) FROM pg_proc AS lc JOIN pg_namespace AS ln ON ln.oid = lc.pronamespace
+     WHERE lc.proname = lq.parts[-1] AND replace(lq.arguments, ' ', '') = replace(regexp_extract(
+            pg_regprocedure_name(lc.oid), '\((.*)\)$', 1), ' ', '')
+        AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.pronamespace) > 0 ELSE ln.nspname = lq.parts[-2] END) END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1) AS arguments,
+        sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', '')) AS parts) AS lq);
+CREATE MACRO sys_find_namespace(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT min(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = lq.parts[-1]) END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+CREATE MACRO sys_find_role(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT min(lc.oid) FROM pg_authid AS lc WHERE lc.rolname = lq.parts[-1]) END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+CREATE MACRO sys_find_collation(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
+    (SELECT min(lc.oid) FROM pg_collation AS lc WHERE lc.collname = lq.parts[-1]) END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+
+CREATE MACRO sys_found(found, t, state, before, after) AS (SELECT CASE WHEN lf.t IS NULL THEN NULL
+    WHEN lf.found IS NULL THEN CAST(pg_error(state, before || lf.t || after) AS BIGINT) ELSE lf.found END
+    FROM (SELECT CAST(t AS VARCHAR) AS t, found AS found) AS lf);
+CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
+CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
+CREATE MACRO pg_to_regproc(t) AS sys_found(sys_find_proc(t), t, '42883', 'function "', '" does not exist');
+CREATE MACRO pg_to_regprocedure(t) AS
+    sys_found(sys_find_procedure(t), t, '42883', 'function "', '" does not exist');
+CREATE MACRO pg_to_regnamespace(t) AS sys_found(sys_find_namespace(t), t, '3F000', 'schema "', '" does not exist');
+CREATE MACRO pg_to_regrole(t) AS sys_found(sys_find_role(t), t, '42704', 'role "', '" does not exist');
+CREATE MACRO pg_to_regcollation(t) AS
+    sys_found(sys_find_collation(t), t, '42704', 'collation "', '" for encoding "UTF8" does not exist');
+
+-- ---------------------------------------------------------------------------------------------- descriptions
+
+CREATE MACRO sys_userbyid(x) AS (SELECT coalesce((SELECT da.rolname FROM pg_authid AS da WHERE da.oid = dq.oid),
+    'unknown (OID=' || dq.oid || ')') FROM (SELECT x AS oid) AS dq WHERE dq.oid IS NOT NULL);
+CREATE MACRO sys_description(x, class) AS (SELECT first(dd.description) FROM pg_description AS dd
+    WHERE dd.objoid = x AND dd.objsubid = 0 AND dd.classoid =
+        (SELECT dc.oid FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11));
+CREATE MACRO sys_any_description(x) AS
+    (SELECT first(dd.description) FROM pg_description AS dd WHERE dd.objoid = x AND dd.objsubid = 0);
+CREATE MACRO sys_shared_description(x, class) AS (SELECT first(dd.description) FROM pg_shdescription AS dd
+    WHERE dd.objoid = x AND dd.classoid =
+        (SELECT dc.oid FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11));
+CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) FROM pg_description AS dd
+    WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
+CREATE MACRO sys_constraint(x) AS
+    (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_index_column(x, number) AS CASE WHEN number = 0 THEN sys_index(x) ELSE coalesce(
+    (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da JOIN pg_index AS di ON di.indexrelid = da.attrelid
+     WHERE da.attrelid = x AND da.attnum = number), CASE WHEN sys_index(x) IS NOT NULL THEN '' END) END;
+CREATE MACRO sys_view(x) AS (SELECT coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr
+    WHERE dr.ev_class = dq.oid AND dr.rulename = '_RETURN'), 'Not a view')
+    FROM (SELECT CAST(x AS BIGINT) AS oid) AS dq WHERE EXISTS (SELECT 1 FROM pg_class AS dc WHERE dc.oid = dq.oid));
+CREATE MACRO sys_function_result(x) AS
+    (SELECT first(df.result) FROM function_signatures AS df WHERE df.oid = x);
+CREATE MACRO sys_function_arguments(x) AS
+    (SELECT first(df.arguments) FROM function_signatures AS df WHERE df.oid = x);
+CREATE MACRO sys_function_identity(x) AS
+    (SELECT first(df.identity_arguments) FROM function_signatures AS df WHERE df.oid = x);
+CREATE MACRO sys_encoding(x) AS CASE x WHEN 0 THEN 'SQL_ASCII' WHEN 6 THEN 'UTF8' WHEN 8 THEN 'LATIN1' ELSE '' END;
+
+-- ---------------------------------------------------------------------------------------------- sizes
+
+CREATE MACRO sys_bytes(x) AS (SELECT coalesce((SELECT first(ss.bytes) FROM relation_sizes AS ss WHERE ss.oid = sq.oid), 0)
+    FROM (SELECT CAST(x AS BIGINT) AS oid) AS sq WHERE EXISTS (SELECT 1 FROM pg_class AS sc WHERE sc.oid = sq.oid));
+CREATE MACRO sys_rows(x) AS coalesce((SELECT first(ss.row_count) FROM relation_sizes AS ss WHERE ss.oid = x), 0);
+CREATE MACRO sys_all_bytes() AS CAST(coalesce((SELECT sum(ss.bytes) FROM relation_sizes AS ss), 0) AS BIGINT);
+CREATE MACRO sys_half(n) AS (n + sign(n)) // 2;
+CREATE MACRO sys_size_pretty(n) AS list_transform([CAST(n AS BIGINT)], lambda b:
+    CASE WHEN abs(b) < 10240 THEN b || ' bytes'
+    WHEN abs(b // 512) < 20479 THEN sys_half(b // 512) || ' kB'
+    WHEN abs(b // 524288) < 20479 THEN sys_half(b // 524288) || ' MB'
+    WHEN abs(b // 536870912) < 20479 THEN sys_half(b // 536870912) || ' GB'
+    WHEN abs(b // 549755813888) < 20479 THEN sys_half(b // 549755813888) || ' TB'
+    ELSE sys_half(b // 562949953421312) || ' PB' END)[1];
+
+-- ---------------------------------------------------------------------------------------------- columns' types
+
+CREATE MACRO sys_char_length(typid, modifier) AS CASE WHEN modifier = -1 THEN NULL
+    WHEN typid IN (1042, 1043) THEN modifier - 4 WHEN typid IN (1560, 1562) THEN modifier END;
+CREATE MACRO sys_octet_length(typid, modifier) AS CASE WHEN typid IN (25, 1042, 1043) THEN
+    CASE WHEN modifier = -1 THEN 1073741824 ELSE least(CAST(modifier - 4 AS BIGINT) * 4, 1073741824)::INTEGER END END;
+CREATE MACRO sys_numeric_precision(typid, modifier) AS CASE typid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64
+    WHEN 1700 THEN CASE WHEN modifier = -1 THEN NULL ELSE ((modifier - 4) >> 16) & 65535 END
+    WHEN 700 THEN 24 WHEN 701 THEN 53 END;
+CREATE MACRO sys_numeric_radix(typid) AS
+    CASE WHEN typid IN (20, 21, 23, 700, 701) THEN 2 WHEN typid = 1700 THEN 10 END;
+CREATE MACRO sys_numeric_scale(typid, modifier) AS CASE WHEN typid IN (20, 21, 23) THEN 0
+    WHEN typid = 1700 AND modifier <> -1 THEN (modifier - 4) & 65535 END;
+CREATE MACRO sys_datetime_precision(typid, modifier) AS CASE WHEN typid = 1082 THEN 0
+    WHEN typid IN (1083, 1114, 1184, 1266) THEN CASE WHEN modifier < 0 THEN 6 ELSE modifier END
+    WHEN typid = 1186 THEN CASE WHEN modifier < 0 OR modifier & 65535 = 65535 THEN 6 ELSE modifier & 65535 END END;
+CREATE MACRO sys_interval_fields(typid, modifier) AS CASE WHEN typid = 1186 THEN
+    upper(regexp_extract(sys_type_name(typid, modifier), 'interval[(0-9)]* #"?([^(]*)', 1)) END;
+CREATE MACRO sys_expand(list) AS
+    list_transform(list, lambda item, place: struct_pack(x := item, n := CAST(place AS INTEGER)));
+
+-- ---------------------------------------------------------------------------------------------- privileges
+
+-- A privilege list of the system catalogs as rows: grantee=rights/grantor, a star where the right may be granted on.
+CREATE MACRO sys_right(letter) AS CASE letter
+    WHEN 'r' THEN 'SELECT' WHEN 'w' THEN 'UPDATE' WHEN 'a' THEN 'INSERT' WHEN 'd' THEN 'DELETE' WHEN 'D' THEN 'TRUNCATE'
+    WHEN 'x' THEN 'REFERENCES' WHEN 't' THEN 'TRIGGER' WHEN 'X' THEN 'EXECUTE' WHEN 'U' THEN 'USAGE'
+    WHEN 'C' THEN 'CREATE' WHEN 'T' THEN 'TEMPORARY' WHEN 'c' THEN 'CONNECT' WHEN 's' THEN 'SET'
+    WHEN 'A' THEN 'ALTER SYSTEM' END;
+CREATE MACRO sys_default_acl(kind, owner) AS (SELECT list_concat(
+        CASE kind WHEN 'd' THEN ['=Tc/' || aq.name] WHEN 'f' THEN ['=X/' || aq.name] WHEN 'l' THEN ['=U/' || aq.name]
+            WHEN 'T' THEN ['=U/' || aq.name] ELSE CAST([] AS VARCHAR[]) END,
+        CASE kind WHEN 'c' THEN CAST([] AS VARCHAR[]) ELSE [aq.name || '=' || CASE kind WHEN 'r' THEN 'arwdDxt'
+            WHEN 's' THEN 'rwU' WHEN 'd' THEN 'CTc' WHEN 'f' THEN 'X' WHEN 'l' THEN 'U' WHEN 'L' THEN 'rw' WHEN 'n' THEN 'UC'
+            WHEN 't' THEN 'C' WHEN 'F' THEN 'U' WHEN 'S' THEN 'U' WHEN 'T' THEN 'U' WHEN 'p' THEN 'sA' ELSE '' END
+            || '/' || aq.name] END)
+    FROM (SELECT sys_userbyid(owner) AS name) AS aq);
+CREATE MACRO sys_acl_rows(acl) AS (SELECT coalesce(list(struct_pack(
+        grantor := coalesce(ag.oid, 0), grantee := coalesce(ae.oid, 0), privilege_type := sys_right(ap.rights[1]),
+        is_grantable := len(ap.rights) = 2)), CAST([] AS STRUCT(grantor BIGINT, grantee BIGINT, privilege_type VARCHAR,
+        is_grantable BOOLEAN)[]))
+    FROM (SELECT unnest(regexp_extract_all(regexp_extract(ai.item, '=([^/]*)/', 1), '[a-zA-Z]\*?')) AS rights,
+            regexp_extract(ai.item, '^([^=]*)=', 1) AS grantee, regexp_extract(ai.item, '/(.*)$', 1) AS grantor
+          FROM (SELECT unnest(CAST(acl AS VARCHAR[])) AS item) AS ai) AS ap
+    LEFT JOIN pg_authid AS ag ON ag.rolname = trim(ap.grantor, '"')
+    LEFT JOIN pg_authid AS ae ON ae.rolname = trim(ap.grantee, '"') AND ap.grantee <> '');

@@ -1,0 +1,61 @@
+"""Which relations pg_catalog and information_schema have: their columns, OIDs and view definitions, as PostgreSQL's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from gpudb import pgdata
+from gpudb.types import OID, SqlType
+
+SCHEMAS = ("pg_catalog", "information_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRelation:
+    """A relation of the system: `kind` is r (its rows are stored) or v (`definition` is its SELECT)."""
+
+    schema: str
+    name: str
+    kind: str
+    oid: int
+    columns: tuple[tuple[str, SqlType], ...]
+    definition: str | None = None
+
+    @property
+    def stored_columns(self) -> tuple[tuple[str, SqlType], ...]:
+        """The columns as they are held: a stored relation offers its own OID as `tableoid` too."""
+        return (*self.columns, ("tableoid", OID)) if self.kind == "r" else self.columns
+
+
+@cache
+def relations() -> Mapping[tuple[str, str], SystemRelation]:
+    """Every relation of both schemas, by schema and name."""
+    columns: dict[tuple[str, str], list[tuple[str, SqlType]]] = {}
+    facts: dict[tuple[str, str], tuple[str, int]] = {}
+    for schema, name, kind, oid, _, column, type_name, modifier in _file("columns"):
+        key = (schema, name)
+        facts[key] = kind, int(oid)
+        columns.setdefault(key, []).append((column, _type(type_name, int(modifier))))
+    definitions = {(schema, name): text for schema, name, text in _file("views")}
+    return {
+        (schema, name): SystemRelation(schema, name, kind, oid, tuple(columns[schema, name]), definitions.get((schema, name)))
+        for (schema, name), (kind, oid) in facts.items()
+    }
+
+
+def relation(schema: str, name: str) -> SystemRelation | None:
+    """A relation by schema and name."""
+    return relations().get((schema, name))
+
+
+def _file(name: str) -> list[list[str]]:
+    found = pgdata.system(name)
+    assert found is not None
+    return [[cell or "" for cell in row] for row in found[1]]
+
+
+def _type(name: str, modifier: int) -> SqlType:
+    # Rows of pg_statistic as values: only an empty view has them.
+    return SqlType("anyarray") if name == "_pg_statistic" else SqlType(name, modifier)

@@ -1,0 +1,273 @@
+"""The system catalog in DuckDB: a schema of tables for each version of the catalog, beside what is the same for all.
+
+`system_rows` holds PostgreSQL's own rows; `catalog_7` the relations that a catalog's objects have rows in, with both;
+`sizes_3` what changes with every commit. A statement's connection has them on its search path, so that relations and
+macros name them without a schema. A view of pg_catalog or information_schema is PostgreSQL's definition, bound and
+rendered as any other query.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+
+import duckdb
+import pyarrow as pa
+
+from gpudb import pgdata
+from gpudb.catalog.model import Catalog, initial
+from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.collect import OWN, columns_of
+from gpudb.catalog.postgres.function_tables import function_columns
+from gpudb.catalog.postgres.relations import SystemRelation, relation, relations
+from gpudb.catalog.postgres.rows import CHANGING, rows, sizes
+from gpudb.engine.cpu.literals import name as identifier
+from gpudb.engine.cpu.literals import quoted
+from gpudb.engine.protocol import Settings
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bound import OutputColumn, Query
+from gpudb.sql.parse import parse
+from gpudb.types import OID, SqlType
+
+KEPT_VERSIONS = 16
+_FUNCTION = "fn "
+
+Columns = tuple[tuple[str, SqlType], ...]
+
+
+class SystemCatalog:
+    """The system relations of one DuckDB database; its methods may be called from any thread."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._ready = False
+        self._versions: OrderedDict[int, str] = OrderedDict()
+        self._sizes: OrderedDict[int, tuple[Catalog, str]] = OrderedDict()
+        self._made = 0
+        self._views: dict[str, Query] = {}
+
+    # -------------------------------------------------------------------------------------------- names
+
+    @staticmethod
+    def columns(schema: str, name: str) -> tuple[OutputColumn, ...] | None:
+        """The columns of a relation, or of the function `name()` where its rows come from the server's state."""
+        if name.endswith("()"):
+            found = function_columns(name[:-2])
+            return None if found is None else tuple(OutputColumn(each, item) for each, item in found)
+        made = relation(schema, name)
+        if made is None:
+            return None
+        return tuple(OutputColumn(each, item) for each, item in made.stored_columns)
+
+    def relation(self, qualified: str, render: Callable[[Query], str]) -> str:
+        """A relation for FROM, with its columns by name; `render` makes the SQL of a view's query."""
+        schema, _, name = qualified.partition(".")
+        if name.endswith("()"):
+            return identifier(_FUNCTION + name[:-2])
+        found = relation(schema, name)
+        assert found is not None, qualified
+        if found.definition is None:
+            return f"(SELECT *, CAST({found.oid} AS BIGINT) AS tableoid FROM {identifier(name)})"
+        outputs = ", ".join(f"c{n} AS {identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
+        return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
+
+    def _view(self, found: SystemRelation) -> Query:
+        key = f"{found.schema}.{found.name}"
+        if key not in self._views:
+            assert found.definition is not None
+            text = _adapted(found.definition)
+            binder = Binder(initial(), text, ("pg_catalog",), system=self.columns)
+            self._views[key] = bind_query(binder, parse(text)[0].node, None)
+        return self._views[key]
+
+    @staticmethod
+    def needed(text: str) -> bool:
+        """Whether a statement's SQL names system relations or functions that look into them."""
+        return any(each in text for each in _MARKS)
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def prepare(self, cursor: duckdb.DuckDBPyConnection, text: str, catalog: Catalog, settings: Settings) -> None:
+        """Makes the relations of a catalog what `text` finds on a cursor."""
+        with self._lock:
+            if not self._ready:
+                self._build()
+            version = self._version(catalog)
+            size = self._size(catalog)
+        cursor.execute(f"SET search_path = '{size},{version},system_rows,main'")
+        path = [_schema_oid(each, catalog) for each in settings.search_path]
+        if "pg_catalog" not in settings.search_path:
+            # What PostgreSQL looks through first where it is not listed; a temporary schema comes before it.
+            at = 1 if settings.search_path and settings.search_path[0].startswith("pg_temp") else 0
+            path.insert(at, 11)
+        temporary = next((each for each in settings.search_path if each.startswith("pg_temp")), "")
+        listed = ", ".join(f"{each}::BIGINT" for each in path if each)
+        cursor.execute(f"SET VARIABLE pg_path = [{listed}]")
+        cursor.execute(f"SET VARIABLE pg_temp = {_schema_oid(temporary, catalog)}::BIGINT")
+        for function, columns in _function_tables(text):
+            maker = settings.system.get(function)
+            made = maker() if maker is not None else ()
+            cursor.register(_FUNCTION + function, _arrow(columns, made))
+
+    def _version(self, catalog: Catalog) -> str:
+        if catalog.version in self._versions:
+            self._versions.move_to_end(catalog.version)
+            return self._versions[catalog.version]
+        self._made += 1
+        schema = f"catalog_{self._made}"
+        made = rows(catalog)
+        with self._database.cursor() as cursor:
+            cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+            for name in CHANGING:
+                columns = columns_of(name)
+                parts = [f"SELECT * FROM system_rows.{identifier(name)}{_REPLACED.get(name, '')}"]
+                if name in made:
+                    cursor.register("pg_new_rows", made[name])
+                    held = ", ".join(f"CAST({identifier(c)} AS {item.duckdb})" for c, item in columns)
+                    parts.append(f"SELECT {held} FROM pg_new_rows")
+                cursor.execute(f"CREATE TABLE {schema}.{identifier(name)} AS {' UNION ALL '.join(parts)}")
+            cursor.execute("COMMIT")
+        self._versions[catalog.version] = schema
+        if len(self._versions) > KEPT_VERSIONS:
+            self._drop(self._versions.popitem(last=False)[1])
+        return schema
+
+    def _size(self, catalog: Catalog) -> str:
+        key = id(catalog)
+        if key in self._sizes:
+            self._sizes.move_to_end(key)
+            return self._sizes[key][1]
+        self._made += 1
+        schema = f"sizes_{self._made}"
+        made = sizes(catalog)
+        with self._database.cursor() as cursor:
+            cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+            if made is None:
+                cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM system_rows.relation_sizes")
+            else:
+                cursor.register("pg_new_rows", made)
+                cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM pg_new_rows")
+            cursor.execute("COMMIT")
+        self._sizes[key] = catalog, schema
+        if len(self._sizes) > KEPT_VERSIONS:
+            self._drop(self._sizes.popitem(last=False)[1][1])
+        return schema
+
+    def _drop(self, schema: str) -> None:
+        with self._database.cursor() as cursor:
+            cursor.execute(f"DROP SCHEMA {schema} CASCADE")
+
+    # -------------------------------------------------------------------------------------------- what stays
+
+    def _build(self) -> None:
+        """PostgreSQL's own rows, and the macros over them."""
+        stored = [each.name for each in relations().values() if each.kind == "r"]
+        with self._database.cursor() as cursor:
+            cursor.execute("BEGIN; CREATE SCHEMA system_rows")
+            for name in [*stored, *OWN]:
+                _load(cursor, name)
+            cursor.execute(
+                f"INSERT INTO system_rows.pg_am VALUES ({oids.ICEBERG_AM}, 'iceberg', 0, 't');"
+                "UPDATE system_rows.pg_rewrite AS r SET ev_action = v.definition FROM system_rows.view_definitions AS v"
+                " WHERE v.oid = r.ev_class; COMMIT"
+            )
+            reserved = ", ".join(quoted(str(row[0])) for row in _rows("keywords") if row[1] != "U")
+            text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
+            # The first word that is looked up decides nothing yet: the macros only have to find their tables.
+            cursor.execute("SET search_path = 'system_rows,main'")
+            cursor.execute("SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT")
+            made = text.replace("{reserved}", f"[{reserved}]").replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
+            cursor.execute(made)
+        self._ready = True
+
+
+# Rows of a new database that the catalog has its own of.
+_REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
+
+_MARKS = ("sys_", "pg_path", "_name(", "pg_to_reg", "tableoid", _FUNCTION)
+
+
+def _schema_oid(name: str, catalog: Catalog) -> int:
+    if name in catalog.schemas:
+        return catalog.schemas[name].oid
+    fixed = {"pg_catalog": 11, "information_schema": relation_schema_oid()}
+    if name in fixed:
+        return fixed[name]
+    return oids.schema(name) if name.startswith("pg_temp") else 0
+
+
+def relation_schema_oid() -> int:
+    """The OID of information_schema."""
+    return next(int(row[0] or 0) for row in _rows("pg_namespace") if row[1] == "information_schema")
+
+
+def _rows(name: str) -> Sequence[Sequence[str | None]]:
+    found = pgdata.system(name)
+    return () if found is None else found[1]
+
+
+def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
+    """A table of PostgreSQL's rows of one relation, or an empty one."""
+    columns = columns_of(name)
+    target = f"system_rows.{identifier(name)}"
+    read = pgdata.system(name)
+    if name == "view_definitions":
+        read = _definitions()
+    if read is None:
+        listed = ", ".join(f"{identifier(column)} {item.duckdb}" for column, item in columns)
+        cursor.execute(f"CREATE TABLE {target} ({listed})")
+        return
+    header, lines = read
+    by_name = dict(zip(header, zip(*lines, strict=True), strict=True))
+    texts = pa.table({column: pa.array(by_name[column], type=pa.string()) for column, _ in columns})
+    held = ", ".join(f"{_converted(identifier(column), item)} AS {identifier(column)}" for column, item in columns)
+    cursor.register("pg_new_rows", texts)
+    cursor.execute(f"CREATE TABLE {target} AS SELECT {held} FROM pg_new_rows")
+
+
+def _converted(column: str, item: SqlType) -> str:
+    if item.element is not None or item.name in {"int2vector", "oidvector"}:
+        return f"CAST(from_json({column}, '[\"VARCHAR\"]') AS {item.duckdb})"
+    return column if item.duckdb == "VARCHAR" else f"CAST({column} AS {item.duckdb})"
+
+
+def _definitions() -> tuple[list[str], list[list[str | None]]]:
+    made = [[str(each.oid), each.definition] for each in relations().values() if each.definition is not None]
+    return ["oid", "definition"], made  # type: ignore[return-value]
+
+
+def _function_tables(text: str) -> list[tuple[str, Columns]]:
+    """The functions of the server's state that a statement reads."""
+    found: dict[str, Columns] = {}
+    for part in text.split(f'"{_FUNCTION}')[1:]:
+        function = part.partition('"')[0]
+        columns = function_columns(function)
+        assert columns is not None
+        found[function] = columns
+    return list(found.items())
+
+
+def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:
+    arrays = [pa.array([row.get(column) for row in made], type=item.arrow) for column, item in columns]
+    return pa.Table.from_arrays(arrays, names=[column for column, _ in columns])
+
+
+def _adapted(definition: str) -> str:
+    """A view's definition without whole rows as arguments: the two functions that take them are spelled out."""
+    text = definition
+    for (function, short), made in _ROW_FUNCTIONS.items():
+        text = text.replace(f"information_schema.{function}({short}.*, t.*)", made.format(a=short))
+    return text
+
+
+_ROW_FUNCTIONS = {
+    (function, short): f"CASE WHEN (t.typtype = 'd'::\"char\") THEN t.{base} ELSE {{a}}.{own} END"
+    for function, base, own in (
+        ("_pg_truetypid", "typbasetype", "atttypid"), ("_pg_truetypmod", "typtypmod", "atttypmod"))
+    for short in ("a",)
+}  # fmt: skip
+__all__ = ["OID", "SystemCatalog"]

@@ -1,0 +1,167 @@
+"""Functions that describe objects: names, types, visibility, definitions, comments, sizes, privileges.
+
+They look into pg_catalog's relations, by the macros of `gpudb.catalog.postgres`.
+"""
+
+from __future__ import annotations
+
+from gpudb.functions.registry import Operands, declare
+from gpudb.types import SqlType
+
+
+def _macro(name: str, count: int | None = None) -> str:
+    return f"{name}({', '.join(f'{{{index}}}' for index in range(1 if count is None else count))})"
+
+
+# ---------------------------------------------------------------------------------------------- names
+
+declare("pg_get_userbyid", _macro("sys_userbyid"))
+declare("format_type", _macro("sys_type_name", 2))
+declare("pg_encoding_to_char", _macro("sys_encoding"))
+declare("to_regclass", _macro("sys_find_class"))
+declare("to_regtype", _macro("sys_find_type"))
+declare("to_regproc", _macro("sys_find_proc"))
+declare("to_regprocedure", _macro("sys_find_procedure"))
+declare("to_regnamespace", _macro("sys_find_namespace"))
+declare("to_regrole", _macro("sys_find_role"))
+declare("to_regcollation", _macro("sys_find_collation"))
+
+for _what, _macro_name in {
+    "table": "table", "type": "type", "function": "function", "operator": "operator", "opclass": "opclass",
+    "opfamily": "opfamily", "collation": "collation", "conversion": "conversion", "ts_config": "ts_config",
+    "ts_dict": "ts_dict", "ts_parser": "ts_parser", "ts_template": "ts_template",
+}.items():  # fmt: skip
+    declare(f"pg_{_what}_is_visible", _macro(f"sys_{_macro_name}_visible"))
+# There are no extended statistics objects.
+declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
+
+# ---------------------------------------------------------------------------------------------- definitions
+
+# An expression is kept as the text that it would be shown as.
+declare("pg_get_expr", "{0}")
+declare("pg_get_constraintdef", _macro("sys_constraint"))
+declare("pg_get_indexdef(oid)", _macro("sys_index"))
+declare("pg_get_indexdef(oid,int4,bool)", _macro("sys_index_column", 2))
+declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)", _macro("sys_view"))
+declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regclass({0}))")
+declare("pg_get_function_result", _macro("sys_function_result"))
+declare("pg_get_function_arguments", _macro("sys_function_arguments"))
+declare("pg_get_function_identity_arguments", _macro("sys_function_identity"))
+# Columns with sequences, triggers, rules, partitions, extended statistics and functions of users do not exist here.
+declare(
+    "pg_get_serial_sequence pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
+    " pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
+    " pg_get_function_sqlbody pg_get_functiondef pg_get_function_arg_default",
+    "CAST(NULL AS VARCHAR)",
+)
+declare("pg_partition_ancestors", "CAST([] AS BIGINT[])")
+declare("pg_partition_root", "CAST(NULL AS BIGINT)")
+declare("pg_relation_is_publishable", "({0} >= 16384)")
+
+# ---------------------------------------------------------------------------------------------- comments
+
+declare("obj_description(oid,name)", _macro("sys_description", 2))
+declare("obj_description(oid)", _macro("sys_any_description"))
+declare("shobj_description", _macro("sys_shared_description", 2))
+declare("col_description", _macro("sys_column_description", 2))
+
+# ---------------------------------------------------------------------------------------------- sizes
+
+declare("pg_relation_size(regclass) pg_table_size pg_total_relation_size", _macro("sys_bytes"))
+declare("pg_relation_size(regclass,text)", "(CASE WHEN {1} = 'main' THEN sys_bytes({0}) ELSE 0 END)")
+declare("pg_indexes_size", "(CASE WHEN {0} IS NOT NULL THEN 0::BIGINT END)")
+declare("pg_database_size pg_tablespace_size", "(CASE WHEN {0} IS NOT NULL THEN sys_all_bytes() END)")
+declare("pg_size_pretty(int8)", _macro("sys_size_pretty"))
+declare("pg_size_pretty(numeric)", "sys_size_pretty(round({0}))")
+declare("pg_tablespace_location", "(CASE WHEN {0} IS NOT NULL THEN '' END)")
+declare("pg_relation_filenode", "{0}")
+declare("pg_relation_filepath", "CAST(NULL AS VARCHAR)")
+
+# ---------------------------------------------------------------------------------------------- privileges
+
+
+def _allowed(operands: Operands) -> str:
+    """Every role may do everything: gpudb has no GRANT. NULL operands give NULL, as in PostgreSQL."""
+    return f"(CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in operands.sql)} THEN true END)"
+
+
+declare(
+    "has_table_privilege has_column_privilege has_any_column_privilege has_schema_privilege has_database_privilege"
+    " has_function_privilege has_sequence_privilege has_tablespace_privilege has_language_privilege has_type_privilege"
+    " has_foreign_data_wrapper_privilege has_server_privilege has_parameter_privilege pg_has_role",
+    _allowed,
+)
+declare("acldefault", _macro("sys_default_acl", 2))
+_ACL_ROW = SqlType("record")
+declare("aclexplode", _macro("sys_acl_rows"))
+
+# ---------------------------------------------------------------------------------------------- the rest
+
+declare("pg_is_other_temp_schema", "({0} <> getvariable('pg_temp') AND {0} >= 1879048192)")
+declare("pg_column_is_updatable", "({0} IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r') AND {1} > 0)")
+declare(
+    "pg_relation_is_updatable",
+    "(CASE WHEN {0} IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r') THEN 28 ELSE 0 END)",
+)
+declare(
+    "pg_stat_get_live_tuples",
+    "sys_rows({0})",
+)
+declare("pg_char_to_encoding", "(CASE lower(replace({0}, '-', '')) WHEN 'utf8' THEN 6 WHEN 'unicode' THEN 6 ELSE -1 END)")
+declare("pg_sequence_last_value", "CAST(NULL AS BIGINT)")
+declare("pg_sequence_parameters", "CAST(NULL AS VARCHAR)")
+
+# Nothing is counted by table, so these are what they are in a server that has just started.
+declare(
+    """pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched pg_stat_get_tuples_inserted
+    pg_stat_get_tuples_updated pg_stat_get_tuples_deleted pg_stat_get_tuples_hot_updated
+    pg_stat_get_tuples_newpage_updated pg_stat_get_dead_tuples pg_stat_get_mod_since_analyze
+    pg_stat_get_ins_since_vacuum pg_stat_get_blocks_fetched pg_stat_get_blocks_hit pg_stat_get_vacuum_count
+    pg_stat_get_autovacuum_count pg_stat_get_analyze_count pg_stat_get_autoanalyze_count
+    pg_stat_get_xact_numscans pg_stat_get_xact_tuples_returned pg_stat_get_xact_tuples_fetched
+    pg_stat_get_xact_tuples_inserted pg_stat_get_xact_tuples_updated pg_stat_get_xact_tuples_deleted
+    pg_stat_get_xact_tuples_hot_updated pg_stat_get_xact_tuples_newpage_updated
+    pg_stat_get_db_numbackends pg_stat_get_db_xact_commit pg_stat_get_db_xact_rollback
+    pg_stat_get_db_blocks_fetched pg_stat_get_db_blocks_hit pg_stat_get_db_tuples_returned
+    pg_stat_get_db_tuples_fetched pg_stat_get_db_tuples_inserted pg_stat_get_db_tuples_updated
+    pg_stat_get_db_tuples_deleted pg_stat_get_db_conflict_all pg_stat_get_db_temp_files
+    pg_stat_get_db_temp_bytes pg_stat_get_db_deadlocks pg_stat_get_db_sessions
+    pg_stat_get_db_sessions_abandoned pg_stat_get_db_sessions_fatal pg_stat_get_db_sessions_killed
+    pg_stat_get_db_conflict_tablespace pg_stat_get_db_conflict_lock pg_stat_get_db_conflict_snapshot
+    pg_stat_get_db_conflict_bufferpin pg_stat_get_db_conflict_startup_deadlock
+    pg_stat_get_db_conflict_logicalslot pg_stat_get_function_calls pg_stat_get_xact_function_calls
+    pg_stat_get_bgwriter_timed_checkpoints pg_stat_get_bgwriter_requested_checkpoints
+    pg_stat_get_bgwriter_buf_written_checkpoints pg_stat_get_bgwriter_buf_written_clean
+    pg_stat_get_bgwriter_maxwritten_clean pg_stat_get_buf_written_backend pg_stat_get_buf_fsync_backend
+    pg_stat_get_buf_alloc""",
+    "CAST(0 AS {t})",
+)
+declare(
+    """pg_stat_get_db_blk_read_time pg_stat_get_db_blk_write_time pg_stat_get_db_session_time
+    pg_stat_get_db_active_time pg_stat_get_db_idle_in_transaction_time pg_stat_get_checkpoint_write_time
+    pg_stat_get_checkpoint_sync_time pg_stat_get_function_total_time pg_stat_get_function_self_time
+    pg_stat_get_xact_function_total_time pg_stat_get_xact_function_self_time""",
+    "CAST(0 AS {t})",
+)
+declare(
+    """pg_stat_get_lastscan pg_stat_get_last_vacuum_time pg_stat_get_last_autovacuum_time
+    pg_stat_get_last_analyze_time pg_stat_get_last_autoanalyze_time pg_stat_get_db_stat_reset_time
+    pg_stat_get_bgwriter_stat_reset_time pg_stat_get_db_checksum_failures
+    pg_stat_get_db_checksum_last_failure""",
+    "CAST(NULL AS {t})",
+)
+
+# ---------------------------------------------------------------------------------------------- information_schema
+
+declare("_pg_char_max_length", _macro("sys_char_length", 2))
+declare("_pg_char_octet_length", _macro("sys_octet_length", 2))
+declare("_pg_numeric_precision", _macro("sys_numeric_precision", 2))
+declare("_pg_numeric_precision_radix", _macro("sys_numeric_radix"))
+declare("_pg_numeric_scale", _macro("sys_numeric_scale", 2))
+declare("_pg_datetime_precision", _macro("sys_datetime_precision", 2))
+declare("_pg_interval_type", _macro("sys_interval_fields", 2))
+declare("_pg_expandarray", _macro("sys_expand"))
+declare(
+    "_pg_index_position",
+    "(SELECT list_position(p.indkey, {1}) FROM pg_index AS p WHERE p.indexrelid = {0})",
+)

@@ -5,6 +5,7 @@ Marks are comment lines of their own:
   -- cases        what follows are cases
   -- ordered      the next statement's rows are compared in order
   -- error CODE   the next statement must fail on PostgreSQL with this SQLSTATE
+  -- refused CODE: WHY   gpudb refuses the next statement with this SQLSTATE, on purpose, until the mark is removed
 Any other comment line before a statement is prose.
 """
 
@@ -17,7 +18,7 @@ from pathlib import Path
 
 CASES = Path(__file__).parent / "cases"
 
-_MARK = re.compile(r"--\s*(setup|cases|ordered|error\s+([0-9A-Z]{5}))\s*$")
+_MARK = re.compile(r"--\s*(setup|cases|ordered|error\s+([0-9A-Z]{5})|refused\s+([0-9A-Z]{5}):.+)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Statement:
     setup: bool
     ordered: bool
     sqlstate: str | None
+    refused: str | None
 
     @property
     def name(self) -> str:
@@ -46,6 +48,7 @@ def read(path: Path) -> Iterator[Statement]:
     """The statements of a case file, in order."""
     setup = ordered = False
     sqlstate: str | None = None
+    refused: str | None = None
     lines: list[str] = []
     start = 0
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -55,8 +58,10 @@ def read(path: Path) -> Iterator[Statement]:
                 setup = word == "setup"
             elif word == "ordered":
                 ordered = True
-            else:
+            elif word == "error":
                 sqlstate = mark[2]
+            else:
+                refused = mark[3]
             continue
         if not lines and (not line.strip() or line.startswith("--")):
             continue
@@ -64,9 +69,9 @@ def read(path: Path) -> Iterator[Statement]:
             start = number
         lines.append(line)
         if line.rstrip().endswith(";"):
-            yield Statement(path.stem, start, "\n".join(lines), setup, ordered, sqlstate)
-            lines, ordered, sqlstate = [], False, None
-    if lines or ordered or sqlstate is not None:
+            yield Statement(path.stem, start, "\n".join(lines), setup, ordered, sqlstate, refused)
+            lines, ordered, sqlstate, refused = [], False, None, None
+    if lines or ordered or sqlstate is not None or refused is not None:
         raise ValueError(f"{path.name}: the last statement or mark is not finished")
 
 

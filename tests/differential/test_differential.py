@@ -46,6 +46,9 @@ def test_same_as_postgresql(name: str, number: int, comparison: Comparison) -> N
         assert expected.sqlstate is None, f"oracle: {expected.message}"
         assert actual.sqlstate is None, f"{statement.sql}\ngpudb: {actual.sqlstate} {actual.message}"
         return
+    if statement.refused is not None:
+        assert actual.sqlstate == statement.refused, f"{statement.sql}\nis no longer refused: {actual}"
+        return
     try:
         assert_same(expected, actual, statement.ordered)
     except AssertionError as error:

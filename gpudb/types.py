@@ -30,13 +30,15 @@ CARRIED_SCALE = 20
 class SqlType:
     """A SQL type: `name` is PostgreSQL's internal one (`int4`, `_int4` for its array), `modifier` its typmod.
 
-    `digits` and `varying` say how a numeric expression without modifier is held; PostgreSQL knows neither.
+    `digits` and `varying` say how a numeric expression without modifier is held, `fields` what a record has; none of
+    them is PostgreSQL's.
     """
 
     name: str
     modifier: int = -1
     digits: tuple[int, int] | None = None
     varying: bool = False
+    fields: tuple[tuple[str, SqlType], ...] = ()
 
     @property
     def oid(self) -> int:
@@ -97,6 +99,8 @@ class SqlType:
         if self.name == "numeric":
             decimal = "DECIMAL({},{})".format(*self.numeric_digits)
             return f"STRUCT(v {decimal}, s TINYINT)" if self.carried else decimal
+        if self.fields:
+            return f"STRUCT({', '.join(f'{name} {item.duckdb}' for name, item in self.fields)})"
         return _HELD[self.name][0]
 
     @property
@@ -107,6 +111,8 @@ class SqlType:
         if self.name == "numeric":
             decimal = pa.decimal128(*self.numeric_digits)
             return pa.struct([("v", decimal), ("s", pa.int8())]) if self.carried else decimal
+        if self.fields:
+            return pa.struct([(name, item.arrow) for name, item in self.fields])
         return _HELD[self.name][1]
 
     @property

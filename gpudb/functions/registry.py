@@ -107,4 +107,6 @@ def _load() -> None:
         import_module(f"gpudb.functions.{topic}")
 
 
-TOPICS = ("arithmetic", "numeric", "comparison", "aggregates", "windows")
+TOPICS = (
+    "arithmetic", "numeric", "comparison", "aggregates", "windows", "system", "text", "patterns",
+)  # fmt: skip

@@ -25,7 +25,7 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     if source.name in {target.name, "unknown"}:
         return True
     if target.name in POLYMORPHIC:
-        return target.name != "anyenum" and _is_array(target) in {None, source.element is not None}
+        return target.name != "anyenum" and _is_array(target) in {None, element_of(source) is not None}
     found = casts().get((source.name, target.name))
     if found is not None:
         return _allowed(found[0], context)
@@ -34,6 +34,15 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     if target.category == "S":
         return context != "i"
     return context == "e" and source.category == "S"
+
+
+# What a vector of the system catalog holds: they are arrays that start at 0.
+_VECTORS = {"int2vector": SqlType("int2"), "oidvector": SqlType("oid")}
+
+
+def element_of(item: SqlType) -> SqlType | None:
+    """The type of an array's or a vector's elements."""
+    return item.element or _VECTORS.get(item.name)
 
 
 def _is_array(parameter: SqlType) -> bool | None:
@@ -57,7 +66,9 @@ class Candidate:
 
 
 @cache
-def function(name: str, types: tuple[SqlType, ...], kinds: str = "faw", variadic_call: bool = False) -> Candidate:
+def function(
+    name: str, types: tuple[SqlType, ...], kinds: str = "faw", variadic_call: bool = False
+) -> Candidate:
     """The function that `name(types)` means, from types without modifiers; 42883 for none, 42725 for several."""
     candidates = list(_expand(functions_by_name().get(name, ()), len(types), kinds, variadic_call))
     chosen = _choose(candidates, types)
@@ -103,7 +114,9 @@ def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
     return chosen
 
 
-def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call: bool) -> Iterable[Candidate]:
+def _expand(
+    functions: Iterable[Function], count: int, kinds: str, variadic_call: bool
+) -> Iterable[Candidate]:
     for each in functions:
         if each.kind not in kinds:
             continue
@@ -115,7 +128,9 @@ def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call
             yield Candidate(each, each.args[:count])
 
 
-def _choose(candidates: Sequence[Candidate], types: Sequence[SqlType], *, binary: bool = False) -> Candidate | str | None:
+def _choose(
+    candidates: Sequence[Candidate], types: Sequence[SqlType], *, binary: bool = False
+) -> Candidate | str | None:
     names = [each.name for each in types]
     if binary and "unknown" in names and names != ["unknown", "unknown"]:
         known = names[0] if names[1] == "unknown" else names[1]
@@ -196,11 +211,16 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
     kept = [
         c
         for c in candidates
-        if all(c.types[i].category == cat and (not pref or c.types[i].preferred) for i, (cat, pref) in wanted.items())
+        if all(
+            c.types[i].category == cat and (not pref or c.types[i].preferred)
+            for i, (cat, pref) in wanted.items()
+        )
     ]
     if kept:
         return kept
-    return [c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())] or candidates
+    return [
+        c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())
+    ] or candidates
 
 
 def bind_polymorphic(
@@ -213,7 +233,9 @@ def bind_polymorphic(
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
     element = _family(parameters, types, "anyelement anyarray anynonarray anyenum".split(), common=False)
-    compatible = _family(parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True)
+    compatible = _family(
+        parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True
+    )
 
     def concrete(parameter: SqlType, item: SqlType | None) -> SqlType:
         match parameter.name:
@@ -241,7 +263,7 @@ def _family(
     for parameter, item in zip(parameters, types, strict=True):
         if parameter.name not in names or item.name == "unknown":
             continue
-        element = item.element if _is_array(parameter) else item
+        element = element_of(item) if _is_array(parameter) else item
         if element is None:
             message = f"argument declared {parameter.name} is not an array but type {item}"
             raise SqlError.of("datatype_mismatch", message)
@@ -306,4 +328,3 @@ def unify(types: Sequence[SqlType]) -> SqlType:
     varying = len(scales) > 1 or any(each.carried for each in items)
     made = exact(whole + max(scales), max(scales), varying=varying)
     return replace(made, name="_numeric") if arrays else made
-

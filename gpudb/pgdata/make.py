@@ -18,7 +18,8 @@ QUERIES = {
                proisstrict, provolatile, coalesce(array_to_string(proallargtypes, ' '), '') AS proallargtypes,
                coalesce(array_to_string(proargmodes, ' '), '') AS proargmodes,
                coalesce(array_to_string(proargnames, ' '), '') AS proargnames
-        FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace ORDER BY oid""",
+        FROM pg_proc WHERE pronamespace IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+             AND proname NOT LIKE '\_pg\_truetyp%' ORDER BY oid""",
     "aggregate": """
         SELECT aggfnoid::oid AS oid, aggkind, aggnumdirectargs FROM pg_aggregate ORDER BY 1""",
     "operator": """

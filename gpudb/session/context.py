@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from gpudb.engine.protocol import Cancel, Request, Settings
+from gpudb.session import system_tables
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.sql.bound import OutputColumn, Query
 from gpudb.sql.parse import RawStatement
@@ -40,7 +41,13 @@ class Context:
     def settings(self) -> Settings:
         """What of the session an answer depends on."""
         session = self.session
-        return Settings(session.settings["TimeZone"], session.function_values(self), dict(session.frames))
+        return Settings(
+            session.settings["TimeZone"],
+            session.function_values(self),
+            dict(session.frames),
+            session.search_path(),
+            system_tables.tables(session, self),
+        )
 
     def notice(self, message: str, **more: str) -> None:
         """Tells the client something beside the result."""

@@ -149,6 +149,15 @@ class Subscript:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """(record).field, by its name."""
+
+    arg: Expr
+    field: str
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """ROW(…); only compared, counted or tested: whole rows are not results here."""
 
@@ -280,6 +289,7 @@ Expr = (
     | AnyArray
     | Array
     | Subscript
+    | Field
     | Row
     | ScalarSubquery
     | ArraySubquery

@@ -232,6 +232,10 @@ class Expressions:
         made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
         return self._opened(made, expr.type)
 
+    @_render.register
+    def _(self, expr: bound.Field) -> Lanes:
+        return self._opened(f"struct_extract({self.value(expr.arg)}, '{expr.field}')", expr.type)
+
     # -------------------------------------------------------------------------------------------- aggregates
 
     @_render.register

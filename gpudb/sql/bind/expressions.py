@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedTable
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.sql.bind import calls, operators
 from gpudb.sql.bind.binder import Binder
@@ -26,6 +26,7 @@ from gpudb.sql.bound import (
     Default,
     Exists,
     Expr,
+    Field,
     Query,
     Row,
     ScalarSubquery,
@@ -212,10 +213,22 @@ def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
     made = bind_expression(binder, scope, node.arg)
     for step in node.indirection:
-        if kind(step) != "a_indices":
-            raise FeatureNotSupported("selection of a field of a composite value is not supported")
-        made = _subscript(binder, scope, made, inner(step))
+        made = _subscript(binder, scope, made, inner(step)) if kind(step) == "a_indices" else _field(made, step)
     return made
+
+
+def _field(arg: Expr, step: Any) -> Expr:
+    """(record).name."""
+    if kind(step) == "a_star":
+        raise FeatureNotSupported("(record).* is not supported")
+    name = inner(step).sval
+    if arg.type.name != "record":
+        message = f"column notation .{name} applied to type {arg.type}, which is not a composite type"
+        raise DatatypeMismatch(message)
+    found = [item for each, item in arg.type.fields if each == name]
+    if not found:
+        raise UndefinedColumn(f'could not identify column "{name}" in record data type')
+    return Field(arg, name, found[0])
 
 
 def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:

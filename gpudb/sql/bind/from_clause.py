@@ -127,14 +127,31 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
         for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
             if (system := binder.system(schema, node.relname)) is not None:
                 binder.stable = False
-                scan = SystemScan(rel, f"{schema}.{node.relname}", system)
-                return named(binder, rel, scan, system, node.relname, alias, schema)
+                return _system(binder, rel, f"{schema}.{node.relname}", system, alias)
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _view(binder, rel, relation, alias)
     return named(
         binder, rel, Scan(rel, relation), table_columns(relation), node.relname, alias, relation.schema
     )
+
+
+def _system(
+    binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any
+) -> Source:
+    """A relation of the system; its OID as `tableoid` is no part of its columns."""
+    schema, _, relation = name.partition(".")
+    shown = tuple(column for column in columns if column.name != "tableoid")
+    scan = SystemScan(rel, name, columns)
+    made = named(binder, rel, scan, shown, relation.removesuffix("()"), alias, schema)
+    if len(shown) == len(columns):
+        return made
+    hidden = tuple(
+        (column.name, Column(rel, index, column.type, column.name))
+        for index, column in enumerate(columns)
+        if column.name == "tableoid"
+    )
+    return replace(made, items=tuple(replace(item, hidden=hidden) for item in made.items))
 
 
 def find_relation(binder: Binder, schema: str, name: str) -> Table | View:
@@ -185,6 +202,10 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Source:
         raise FeatureNotSupported("this expression in FROM is not supported")
     call = inner(call_node)
     name = strings(call.funcname)[-1]
+    if (system := binder.system("pg_catalog", f"{name}()")) is not None:
+        binder.stable = False
+        alias = node.alias if node.HasField("alias") else None
+        return _system(binder, binder.rel(), f"pg_catalog.{name}()", system, alias)
     outer, scope.clause = scope.clause, "FROM"
     try:
         args = [bind_expression(binder, scope, each) for each in call.args]
@@ -204,11 +225,8 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _function_columns(function: Function, result: Any, name: str, node: Any) -> tuple[OutputColumn, ...]:
-    if function.out_types and len(function.out_types) > 1:
-        return tuple(
-            OutputColumn(each, item)
-            for each, item in zip(function.out_names, function.out_types, strict=True)
-        )
+    if result.fields:
+        return tuple(OutputColumn(each, item) for each, item in result.fields)
     single = function.out_names[0] if function.out_names else name
     if not function.out_names and node.HasField("alias"):
         single = node.alias.aliasname

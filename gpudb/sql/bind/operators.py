@@ -39,6 +39,13 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
             for arg, t in zip(args, types, strict=True)
         ]
     converted = tuple(coerce(binder, arg, wanted) for arg, wanted in zip(args, types, strict=True))
+    if len(function.out_types) > 1:
+        outs = [
+            resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
+            for each in function.out_types
+        ]
+        fields = tuple(zip(function.out_names, outs, strict=True))
+        return Call(function, converted, SqlType("record", fields=fields))
     made = result_type(function, [arg.type for arg in converted], constants(converted))
     return Call(function, converted, declared if function.result.name != declared.name else made)
 

@@ -16,12 +16,13 @@ Columns = tuple[tuple[str, Expr], ...]
 class Item:
     """A relation in FROM under its alias. A join's USING column may be an expression over two relations.
 
-    `reachable` is false for what may not be referred to here: a sibling of a subquery without LATERAL.
+    `hidden` columns are there for whoever names them, and no part of `*`.
     """
 
     alias: str
     columns: Columns
     schema: str | None = None
+    hidden: Columns = ()
 
 
 @dataclass(slots=True)
@@ -53,6 +54,8 @@ class Scope:
     def column(self, name: str) -> Expr | None:
         """An unqualified column at this level alone; 42702 if several match."""
         found = [expr for each, expr in self.columns if each == name]
+        if not found:
+            found = [expr for item in self.items for each, expr in item.hidden if each == name]
         if len(found) > 1:
             raise SqlError.of("ambiguous_column", f'column reference "{name}" is ambiguous')
         return found[0] if found else None
@@ -93,6 +96,8 @@ class Scope:
         if item is None:
             raise UndefinedTable(f'missing FROM-clause entry for table "{alias}"')
         found = [expr for each, expr in item.columns if each == name]
+        if not found:
+            found = [expr for each, expr in item.hidden if each == name]
         if not found:
             near = get_close_matches(name, [each for each, _ in item.columns], 1)
             hint = f'Perhaps you meant to reference the column "{alias}.{near[0]}".' if near else None

@@ -1,0 +1,159 @@
+"""The rows of functions that tell the server's state: settings, sessions, cursors, prepared statements, keywords."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, available_timezones
+
+from gpudb import pgdata
+from gpudb.catalog.postgres import oids
+from gpudb.session.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from gpudb.session.context import Context
+    from gpudb.session.session import Session
+
+Row = Mapping[str, object]
+
+# Settings of PostgreSQL's that clients ask for and that no one can change here.
+_PRESET = (
+    "block_size data_checksums integer_datetimes max_function_args max_identifier_length max_index_keys segment_size"
+    " server_encoding server_version server_version_num"
+).split()
+
+
+def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Sequence[Row]]]:
+    """How to make the rows of each function, by its name; none is made before it is asked for."""
+    return {
+        "pg_show_all_settings": lambda: _settings(session),
+        "pg_stat_get_activity": lambda: [_activity(each, context) for each in session.database.sessions()],
+        "pg_prepared_statement": lambda: _prepared(session),
+        "pg_get_keywords": lambda: _keywords(),
+        "pg_timezone_names": _time_zones,
+        "pg_timezone_abbrevs": _abbreviations,
+    }
+
+
+@cache
+def _known() -> Mapping[str, Row]:
+    found = pgdata.system("settings")
+    assert found is not None
+    header, rows = found
+    return {str(row[0]).lower(): dict(zip(header, row, strict=True)) for row in rows}
+
+
+def _settings(session: Session) -> list[Row]:
+    """pg_settings: what gpudb has, with what PostgreSQL says of it; and what is preset."""
+    made: dict[str, Row] = {}
+    for name in _PRESET:
+        made[name] = _shown(dict(_known()[name]))
+    for name, value, description in session.settings.show_all():
+        known = _known().get(name.lower())
+        setting = SETTINGS[name.lower()]
+        row: dict[str, object] = {
+            "name": name, "short_desc": description, "category": "gpudb", "vartype": setting.kind,
+            "context": "internal" if setting.fixed else "user", "source": "default", "pending_restart": False,
+        }  # fmt: skip
+        row.update(known or {})
+        row.update(setting=value, boot_val=setting.default, reset_val=setting.default, pending_restart=False)
+        if value != setting.default:
+            row["source"] = "session"
+        made[name.lower()] = _shown(row)
+    return [made[name] for name in sorted(made)]
+
+
+def _shown(row: dict[str, object]) -> Row:
+    listed = row.get("enumvals")
+    if isinstance(listed, str):
+        import json
+
+        row["enumvals"] = json.loads(listed)
+    row["pending_restart"] = False
+    row["sourceline"] = None
+    return row
+
+
+def _activity(session: Session, context: Context) -> Row:
+    catalog = context.transaction.catalog
+    role = catalog.roles.get(session.user)
+    own = session is context.session
+    state = "active" if session.active else {"I": "idle", "T": "idle in transaction"}.get(
+        session.status, "idle in transaction (aborted)"
+    )
+    started = session.query_started
+    return {
+        "datid": oids.DATABASE,
+        "pid": session.process_id,
+        "usesysid": role.oid if role is not None else None,
+        "application_name": session.settings["application_name"],
+        "state": "active" if own else state,
+        "query": session.query,
+        "backend_type": "client backend",
+        "backend_start": session.started,
+        "xact_start": session.transaction_started,
+        "query_start": started,
+        "state_change": started,
+        "client_addr": session.client or None,
+        "wait_event_type": None if state == "active" or own else "Client",
+        "wait_event": None if state == "active" or own else "ClientRead",
+        "ssl": False,
+        "gss_auth": False,
+        "gss_enc": False,
+        "gss_delegation": False,
+    }
+
+
+def _prepared(session: Session) -> list[Row]:
+    return [
+        {
+            "name": name,
+            "statement": prepared.sql,
+            "parameter_types": [item.oid for item in prepared.parameters],
+            "result_types": [column.type.oid for column in prepared.columns or ()] or None,
+            "from_sql": False,
+            "generic_plans": 0,
+            "custom_plans": 0,
+        }
+        for name, prepared in session.prepared.items()
+        if name
+    ]
+
+
+@cache
+def _keywords() -> list[Row]:
+    found = pgdata.system("keywords")
+    assert found is not None
+    header, rows = found
+    return [{**dict(zip(header, row, strict=True)), "barelabel": row[2] == "t"} for row in rows]
+
+
+def _time_zones() -> list[Row]:
+    now = dt.datetime.now(dt.UTC)
+    made: list[Row] = []
+    for name in sorted(available_timezones()):
+        if name.startswith(("posix/", "right/")) or name in {"localtime", "posixrules", "Factory"}:
+            continue
+        here = now.astimezone(ZoneInfo(name))
+        offset, daylight = here.utcoffset() or dt.timedelta(), bool(here.dst())
+        row = {"name": name, "abbrev": here.tzname(), "utc_offset": _interval(offset), "is_dst": daylight}
+        made.append(row)
+    return made
+
+
+def _abbreviations() -> list[Row]:
+    return [
+        {
+            "abbrev": row["abbrev"],
+            "utc_offset": _interval(dt.timedelta(seconds=int(row["seconds"]))),
+            "is_dst": row["is_dst"] == "t",
+        }
+        for row in pgdata.table("timezone_abbrev")
+    ]
+
+
+def _interval(offset: dt.timedelta) -> tuple[int, int, int]:
+    """Months, days and nanoseconds, as Arrow holds an interval."""
+    return (0, 0, int(offset.total_seconds()) * 1_000_000_000)

@@ -1,10 +1,30 @@
 """gpudb: a distributed GPU analytics database that speaks PostgreSQL.
 
+    with gpudb.connect("./data") as db:
+        db.sql("SELECT cab_type, count(*) FROM trips GROUP BY cab_type").show()
+
 The package's rooms, each of which imports only from those named before it:
 `errors`, `config`, `types`; `functions`; `catalog`; `sql`; `plan`; `storage`; `engine`; `session`;
-`server`, `ml` and `api`; `cli` and `demo`. Importing `gpudb` imports no CUDA package.
+`server`, `ml` and `api`; `cli` and `demo`. Importing `gpudb` imports no CUDA package and nothing heavy.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpudb.api import Connection, Relation, Rows, connect
+
 __version__ = "0.1.0"
+__all__ = ["Connection", "Relation", "Rows", "__version__", "connect"]
+
+
+def __getattr__(name: str) -> object:
+    """Brings the Python API when it is first asked for."""
+    if name in {"Connection", "Relation", "Rows", "connect"}:
+        from gpudb import api
+
+        found = getattr(api, name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'gpudb' has no attribute '{name}'")

@@ -1,0 +1,143 @@
+"""Columns as a session gives them, made into what users of Arrow, Polars, pandas and Python expect.
+
+| SQL type | Arrow | Python |
+|---|---|---|
+| numeric(p,s) | decimal128(p,s) | Decimal |
+| numeric | decimal128(38, the most decimals that a value shows) | Decimal with the decimals it shows |
+| char(n) | string, padded to n | str |
+| timestamptz | timestamp[us, UTC] | aware datetime in UTC |
+| interval | month_day_nano_interval | gpudb.values.Interval |
+| uuid; json, jsonb | string | uuid.UUID; what json.loads gives |
+| others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
+
+A date or timestamp beyond Python's years is a string in Python (`infinity`, `0044-03-15 BC`).
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.values import Interval
+from gpudb.values.civil import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
+from gpudb.values.numbers import float4_text
+
+_CONTEXT = Context(prec=2 * MAX_DIGITS)
+
+
+def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column in its public Arrow type; all of it, since a numeric's scale is its widest value's."""
+    element = type_
+    while element.element is not None:
+        element = element.element
+    if element.name == "numeric" and (element.modifier == -1 or element.carried):
+        scale = max((_shown_scale(element, chunk) for chunk in column.chunks), default=0)
+        wanted = pa.decimal128(MAX_DIGITS, scale)
+        return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
+    if element.name == "bpchar" and (length := element.length) is not None:
+        return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
+    return column
+
+
+def _mapped(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array], leaf_type: pa.DataType) -> pa.ChunkedArray:
+    chunks = [_leafwise(chunk, change) for chunk in column.chunks]
+    kind = leaf_type
+    held = column.type
+    while pa.types.is_list(held):
+        kind, held = pa.list_(kind), held.value_type
+    return pa.chunked_array(chunks, kind)
+
+
+def _leafwise(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    if not pa.types.is_list(array.type):
+        return change(array)
+    items = _leafwise(array.flatten(), change)  # without what NULL rows and slices hide
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+    return pa.ListArray.from_arrays(offsets, items, mask=array.is_null())
+
+
+def _shown_scale(type_: SqlType, array: pa.Array) -> int:
+    while pa.types.is_list(array.type):
+        array = array.flatten()
+    if not pa.types.is_struct(array.type):
+        return int(array.type.scale)
+    values, scales = array.flatten()
+    widest = pc.max(pc.if_else(values.is_valid(), scales, None)).as_py()
+    return widest or 0
+
+
+def _decimal(type_: SqlType, array: pa.Array, wanted: pa.Decimal128Type) -> pa.Array:
+    if not pa.types.is_struct(array.type):
+        return array.cast(wanted)
+    values, scales = array.flatten()
+    held = values.type.scale
+    made = pa.nulls(len(values), wanted)
+    for scale in pc.unique(scales.filter(values.is_valid())).to_pylist():
+        one = values
+        if scale < held:
+            one = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
+        chosen = pc.fill_null(pc.equal(scales, pa.scalar(scale, scales.type)), False)
+        # others may not fit the narrower scale: leave them out before the cast
+        made = pc.if_else(chosen, pc.if_else(chosen, one, None).cast(wanted), made)
+    return made
+
+
+def python_values(type_: SqlType, column: pa.Array) -> list[object]:
+    """A session's column as Python values; None is NULL."""
+    if pa.types.is_list(column.type):
+        element = type_.element or type_
+        rows = (item.values for item in column)
+        return [None if row is None else python_values(element, row) for row in rows]
+    if pa.types.is_struct(column.type):
+        return [_carried(item) for item in column.to_pylist()]
+    match type_.name:
+        case "float4":
+            return [None if v is None else float(float4_text(v)) for v in column.to_pylist()]
+        case "date":
+            return _moments(column, pa.int32(), date_value, date_text)
+        case "time":
+            return _moments(column, pa.int64(), time_value, time_text)
+        case "timestamp":
+            return _moments(column, pa.int64(), timestamp_value, timestamp_text)
+        case "timestamptz":
+            return _moments(column, pa.int64(), partial(timestamp_value, aware=True), partial(timestamp_text, offset=0))
+        case "interval":
+            return [
+                None if v is None else Interval(v.months, v.days, v.nanoseconds // 1000) for v in column.to_pylist()
+            ]
+        case "uuid":
+            return [None if v is None else uuid.UUID(v) for v in column.to_pylist()]
+        case "json" | "jsonb":
+            return [None if v is None else json.loads(v) for v in column.to_pylist()]
+        case "bpchar":
+            width = type_.length or 0
+            return [None if v is None else v.ljust(width) for v in column.to_pylist()]
+    plain: list[object] = column.to_pylist()
+    return plain
+
+
+def _carried(item: dict[str, Decimal | int | None] | None) -> Decimal | None:
+    if item is None or not isinstance(value := item["v"], Decimal) or not isinstance(scale := item["s"], int):
+        return None
+    if value.is_zero():
+        return Decimal((0, (0,), -scale))
+    return value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _CONTEXT)
+
+
+def _moments(
+    column: pa.Array, held: pa.DataType, value: Callable[[int], object], text: Callable[[int], str]
+) -> list[object]:
+    made: list[object] = []
+    for number in column.view(held).to_pylist():
+        found = None if number is None else value(number)
+        made.append(text(number) if isinstance(found, str) else found)  # beyond what Python holds
+    return made

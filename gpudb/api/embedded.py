@@ -1,0 +1,182 @@
+"""A session of a database in this process. Databases are shared: one a data directory, closed with its last user."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from gpudb.api.parameters import input_text, wanted_type
+from gpudb.errors import GpudbError, SqlError
+from gpudb.session.database import Database
+from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
+from gpudb.sql.bound import OutputColumn
+from gpudb.sql.parse import inner, parse
+from gpudb.types import SqlType
+from gpudb.values import parse_text
+
+_open: dict[Path, tuple[Database, int]] = {}
+_lock = threading.Lock()
+
+
+def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
+    """The database of a data directory, opened at its first use; None makes a temporary one.
+
+    55006 if another process has the directory open; 22023 if it is open here with another memory limit.
+    """
+    if data_dir is None:
+        return Database(None, memory_limit=memory_limit)
+    key = data_dir.resolve()
+    with _lock:
+        if key in _open:
+            database, users = _open[key]
+            if memory_limit is not None:
+                message = f'"{data_dir}" is open in this process already: its memory limit is set'
+                raise SqlError.of("invalid_parameter_value", message)
+        else:
+            database, users = Database(data_dir, memory_limit=memory_limit), 0
+        _open[key] = database, users + 1
+        return database
+
+
+def release(database: Database) -> None:
+    """Gives a database back; the last user closes it."""
+    with _lock:
+        for key, (held, users) in list(_open.items()):
+            if held is database:
+                if users > 1:
+                    _open[key] = held, users - 1
+                    return
+                del _open[key]
+    database.close()
+
+
+class EmbeddedBackend:
+    """See `backend.Backend`."""
+
+    def __init__(self, data_dir: Path | None, user: str, memory_limit: int | None, settings: Mapping[str, str]) -> None:
+        self._database = acquire(data_dir, memory_limit)
+        try:
+            self._session = self._database.session(user, {"application_name": "python", **settings})
+        except BaseException:
+            release(self._database)
+            raise
+        self._closed = False
+
+    @property
+    def status(self) -> str:
+        return self._session.status
+
+    @property
+    def timezone(self) -> str:
+        return self._session.settings["TimeZone"]
+
+    def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
+        failed = True
+        try:
+            columns = self._prepared(sql, parameters).columns
+            failed = False
+        finally:
+            self.finish(failed=failed)
+        return columns or ()
+
+    def run(self, sql: str, parameters: Sequence[object]) -> Result:
+        try:
+            prepared = self._prepared(sql, parameters)
+            if len(parameters) != len(prepared.parameters):
+                count = len(prepared.parameters)
+                message = f"{len(parameters)} parameters were given, and the statement has {count}"
+                raise SqlError.of("protocol_violation", message)
+            values = [
+                None if value is None else parse_text(wanted, input_text(value), self.timezone)
+                for wanted, value in zip(prepared.parameters, parameters, strict=True)
+            ]
+            result = self._session.execute(prepared, values)
+            if isinstance(result, CopyIn):
+                result.abort("no data was given")
+            if isinstance(result, CopyIn | CopyOut):
+                result.close()
+                raise _copy_refused(result)
+            return result
+        except BaseException as error:
+            self.finish(failed=True)
+            raise error
+
+    def _prepared(self, sql: str, parameters: Sequence[object]) -> Prepared:
+        oids = [0 if (kind := wanted_type(value)) is None else kind.oid for value in parameters]
+        prepared = self._session.prepare(sql, oids)
+        if not parameters or prepared.parameters:
+            return prepared
+        # EXPLAIN has the parameters of what it explains
+        statements = parse(sql)
+        if statements and statements[0].kind == "ExplainStmt":
+            node = statements[0].node
+            from gpudb.sql.parse import deparse
+
+            explained = self._session.prepare(deparse(inner(node.query)), oids)
+            return replace(prepared, parameters=explained.parameters)
+        return prepared
+
+    def finish(self, *, failed: bool) -> None:
+        if failed:
+            self._session.fail()
+        self._session.sync()
+
+    def script(self, sql: str) -> Result:
+        last = Result("")
+        for result in self._session.run(sql):
+            if isinstance(result, CopyIn):
+                result.abort("no data was given")
+            if isinstance(result, CopyIn | CopyOut):
+                raise _copy_refused(result)
+            last = Result(result.tag, result.columns, iter(list(result.batches)))
+        return last
+
+    def copy_in(self, sql: str, chunks: Iterable[bytes]) -> str:
+        tag = ""
+        for result in self._session.run(sql):
+            if not isinstance(result, CopyIn) or tag:
+                raise SqlError.of("syntax_error", "one COPY … FROM STDIN is expected")
+            try:
+                for chunk in chunks:
+                    result.feed(chunk)
+            except GpudbError:
+                raise
+            except BaseException:
+                result.abort("the data's source failed")
+                raise
+            tag = result.finish()
+        return tag
+
+    def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
+        self._session.frame_columns[name] = tuple(
+            OutputColumn(column, kind) for column, kind in zip(table.column_names, types, strict=True)
+        )
+        self._session.frames[name] = table
+
+    def unregister(self, name: str) -> bool:
+        self._session.frame_columns.pop(name, None)
+        return self._session.frames.pop(name, None) is not None
+
+    def take_notices(self) -> list[Notice]:
+        return self._session.take_notices()
+
+    def cancel(self) -> None:
+        self._session.cancel()
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._session.close()
+            release(self._database)
+
+
+def _copy_refused(result: Result) -> SqlError:
+    if isinstance(result, CopyIn):
+        hint = "Use Connection.copy_from, or COPY … FROM with a file's name."
+        return SqlError.of("feature_not_supported", "COPY FROM STDIN needs its data", hint=hint)
+    hint = "Use Connection.sql(…).arrow(), or COPY … TO with a file's name."
+    return SqlError.of("feature_not_supported", "COPY TO STDOUT has nowhere to go here", hint=hint)

@@ -1,0 +1,182 @@
+"""Arrow tables, Polars frames and pandas frames as relations: their columns in the types that SQL has.
+
+| Arrow | SQL |
+|---|---|
+| int8, uint8, int16; uint16, int32; uint32, int64; uint64 | smallint; integer; bigint; numeric(20,0) |
+| float16, float32; float64 | real; double precision |
+| decimal of at most 38 digits | numeric(p,s) |
+| string, dictionary of strings, null; binary | text; bytea |
+| date; time; timestamp without and with zone | date; time; timestamp; timestamptz |
+| duration, interval | interval |
+| uuid | uuid |
+| list | array |
+
+Times finer than microseconds are rounded to them, as PostgreSQL's own input does. NaN in a pandas column is NULL,
+as it is in pandas; in Arrow and Polars it is NaN.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.types import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    INTERVAL,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    SqlType,
+    numeric,
+)
+
+_SIMPLE: tuple[tuple[pa.DataType, SqlType], ...] = (
+    (pa.bool_(), BOOL),
+    (pa.int8(), INT2),
+    (pa.uint8(), INT2),
+    (pa.int16(), INT2),
+    (pa.uint16(), INT4),
+    (pa.int32(), INT4),
+    (pa.uint32(), INT8),
+    (pa.int64(), INT8),
+    (pa.uint64(), numeric(20, 0)),
+    (pa.float16(), FLOAT4),
+    (pa.float32(), FLOAT4),
+    (pa.float64(), FLOAT8),
+    (pa.string(), TEXT),
+    (pa.large_string(), TEXT),
+    (pa.string_view(), TEXT),
+    (pa.null(), TEXT),
+    (pa.binary(), BYTEA),
+    (pa.large_binary(), BYTEA),
+    (pa.binary_view(), BYTEA),
+    (pa.date32(), DATE),
+    (pa.date64(), DATE),
+    (pa.month_day_nano_interval(), INTERVAL),
+)
+_DAY = 86_400_000_000
+_NANOSECONDS_A_UNIT = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
+
+
+def arrow_table(frame: object) -> pa.Table:
+    """An Arrow table of a frame: pyarrow Table or RecordBatch, Polars DataFrame or LazyFrame (collected), pandas
+    DataFrame (its index is left out). 42804 for anything else.
+    """
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    package = type(frame).__module__.partition(".")[0]
+    value: Any = frame
+    if package == "polars" and hasattr(value, "collect"):
+        value = value.collect()
+    if package == "polars" and hasattr(value, "to_arrow") and hasattr(value, "columns"):
+        made: pa.Table = value.to_arrow()
+        return made
+    if package == "pandas" and hasattr(value, "columns"):
+        return pa.Table.from_pandas(value.rename(columns=str), preserve_index=False)
+    message = f"a {type(frame).__module__}.{type(frame).__qualname__} is no frame"
+    raise SqlError.of("datatype_mismatch", message, hint="Pass an Arrow table, a Polars frame or a pandas DataFrame.")
+
+
+def as_relation(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
+    """A frame as an Arrow table whose columns have exactly the `SqlType.arrow` of the types beside it.
+
+    0A000 for a column of a type that SQL has no counterpart of, 42701 for two columns of one name.
+    """
+    table = arrow_table(frame)
+    seen: set[str] = set()
+    for name in table.column_names:
+        if name in seen:
+            raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
+        seen.add(name)
+    arrays, types = [], []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        type_ = sql_type(column.type, name)
+        try:
+            arrays.append(converted(column, type_))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise SqlError.of("datatype_mismatch", f'column "{name}": {error}') from None
+        types.append(type_)
+    return pa.Table.from_arrays(arrays, names=table.column_names), tuple(types)
+
+
+def sql_type(held: pa.DataType, column: str) -> SqlType:
+    """The SQL type of an Arrow type; 0A000 naming the column if there is none."""
+    for arrow, type_ in _SIMPLE:
+        if held == arrow:
+            return type_
+    if isinstance(held, pa.BaseExtensionType):
+        return UUID if held.extension_name == "arrow.uuid" else sql_type(held.storage_type, column)
+    if pa.types.is_dictionary(held):
+        return sql_type(held.value_type, column)
+    if pa.types.is_decimal(held) and held.precision <= 38 and 0 <= held.scale <= held.precision:
+        return numeric(held.precision, held.scale)
+    if pa.types.is_fixed_size_binary(held):
+        return BYTEA
+    if pa.types.is_time(held):
+        return TIME
+    if pa.types.is_timestamp(held):
+        return TIMESTAMP if held.tz is None else TIMESTAMPTZ
+    if pa.types.is_duration(held):
+        return INTERVAL
+    if pa.types.is_list(held) or pa.types.is_large_list(held) or pa.types.is_fixed_size_list(held):
+        element = sql_type(held.value_type, column)
+        if element.element is None:
+            return element.array
+    raise FeatureNotSupported(f'column "{column}" has the Arrow type {held}, which no SQL type holds')
+
+
+def converted(column: pa.ChunkedArray, type_: SqlType) -> pa.ChunkedArray:
+    """A column in `type_.arrow`."""
+    held, wanted = column.type, type_.arrow
+    if held == wanted:
+        return column
+    if isinstance(held, pa.BaseExtensionType):
+        if type_ == UUID:
+            return pa.chunked_array([_uuid_text(chunk.storage) for chunk in column.chunks], pa.string())
+        return converted(pa.chunked_array([c.storage for c in column.chunks], held.storage_type), type_)
+    if pa.types.is_dictionary(held):
+        return converted(column.cast(held.value_type), type_)
+    if pa.types.is_duration(held):
+        return pa.chunked_array([_interval(chunk) for chunk in column.chunks], wanted)
+    if (pa.types.is_timestamp(held) or pa.types.is_time(held)) and held.unit == "ns":
+        return pc.round_temporal(column, unit="microsecond").cast(wanted)
+    if pa.types.is_fixed_size_list(held) or pa.types.is_large_list(held):
+        return column.cast(pa.list_(held.value_type)).cast(wanted)
+    return column.cast(wanted)
+
+
+def _interval(column: pa.Array) -> pa.Array:
+    """Durations as intervals of days and a rest, as the difference of two timestamps is."""
+    nanoseconds = _NANOSECONDS_A_UNIT[column.type.unit]
+    counts = column.cast(pa.int64()).fill_null(0)
+    if nanoseconds == 1:
+        micros = pc.divide(counts, 1000)
+    else:
+        micros = pc.multiply_checked(counts, nanoseconds // 1000)
+    made = np.zeros(len(column), np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]))
+    days = pc.divide(micros, _DAY)
+    made["days"] = days.cast(pa.int32()).to_numpy()
+    made["nanoseconds"] = pc.subtract(micros, pc.multiply(days, _DAY)).to_numpy() * 1000
+    valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(pa.month_day_nano_interval(), len(column), [mask, pa.py_buffer(made)])
+
+
+def _uuid_text(column: pa.Array) -> pa.Array:
+    return pa.array([None if v is None else str(uuid.UUID(bytes=v)) for v in column.to_pylist()], pa.string())

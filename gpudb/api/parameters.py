@@ -1,0 +1,117 @@
+"""Python values as statement parameters: the type each asks for, and its text in PostgreSQL's input form."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Sequence
+from decimal import Decimal
+
+from gpudb.errors import SqlError
+from gpudb.types import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    INTERVAL,
+    JSONB,
+    NUMERIC,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    SqlType,
+)
+from gpudb.values import Interval
+from gpudb.values.array import format_array
+
+
+def wanted_type(value: object) -> SqlType | None:
+    """The type a value is sent as; None (for NULL and str) leaves it to the statement, as an untyped literal.
+
+    42846 for a Python type that is no SQL value.
+    """
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()  # a numpy scalar
+    match value:
+        case None | str():
+            return None
+        case bool():
+            return BOOL
+        case int():
+            return INT4 if -(2**31) <= value < 2**31 else INT8 if -(2**63) <= value < 2**63 else NUMERIC
+        case float():
+            return FLOAT8
+        case Decimal():
+            return NUMERIC
+        case bytes() | bytearray() | memoryview():
+            return BYTEA
+        case dt.datetime():
+            return TIMESTAMP if value.tzinfo is None else TIMESTAMPTZ
+        case dt.date():
+            return DATE
+        case dt.time() if value.tzinfo is None:
+            return TIME
+        case dt.timedelta() | Interval():
+            return INTERVAL
+        case uuid.UUID():
+            return UUID
+        case dict():
+            return JSONB
+        case list() | tuple():
+            return _array_type(value)
+    message = f"a Python value of type {type(value).__name__} cannot be a parameter"
+    raise SqlError.of("cannot_coerce", message)
+
+
+def _array_type(values: Sequence[object]) -> SqlType | None:
+    kinds = {kind for kind in map(wanted_type, _leaves(values)) if kind is not None}
+    if not kinds:
+        return None
+    if kinds <= {INT4, INT8, NUMERIC}:
+        return next(kind for kind in (NUMERIC, INT8, INT4) if kind in kinds).array
+    if kinds <= {INT4, INT8, FLOAT8}:
+        return FLOAT8.array
+    if len(kinds) > 1:
+        names = ", ".join(sorted(str(kind) for kind in kinds))
+        raise SqlError.of("datatype_mismatch", f"an array parameter mixes values of types {names}")
+    return kinds.pop().array
+
+
+def _leaves(values: Sequence[object]) -> list[object]:
+    found: list[object] = []
+    for value in values:
+        found += _leaves(value) if isinstance(value, list | tuple) else [value]
+    return found
+
+
+def input_text(value: object) -> str:
+    """The value (not None) as PostgreSQL's input functions read it."""
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    match value:
+        case str():
+            return value
+        case bool():
+            return "t" if value else "f"
+        case float():
+            return repr(value).replace("inf", "Infinity").replace("nan", "NaN")
+        case Decimal():
+            return f"{value:f}" if value.is_finite() else str(value)
+        case bytes() | bytearray() | memoryview():
+            return "\\x" + bytes(value).hex()
+        case dt.timedelta():
+            return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
+        case dict():
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            return format_array(_nested(value), input_text)
+        case _:
+            return str(value)
+
+
+def _nested(values: Sequence[object]) -> list[object]:
+    return [_nested(value) if isinstance(value, list | tuple) else value for value in values]

@@ -1,0 +1,262 @@
+"""A session of a server, through psycopg: gpudb's own server, or any PostgreSQL."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from gpudb import errors
+from gpudb.api.names import column_definitions, quoted
+from gpudb.api.text_columns import from_text
+from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
+from gpudb.session.results import Notice, Result, ResultColumn
+from gpudb.types import TEXT, SqlType, by_oid
+from gpudb.values import Interval
+from gpudb.values.columns import text_column
+
+CONNECT_TIMEOUT_S = 10
+CHUNK_ROWS = 8192
+
+
+def _psycopg() -> Any:
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError as error:
+        message = "connecting to a server needs psycopg, which is not installed"
+        hint = "Run: pip install 'psycopg[binary]'"
+        raise GpudbError(message, hint=hint, condition="fdw_unable_to_establish_connection") from error
+
+
+class RemoteBackend:
+    """See `backend.Backend`."""
+
+    def __init__(self, url: str, settings: Mapping[str, str]) -> None:
+        self._psycopg = psycopg = _psycopg()
+        self._notices: list[Notice] = []
+        self._registered: set[str] = set()
+        self._stream: Iterator[tuple[str | None, ...]] | None = None
+        with self._errors():
+            self._connection = psycopg.connect(
+                url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=CONNECT_TIMEOUT_S
+            )
+        self._connection.add_notice_handler(self._noticed)
+        # Every value is taken as the text that the server prints.
+        adapters = psycopg.adapt.AdaptersMap(self._connection.adapters)
+        loader = psycopg.types.string.TextLoader
+        for kind in psycopg.adapters.types:
+            for oid in (kind.oid, kind.array_oid):
+                if oid:
+                    adapters.register_loader(oid, loader)
+        adapters.register_loader(0, loader)
+        self._connection._adapters = adapters
+        with self._errors():
+            self._connection.execute("SET DateStyle TO 'ISO, MDY'")
+            self._connection.execute("SET IntervalStyle TO 'postgres'")
+            for name, value in settings.items():
+                self._connection.execute("SELECT set_config($1, $2, false)", (name, value))
+
+    @property
+    def status(self) -> str:
+        status = self._connection.info.transaction_status.name
+        return {"IDLE": "I", "INERROR": "E"}.get(status, "T" if status == "INTRANS" else "I")
+
+    @property
+    def timezone(self) -> str:
+        return self._connection.info.parameter_status("TimeZone") or "UTC"
+
+    def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
+        from gpudb.api.parameters import wanted_type
+
+        oids = [0 if (kind := wanted_type(value)) is None else kind.oid for value in parameters]
+        with self._errors():
+            pgconn = self._connection.pgconn
+            for result in (
+                pgconn.prepare(b"", sql.encode(), oids),
+                described := pgconn.describe_prepared(b""),
+            ):
+                if result.status == self._psycopg.pq.ExecStatus.FATAL_ERROR:
+                    raise self._psycopg.errors.error_from_result(result, encoding="utf-8")
+        return _columns(described)
+
+    def run(self, sql: str, parameters: Sequence[object]) -> Result:
+        cursor = self._connection.cursor()
+        with self._errors():
+            if not parameters and not _gives_rows(sql):
+                cursor.execute(sql)
+                return Result(cursor.statusmessage or "")
+            size = CHUNK_ROWS if self._psycopg.capabilities.has_stream_chunked() else 1
+            stream = cursor.stream(sql, [self._adapted(value) for value in parameters], size=size)
+            try:
+                first = next(stream)
+            except StopIteration:
+                first = None
+            except self._psycopg.ProgrammingError as error:
+                if error.sqlstate is None and cursor.statusmessage:  # it gave no rows
+                    return Result(cursor.statusmessage)
+                raise
+        columns = _columns(cursor.pgresult) if cursor.pgresult is not None else ()
+        return self._whole(cursor, stream, first, columns)
+
+    def _whole(
+        self, cursor: Any, stream: Any, first: tuple[str | None, ...] | None, columns: tuple[ResultColumn, ...]
+    ) -> Result:
+        """The whole result in columns: its numerics' digits are known once all have come."""
+        with self._errors():
+            rows = [] if first is None else [first, *stream]
+        texts: Iterable[Sequence[str | None]] = zip(*rows, strict=True) if rows else [()] * len(columns)
+        made = [from_text(column.type, list(values)) for column, values in zip(columns, texts, strict=True)]
+        shown = tuple(
+            ResultColumn(column.name, kind, column.table_oid, column.number)
+            for column, (kind, _) in zip(columns, made, strict=True)
+        )
+        tag = (cursor.statusmessage or "SELECT").rstrip("0123456789").strip()
+        if not columns:
+            return Result(tag, (), iter(()))
+        arrays = [array for _, array in made]
+        batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(1, len(arrays) + 1)])
+        return Result(tag, shown, iter([batch] if rows else []))
+
+    def finish(self, *, failed: bool) -> None:
+        """Nothing to do: the server ends its implicit transactions."""
+
+    def script(self, sql: str) -> Result:
+        cursor = self._connection.cursor()
+        with self._errors():
+            cursor.execute(sql)
+            while cursor.nextset():
+                pass
+            if cursor.description is None:
+                return Result(cursor.statusmessage or "")
+            rows = cursor.fetchall()
+        return self._whole(cursor, rows[1:], rows[0] if rows else None, _columns(cursor.pgresult))
+
+    def copy_in(self, sql: str, chunks: Iterable[bytes]) -> str:
+        cursor = self._connection.cursor()
+        with self._errors(), cursor.copy(sql) as copy:
+            for chunk in chunks:
+                copy.write(chunk)
+        return cursor.statusmessage or ""
+
+    def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
+        with self._errors(), self._connection.transaction():
+            if name in self._registered:
+                self._connection.execute(f"DROP TABLE {quoted(name)}")
+            columns = column_definitions(table.column_names, types)
+            self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(name)} ({columns})")
+            if table.num_columns:
+                self.copy_in(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)", csv_chunks(table, types))
+        self._registered.add(name)
+
+    def unregister(self, name: str) -> bool:
+        if name not in self._registered:
+            return False
+        with self._errors():
+            self._connection.execute(f"DROP TABLE {quoted(name)}")
+        self._registered.discard(name)
+        return True
+
+    def take_notices(self) -> list[Notice]:
+        taken, self._notices = self._notices, []
+        return taken
+
+    def cancel(self) -> None:
+        if not self._connection.closed and self._connection.info.transaction_status.name == "ACTIVE":
+            self._connection.cancel_safe(timeout=CONNECT_TIMEOUT_S)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # ---- psycopg's values and errors
+
+    def _adapted(self, value: object) -> object:
+        if isinstance(value, dict):
+            return self._psycopg.types.json.Jsonb(value)
+        return str(value) if isinstance(value, Interval) else value
+
+    def _noticed(self, diagnostic: Any) -> None:
+        self._notices.append(
+            Notice(
+                diagnostic.message_primary or "",
+                diagnostic.severity_nonlocalized or diagnostic.severity or "NOTICE",
+                diagnostic.sqlstate or "00000",
+                diagnostic.message_detail,
+                diagnostic.message_hint,
+            )
+        )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """psycopg's errors as ours, with the server's SQLSTATE."""
+        try:
+            yield
+        except self._psycopg.Error as error:
+            raise _translated(error) from error
+
+
+def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
+    """A table as CSV for COPY: every value in quotes, NULL an empty field."""
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    for batch in table.to_batches(CHUNK_ROWS * 4):
+        texts = [text_column(kind, column) for kind, column in zip(types, batch.columns, strict=True)]
+        sink = pa.BufferOutputStream()
+        pyarrow.csv.write_csv(pa.table(texts, names=table.column_names), sink, options)
+        yield sink.getvalue().to_pybytes()
+
+
+def _gives_rows(sql: str) -> bool:
+    """Whether a statement may give rows; only those are streamed."""
+    from gpudb.sql.parse import parse
+
+    try:
+        kinds = [statement.kind for statement in parse(sql)]
+    except GpudbError:
+        return False
+    rows = {"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "VariableShowStmt", "ExplainStmt", "ExecuteStmt"}
+    return bool(kinds) and kinds[0] in rows | {"FetchStmt", "CallStmt", "MergeStmt"}
+
+
+def _columns(result: Any) -> tuple[ResultColumn, ...]:
+    made = []
+    for index in range(result.nfields):
+        name = (result.fname(index) or b"").decode()
+        kind = _kind(result.ftype(index), result.fmod(index))
+        made.append(ResultColumn(name, kind, result.ftable(index), result.ftablecol(index)))
+    return tuple(made)
+
+
+def _kind(oid: int, modifier: int) -> SqlType:
+    try:
+        kind = by_oid(oid)
+        found = SqlType(kind.name, modifier if kind.name.lstrip("_") in _MODIFIED else -1)
+        _ = found.arrow  # KeyError for types that are not held
+        return found
+    except (UndefinedObject, KeyError):
+        return TEXT
+
+
+_MODIFIED = frozenset({"numeric", "varchar", "bpchar", "time", "timestamp", "timestamptz"})
+
+
+def _translated(error: Any) -> GpudbError:
+    state = error.sqlstate or "08006"
+    conditions = {value: key for key, value in reversed(sqlstates().items())}
+    condition = conditions.get(state, "internal_error")
+    classes = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GpudbError)]
+    found = next((kind for kind in classes if kind.condition == condition), SqlError)
+    diagnostic = error.diag
+    place = diagnostic.statement_position
+    made: GpudbError = found(
+        diagnostic.message_primary or str(error).strip() or "the connection failed",
+        detail=diagnostic.message_detail,
+        hint=diagnostic.message_hint,
+        position=int(place) if place else None,
+        condition=condition,
+        where=diagnostic.context,
+    )
+    made.sqlstate = state
+    return made

@@ -1,0 +1,156 @@
+"""Rows in hand: what a statement gave, as Arrow, Polars, pandas, Python tuples or text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from gpudb.api.arrow import published, python_values
+from gpudb.session.results import ResultColumn
+from gpudb.types import SqlType
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+Row = tuple[object, ...]
+
+
+class Rows:
+    """The rows of one statement, in memory. `tag` is PostgreSQL's command tag: `SELECT 3`, `INSERT 0 5`, `SET`."""
+
+    def __init__(
+        self, tag: str, columns: tuple[ResultColumn, ...], batches: list[pa.RecordBatch], timezone: str
+    ) -> None:
+        self._fields = columns
+        self._batches = batches
+        self._timezone = timezone
+        self._prefix = tag
+
+    @property
+    def tag(self) -> str:
+        """The command tag."""
+        return f"{self._prefix} {len(self)}" if self._fields else self._prefix
+
+    @property
+    def rowcount(self) -> int:
+        """Rows given, or changed (`UPDATE 3`); 0 where neither is told."""
+        if self._fields:
+            return len(self)
+        last = self._prefix.rpartition(" ")[2]
+        return int(last) if last.isdigit() else 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names; a query may give two of one name."""
+        return tuple(field.name for field in self._fields)
+
+    @property
+    def types(self) -> tuple[SqlType, ...]:
+        """The columns' SQL types; `str` of one is PostgreSQL's name for it."""
+        return tuple(field.type for field in self._fields)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return sum(batch.num_rows for batch in self._batches)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
+        for batch in self._batches:
+            yield from tuples(self._fields, batch)
+
+    def fetchall(self) -> list[Row]:
+        """All rows as tuples."""
+        return list(self)
+
+    def fetchone(self) -> Row | None:
+        """The first row; None if there is none."""
+        return next(iter(self), None)
+
+    def arrow(self) -> pa.Table:
+        """An Arrow table, columns as in `gpudb.api.arrow`; rows in the order of the result."""
+        arrays = []
+        for index, field in enumerate(self._fields):
+            chunks = [batch.column(index) for batch in self._batches]
+            arrays.append(published(field.type, pa.chunked_array(chunks, field.type.arrow)))
+        return pa.Table.from_arrays(arrays, names=list(self.columns))
+
+    def polars(self) -> pl.DataFrame:
+        """A Polars frame. Columns of one name are told apart by `_1`, `_2`; an interval is a struct of months,
+        days and microseconds, since a Polars duration holds no months.
+        """
+        import polars as pl
+
+        table = self.arrow().rename_columns(_distinct(self.columns))
+        for index, field in enumerate(table.schema):
+            if field.type == pa.month_day_nano_interval():
+                table = table.set_column(index, field.name, _interval_struct(table.column(index)))
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def pandas(self) -> pd.DataFrame:
+        """A pandas frame of Arrow-backed columns, so that NULLs, decimals and big integers stay what they are.
+
+        ImportError without pandas (the extra `pandas`).
+        """
+        import pandas as pd
+
+        frame: pd.DataFrame = self.arrow().to_pandas(types_mapper=pd.ArrowDtype)
+        return frame
+
+    def texts(self) -> Iterator[tuple[str | None, ...]]:
+        """Rows as PostgreSQL prints them; None is NULL."""
+        from gpudb.values.columns import text_column
+
+        for batch in self._batches:
+            columns = [
+                text_column(field.type, batch.column(index), self._timezone).to_pylist()
+                for index, field in enumerate(self._fields)
+            ]
+            yield from zip(*columns, strict=True)
+
+    def __str__(self) -> str:
+        """The rows as psql prints them."""
+        from gpudb.api.display import aligned
+
+        return aligned(self._fields, self.texts()) if self._fields else self.tag
+
+    def __repr__(self) -> str:
+        """The tag and the columns."""
+        return f"<gpudb.Rows {self.tag}: {', '.join(self.columns)}>"
+
+
+def tuples(fields: tuple[ResultColumn, ...], batch: pa.RecordBatch) -> Iterator[Row]:
+    """A batch as tuples of Python values."""
+    if not fields:
+        return iter([()] * batch.num_rows)
+    columns = [python_values(field.type, batch.column(index)) for index, field in enumerate(fields)]
+    return zip(*columns, strict=True)
+
+
+def _distinct(names: tuple[str, ...]) -> list[str]:
+    taken = set(names)
+    seen: set[str] = set()
+    made = []
+    for name in names:
+        candidate, number = name, 0
+        while candidate in seen or (number and candidate in taken):
+            number += 1
+            candidate = f"{name}_{number}"
+        seen.add(candidate)
+        made.append(candidate)
+    return made
+
+
+def _interval_struct(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = pa.struct([("months", pa.int32()), ("days", pa.int32()), ("microseconds", pa.int64())])
+    rows = [
+        None
+        if value is None
+        else {"months": value.months, "days": value.days, "microseconds": value.nanoseconds // 1000}
+        for value in column.to_pylist()
+    ]
+    return pa.chunked_array([pa.array(rows, kind)], kind)

@@ -1,0 +1,120 @@
+"""Settings of the server program and of embedded databases: `GPUDB_*` variables and a TOML file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ByteSize, Field, ValidationError, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from gpudb.errors import FeatureNotSupported, GpudbError
+
+FILE_VARIABLE = "GPUDB_CONFIG"
+"""Names the settings file where none is given on the command line."""
+
+NO_GPU_ENGINE = "the GPU engine is not part of this version"
+
+
+def _bytes(value: object) -> object:
+    """Sizes as PostgreSQL has them (`512MB` is 512 × 2²⁰ bytes), beside plain numbers and `GiB`."""
+    if isinstance(value, str):
+        text = value.strip().lower()
+        for unit in ("kb", "mb", "gb", "tb"):
+            if text.endswith(unit):
+                return text[:-2] + unit[0] + "ib"
+    return value
+
+
+Bytes = Annotated[ByteSize, BeforeValidator(_bytes)]
+
+
+class Settings(BaseSettings):
+    """What `gpudb serve` runs with: as given in code, else by `GPUDB_*`, else by the file, else the defaults.
+
+    The file is TOML with these names as keys; a key that is none of them is refused.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="GPUDB_", extra="forbid", frozen=True)
+
+    host: str = "127.0.0.1"
+    """The address to listen on; off loopback only once a role has a password."""
+    port: int = Field(default=5433, ge=0, le=65535)
+    """The TCP port; 0 takes a free one."""
+    data_dir: Path = Path("gpudb-data")
+    """Where tables live; made where it is missing."""
+    memory_limit: Bytes | None = None
+    """What the engine may use, in bytes (`8GB`); default 80% of the machine's."""
+    max_connections: int = Field(default=1000, ge=1, le=100_000)
+    tls_cert: Path | None = None
+    """A certificate chain in PEM; with `tls_key`. Without, the server makes itself a certificate."""
+    tls_key: Path | None = None
+    statement_log: Path | None = None
+    """A file to which each statement is written with its time, duration and SQLSTATE."""
+    engine: Literal["auto", "cpu", "gpu"] = "auto"
+
+    @field_validator("engine")
+    @classmethod
+    def _engine_exists(cls, value: str) -> str:
+        if value == "gpu":
+            raise ValueError(f"{NO_GPU_ENGINE}; use auto or cpu")
+        return value
+
+    @model_validator(mode="after")
+    def _tls_whole(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tls_cert and tls_key go together")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Code, environment, file; no dotenv file and no secrets folder."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load(file: Path | None = None, **given: Any) -> Settings:
+    """The settings: `given` (None is not given) over `GPUDB_*` over the file.
+
+    Errors: F0000 (config_file_error) naming each bad setting; 0A000 for an engine that does not exist yet.
+    """
+    if given.get("engine") == "gpu":
+        raise FeatureNotSupported(NO_GPU_ENGINE, hint="Use --engine auto or cpu.")
+    path = file or (Path(found) if (found := os.environ.get(FILE_VARIABLE)) else None)
+    if path is not None and not path.is_file():
+        raise GpudbError(f'settings file "{path}" does not exist', condition="config_file_error")
+
+    class FromFile(Settings):
+        model_config = SettingsConfigDict(toml_file=path)
+
+    try:
+        return FromFile(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise GpudbError(_listed(error), condition="config_file_error") from None
+    except (SettingsError, ValueError, OSError) as error:
+        raise GpudbError(f"settings cannot be read: {error}", condition="config_file_error") from None
+
+
+def _listed(error: ValidationError) -> str:
+    lines = []
+    for each in error.errors():
+        where = ".".join(str(part) for part in each["loc"])
+        if each["type"] == "extra_forbidden":
+            lines.append(f'there is no setting "{where}"')
+        else:
+            message = each["msg"].removeprefix("Value error, ")
+            lines.append(f"{where}: {message}" if where else message)
+    return "; ".join(lines)

@@ -15,7 +15,10 @@ from gpudb import pgdata
 @cache
 def sqlstates() -> dict[str, str]:
     """Condition name → SQLSTATE, as PostgreSQL 16 lists them."""
-    return {row["condition"]: row["sqlstate"] for row in pgdata.table("errcodes") if row["condition"]}
+    rows = [row for row in pgdata.table("errcodes") if row["condition"]]
+    # A name that warnings (01) or routines in other languages (38, 39) have too means the plain error.
+    rows.sort(key=lambda row: row["sqlstate"][:2] not in {"01", "38", "39"})
+    return {row["condition"]: row["sqlstate"] for row in rows}
 
 
 class GpudbError(Exception):

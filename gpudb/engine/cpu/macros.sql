@@ -164,3 +164,38 @@ CREATE MACRO pg_jsonb_scalar(j, kind, target) AS list_transform([struct_pack(j :
     ELSE CAST(pg_error('22023', 'cannot cast jsonb ' || CASE WHEN p.k = 'VARCHAR' THEN 'string' WHEN p.k = 'OBJECT'
         THEN 'object' WHEN p.k = 'ARRAY' THEN 'array' WHEN p.k = 'BOOLEAN' THEN 'boolean' ELSE 'numeric' END
         || ' to type ' || target) AS VARCHAR) END)[1];
+
+-- ---------------------------------------------------------------------------------------------- text
+
+-- Letters beyond ASCII change case one for one.
+CREATE MACRO pg_upper(s) AS list_transform([s], lambda v: CASE WHEN strlen(v) = length(v) THEN upper(v) ELSE pg_upper_slow(v) END)[1];
+CREATE MACRO pg_lower(s) AS list_transform([s], lambda v: CASE WHEN strlen(v) = length(v) THEN lower(v) ELSE pg_lower_slow(v) END)[1];
+-- By code points, where DuckDB keeps combined characters together.
+CREATE MACRO pg_reverse(s) AS list_transform([s], lambda v: CASE WHEN strlen(v) = length(v) THEN reverse(v) ELSE pg_reverse_slow(v) END)[1];
+CREATE MACRO pg_substring(s, start, n) AS list_transform([struct_pack(s := s, b := start::BIGINT, n := n::BIGINT)], lambda p:
+    CASE WHEN p.n < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
+    ELSE substring(p.s, greatest(p.b, 1), greatest(p.b + p.n - greatest(p.b, 1), 0)) END)[1];
+CREATE MACRO pg_split_part(s, sep, n) AS list_transform([struct_pack(s := s, d := sep, n := n)], lambda p:
+    CASE WHEN p.n = 0 THEN pg_error('22023', 'field position must not be zero')::VARCHAR
+    WHEN p.d = '' THEN CASE WHEN p.n IN (1, -1) THEN p.s ELSE left(p.s, 0) END
+    ELSE split_part(p.s, p.d, p.n) END)[1];
+CREATE MACRO pg_overlay(s, r, start, n) AS list_transform([struct_pack(s := s, r := r, b := start::BIGINT, n := n::BIGINT)], lambda p:
+    CASE WHEN p.b <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
+    ELSE left(p.s, p.b - 1) || p.r || substring(p.s, greatest(p.b + p.n, 1)) END)[1];
+CREATE MACRO pg_lpad(s, n, fill) AS list_transform([struct_pack(s := s, n := n, f := fill)], lambda p:
+    CASE WHEN p.f = '' THEN left(p.s, greatest(p.n, 0)) ELSE lpad(p.s, p.n, p.f) END)[1];
+CREATE MACRO pg_rpad(s, n, fill) AS list_transform([struct_pack(s := s, n := n, f := fill)], lambda p:
+    CASE WHEN p.f = '' THEN left(p.s, greatest(p.n, 0)) ELSE rpad(p.s, p.n, p.f) END)[1];
+CREATE MACRO pg_chr(n) AS list_transform([n], lambda v: CASE
+    WHEN v = 0 THEN pg_error('54000', 'null character not permitted')::VARCHAR
+    WHEN v < 0 THEN pg_error('22023', 'character number must be positive')::VARCHAR
+    WHEN v > 1114111 THEN pg_error('54000', 'requested character too large for encoding: ' || v)::VARCHAR
+    WHEN v BETWEEN 55296 AND 57343
+        THEN pg_error('54000', 'requested character not valid for encoding: ' || v)::VARCHAR
+    ELSE chr(v) END)[1];
+CREATE MACRO pg_quote_literal(s) AS list_transform([s], lambda v: CASE WHEN contains(v, '\')
+    THEN 'E''' || replace(replace(v, '\', '\\'), '''', '''''') || ''''
+    ELSE '''' || replace(v, '''', '''''') || '''' END)[1];
+CREATE MACRO pg_string_to_array(s, sep) AS list_transform([struct_pack(s := s, d := sep)], lambda p:
+    CASE WHEN p.s IS NULL THEN NULL WHEN p.s = '' THEN CAST([] AS VARCHAR[])
+    WHEN p.d IS NULL THEN pg_characters(p.s) WHEN p.d = '' THEN [p.s] ELSE string_split(p.s, p.d) END)[1];

@@ -24,6 +24,7 @@ _ARROW: dict[str, pa.DataType] = {
     "DOUBLE": pa.float64(),
     "VARCHAR": pa.string(),
     "VARCHAR[]": pa.list_(pa.string()),
+    "VARCHAR[][]": pa.list_(pa.list_(pa.string())),
     "BLOB": pa.binary(),
     "DATE": pa.date32(),
     "TIME": pa.time64("us"),
@@ -33,7 +34,7 @@ _ARROW: dict[str, pa.DataType] = {
 }
 _COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
-MODULES = ("udf_texts", "udf_numeric")
+MODULES = ("udf_texts", "udf_numeric", "udf_regex", "udf_strings")
 
 
 class Registry:
@@ -91,8 +92,10 @@ class Registry:
         # DuckDB looks at the signature: one parameter for each operand
         names = ", ".join(f"a{number}" for number in range(len(parameters)))
         made: Callable[..., pa.Array] = eval(f"lambda {names}: function([{names}])", {"function": function})
-        kind = duckdb.func.PythonUDFType.ARROW
-        self._database.create_function(name, made, list(parameters), result, type=kind, side_effects=volatile)
+        self._database.create_function(
+            name, made, list(parameters), result, type=duckdb.func.PythonUDFType.ARROW,
+            null_handling=duckdb.func.FunctionNullHandling.SPECIAL, side_effects=volatile,
+        )  # fmt: skip
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -1,0 +1,211 @@
+"""String functions that DuckDB lacks or does otherwise: case and order of code points, quoting, format, encodings."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+
+from gpudb.engine.cpu.udfs import Registry
+from gpudb.errors import SqlError
+from gpudb.functions.keywords import QUOTED_KEYWORDS
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
+_FORMAT = re.compile(r"%(?:(\d+)\$)?(-)?(?:(\d+)|(\*)(?:(\d+)\$)?)?(.)?", re.DOTALL)
+_ENCODINGS = {"utf8": "utf-8", "unicode": "utf-8", "latin1": "latin-1", "iso88591": "latin-1", "sqlascii": "utf-8",
+              "win1252": "cp1252", "win1251": "cp1251", "latin9": "iso8859-15"}  # fmt: skip
+LINE = 76
+
+
+def register(registry: Registry) -> None:
+    """Adds the string functions."""
+    registry.scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(_one(c, c.upper()) for c in s))
+    registry.scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
+    registry.scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
+    registry.scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
+    registry.scalar("pg_characters", "VARCHAR", "VARCHAR[]", list)
+    registry.scalar("pg_quote_ident", "VARCHAR", "VARCHAR", quote_ident)
+    registry.columns("pg_format", "VARCHAR VARCHAR[]", "VARCHAR", _format_column)
+    for name in ("sha224", "sha384", "sha512"):
+        registry.scalar(f"pg_{name}", "BLOB", "BLOB", lambda b, name=name: hashlib.new(name, b).digest())
+    registry.scalar("pg_join", "VARCHAR[] VARCHAR", "VARCHAR", lambda l, sep: sep.join(x for x in l if x is not None))
+    registry.scalar("pg_encode", "BLOB VARCHAR", "VARCHAR", encode)
+    registry.scalar("pg_decode", "VARCHAR VARCHAR", "BLOB", decode)
+    registry.scalar("pg_convert_from", "BLOB VARCHAR", "VARCHAR", _convert_from)
+    registry.scalar("pg_convert_to", "VARCHAR VARCHAR", "BLOB", _convert_to)
+    registry.scalar("pg_get_byte", "BLOB INTEGER", "INTEGER", _get_byte)
+    registry.scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
+    registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
+    registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
+
+
+def _one(char: str, changed: str) -> str:
+    """A letter in its other case, where that is one letter too."""
+    return changed if len(changed) == 1 else char
+
+
+def initcap(text: str) -> str:
+    """Words, which are runs of letters and digits, with a capital first."""
+    made, inside = [], False
+    for char in text:
+        made.append(char.lower()[:1] if inside else _one(char, char.upper()))
+        inside = char.isalnum()
+    return "".join(made)
+
+
+def quote_ident(name: str) -> str:
+    """An identifier, in quotes where it needs them."""
+    if _PLAIN.fullmatch(name) and name not in QUOTED_KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """A string literal."""
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+        return "E'" + text.replace("'", "''") + "'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _format_column(formats: object, arguments: object) -> object:
+    import pyarrow as pa
+
+    rows = zip(formats.to_pylist(), arguments.to_pylist())  # type: ignore[attr-defined]
+    return pa.array([None if text is None else text_format(text, given or []) for text, given in rows], pa.string())
+
+
+def text_format(text: str, arguments: list[str | None]) -> str:
+    """format(): %s, %I, %L and %%, with positions and widths. 22023 for a bad specifier or too few arguments."""
+    used = 0
+
+    def argument(position: str | None) -> str | None:
+        nonlocal used
+        if position == "0":
+            raise _invalid("format specifies argument 0, but arguments are numbered from 1")
+        used = int(position) if position else used + 1
+        if used > len(arguments):
+            raise _invalid("too few arguments for format()")
+        return arguments[used - 1]
+
+    def specifier(found: re.Match[str]) -> str:
+        position, left, width, star, star_position, kind = found.groups()
+        if found.group(0) == "%%":
+            return "%"
+        if kind is None:
+            raise _invalid("unterminated format() type specifier", 'For a single "%" use "%%".')
+        size = int(width or 0)
+        if star:
+            size = int(argument(star_position) or 0)
+            left, size = ("-" if size < 0 else left), abs(size)
+        if kind not in "sIL":
+            raise _invalid(f'unrecognized format() type specifier "{kind}"', 'For a single "%" use "%%".')
+        value = argument(position)
+        if kind == "s":
+            made = value or ""
+        elif kind == "L":
+            made = "NULL" if value is None else quote_literal(value)
+        elif value is None:
+            message = "null values cannot be formatted as an SQL identifier"
+            raise SqlError.of("null_value_not_allowed", message)
+        else:
+            made = quote_ident(value)
+        return made.ljust(size) if left else made.rjust(size)
+
+    return _FORMAT.sub(specifier, text)
+
+
+def _invalid(message: str, hint: str | None = None) -> SqlError:
+    return SqlError.of("invalid_parameter_value", message, hint=hint)
+
+
+def encode(data: bytes, form: str) -> str:
+    """hex, base64 (lines of 76) or escape; 22023 for another."""
+    match form.lower():
+        case "hex":
+            return data.hex()
+        case "base64":
+            text = base64.b64encode(data).decode()
+            return "\n".join(text[at : at + LINE] for at in range(0, len(text), LINE))
+        case "escape":
+            return "".join(
+                "\\\\" if byte == 92 else f"\\{byte:03o}" if byte == 0 or byte > 127 else chr(byte) for byte in data
+            )
+    raise _invalid(f'unrecognized encoding: "{form}"')
+
+
+def decode(text: str, form: str) -> bytes:
+    """The inverse of `encode`; 22023 for text that is no such encoding."""
+    match form.lower():
+        case "hex":
+            digits = re.sub(r"[ \n\t\r]", "", text)
+            wrong = re.search("[^0-9a-fA-F]", digits)
+            if wrong is not None:
+                raise _invalid(f'invalid hexadecimal digit: "{wrong.group()}"')
+            if len(digits) % 2:
+                raise _invalid("invalid hexadecimal data: odd number of digits")
+            return bytes.fromhex(digits)
+        case "base64":
+            digits = re.sub(r"[ \n\t\r]", "", text)
+            wrong = re.search("[^A-Za-z0-9+/=]", digits)
+            if wrong is not None:
+                raise _invalid(f'invalid symbol "{wrong.group()}" found while decoding base64 sequence')
+            try:
+                return base64.b64decode(digits, validate=True)
+            except binascii.Error:
+                raise _invalid("invalid base64 end sequence") from None
+        case "escape":
+            from gpudb.values.bytes import parse_bytea
+
+            return parse_bytea(text if not text.startswith("\\x") else "\\" + text)
+    raise _invalid(f'unrecognized encoding: "{form}"')
+
+
+def _encoding(name: str) -> str:
+    found = _ENCODINGS.get(re.sub("[^a-z0-9]", "", name.lower()))
+    if found is None:
+        raise _invalid(f'invalid encoding name "{name}"')
+    return found
+
+
+def _convert_from(data: bytes, name: str) -> str:
+    try:
+        text = data.decode(_encoding(name))
+    except UnicodeDecodeError as error:
+        shown = " ".join(f"0x{byte:02x}" for byte in data[error.start : error.end])
+        message = f'invalid byte sequence for encoding "{name.upper()}": {shown}'
+        raise SqlError.of("character_not_in_repertoire", message) from None
+    if "\0" in text:
+        raise SqlError.of("character_not_in_repertoire", f'invalid byte sequence for encoding "{name.upper()}": 0x00')
+    return text
+
+
+def _convert_to(text: str, name: str) -> bytes:
+    try:
+        return text.encode(_encoding(name))
+    except UnicodeEncodeError as error:
+        shown = " ".join(f"0x{byte:02x}" for byte in text[error.start].encode())
+        message = (
+            f'character with byte sequence {shown} in encoding "UTF8" has no equivalent in encoding "{name.upper()}"'
+        )
+        raise SqlError.of("untranslatable_character", message) from None
+
+
+def _get_byte(data: bytes, index: int) -> int:
+    if not 0 <= index < len(data):
+        message = f"index {index} out of valid range, 0..{len(data) - 1}"
+        raise SqlError.of("array_subscript_error", message)
+    return data[index]
+
+
+def _bytes_substring(data: bytes, start: int, length: int) -> bytes:
+    if length < 0:
+        raise SqlError.of("substring_error", "negative substring length not allowed")
+    first = max(start, 1)
+    return data[first - 1 : max(start + length, first) - 1]
+
+
+def _bytes_trim(data: bytes, wanted: bytes, left: bool, right: bool) -> bytes:
+    data = data.lstrip(wanted) if left and wanted else data
+    return data.rstrip(wanted) if right and wanted else data

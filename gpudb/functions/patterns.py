@@ -1,0 +1,190 @@
+"""LIKE, SIMILAR TO and regular expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudb.errors import SqlError
+from gpudb.functions.let import raises
+from gpudb.functions.posix_regex import Pattern, options, similar, translate
+from gpudb.functions.registry import Operands, declare
+from gpudb.functions.text_literal import known, quoted
+
+# ---------------------------------------------------------------------------------------------- LIKE
+
+
+def _subject(operands: Operands) -> str:
+    """What is matched; a char(n) with its blanks, which count here."""
+    item = operands.types[0]
+    if item.name == "bpchar" and item.length is not None:
+        return f"rpad({operands.sql[0]}, {item.length}, ' ')"
+    return operands.sql[0]
+
+
+def _like(word: str, negated: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        pattern = known(operands, 1)
+        if pattern is not None and (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+            # an error only for a text that matches as far as there
+            reached = f"({_subject(operands)} {word} {quoted(pattern[:-1] + '_%')} ESCAPE '\\')"
+            wrong = raises("22025", "'LIKE pattern must not end with escape character'", "BOOLEAN")
+            return f"(CASE WHEN {reached} THEN {wrong} WHEN NOT {reached} THEN {str(negated).lower()} END)"
+        escape = "" if pattern is not None and "\\" not in pattern else " ESCAPE '\\'"
+        made = f"({_subject(operands)} {word} {operands.sql[1]}{escape})"
+        return f"(NOT {made})" if negated else made
+
+    return render
+
+
+declare("textlike namelike bpcharlike like(text,text) like(name,text)", _like("LIKE", False))
+declare("textnlike namenlike bpcharnlike notlike(text,text) notlike(name,text)", _like("LIKE", True))
+declare("texticlike nameiclike bpchariclike", _like("ILIKE", False))
+declare("texticnlike nameicnlike bpcharicnlike", _like("ILIKE", True))
+
+
+def like_escape(pattern: str, escape: str) -> str:
+    """A LIKE pattern whose escape character is made the backslash; 22025."""
+    if len(escape) > 1:
+        hint = "Escape string must be empty or one character."
+        raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)
+    if escape == "\\":
+        return pattern
+    made, escaped = [], False
+    for char in pattern:
+        if char == escape and not escaped:
+            made.append("\\")
+            escaped = True
+        elif char == "\\" and not escaped:
+            made.append("\\\\")
+        else:
+            made.append(char)
+            escaped = False
+    return "".join(made)
+
+
+def _like_escape(operands: Operands) -> str:
+    pattern, escape = known(operands, 0), known(operands, 1)
+    if pattern is not None and escape is not None:
+        return quoted(like_escape(pattern, escape))
+    return f"pg_like_escape({operands.sql[0]}, {operands.sql[1]})"
+
+
+declare("like_escape(text,text)", _like_escape)
+
+
+def _similar(operands: Operands) -> str:
+    pattern = known(operands, 0)
+    escape = "\\" if len(operands.sql) == 1 else known(operands, 1)
+    if pattern is not None and escape is not None:
+        return quoted(similar(pattern, escape))
+    return f"pg_similar({operands.sql[0]}, {operands.sql[1] if len(operands.sql) > 1 else quoted(chr(92))})"
+
+
+declare("similar_to_escape(text) similar_to_escape(text,text)", _similar)
+
+# ---------------------------------------------------------------------------------------------- regular expressions
+
+
+def _constant(operands: Operands, flags: str | None) -> Pattern | None:
+    pattern = known(operands, 1)
+    return translate(pattern, flags) if pattern is not None and flags is not None else None
+
+
+def _tested(subject: str, operands: Operands, flags: str) -> str:
+    pattern = _constant(operands, flags)
+    if pattern is not None and not pattern.python_only:
+        return f"regexp_matches({subject}, {quoted(pattern.re2)}, '{pattern.re2_options}')"
+    return f"pg_regex_like({subject}, {operands.sql[1]}, '{flags}')"
+
+
+def _match(flags: str, negated: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        made = _tested(_subject(operands), operands, flags)
+        return f"(NOT {made})" if negated else made
+
+    return render
+
+
+for _prefix in ("text", "name", "bpchar"):
+    declare(f"{_prefix}regexeq", _match("", False))
+    declare(f"{_prefix}regexne", _match("", True))
+    declare(f"{_prefix}icregexeq", _match("i", False))
+    declare(f"{_prefix}icregexne", _match("i", True))
+
+
+def _flags(operands: Operands, index: int) -> str | None:
+    return known(operands, index) if len(operands.sql) > index else ""
+
+
+def _regexp_like(operands: Operands) -> str:
+    flags = _flags(operands, 2)
+    if flags is None:
+        return f"pg_regex_like({', '.join(operands.sql)})"
+    if "g" in flags:
+        raise SqlError.of("invalid_parameter_value", 'regexp_like() does not support the "global" option')
+    return _tested(operands.sql[0], operands, flags)
+
+
+declare("regexp_like", _regexp_like)
+
+
+def _replacement(text: str) -> str | None:
+    r"""PostgreSQL's replacement for RE2: `\&` is all of the match; None for what RE2 would refuse."""
+    made, at = [], 0
+    while at < len(text):
+        if text[at] != "\\":
+            made.append(text[at])
+            at += 1
+            continue
+        follows = text[at + 1 : at + 2]
+        if follows == "&":
+            made.append("\\0")
+        elif follows and follows in "123456789\\":
+            made.append("\\" + follows)
+        else:
+            return None
+        at += 2
+    return "".join(made)
+
+
+def _replace(operands: Operands) -> str:
+    flags = _flags(operands, 3)
+    pattern = _constant(operands, flags)
+    text = known(operands, 2)
+    if pattern is not None and flags is not None and pattern.same_extent and text is not None:
+        made = _replacement(text)
+        used = [int(c) for at, c in enumerate(made or "") if c.isdigit() and at and (made or "")[at - 1] == "\\"]
+        if made is not None and all(number <= pattern.groups for number in used):
+            every = "g" if options(flags)[0] else ""
+            settings = f"'{pattern.re2_options}{every}'"
+            return f"regexp_replace({operands.sql[0]}, {quoted(pattern.re2)}, {quoted(made)}, {settings})"
+    flags_sql = operands.sql[3] if len(operands.sql) > 3 else "''"
+    return f"pg_regex_replace({', '.join(operands.sql[:3])}, 1, (-1)::BIGINT, {flags_sql})"
+
+
+declare("regexp_replace(text,text,text) regexp_replace(text,text,text,text)", _replace)
+declare("regexp_replace(text,text,text,int4)", "pg_regex_replace({0}, {1}, {2}, {3}, (-1)::BIGINT, '')")
+declare("regexp_replace(text,text,text,int4,int4)", "pg_regex_replace({0}, {1}, {2}, {3}, {4}::BIGINT, '')")
+declare("regexp_replace(text,text,text,int4,int4,text)", "pg_regex_replace({0}, {1}, {2}, {3}, {4}::BIGINT, {5})")
+
+
+def _substring(operands: Operands) -> str:
+    return f"pg_regex_substring({operands.sql[0]}, {operands.sql[1]})"
+
+
+declare("substring(text,text)", _substring)
+
+
+def _padded(name: str, defaults: tuple[str, ...]) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        return f"{name}({', '.join([*operands.sql, *defaults[len(operands.sql) - 2 :]])})"
+
+    return render
+
+
+declare("regexp_count", _padded("pg_regex_count", ("1", "''")))
+declare("regexp_substr", _padded("pg_regex_substr", ("1", "1", "''", "0")))
+declare("regexp_instr", _padded("pg_regex_instr", ("1", "1", "0", "''", "0")))
+declare("regexp_match", _padded("pg_regex_match", ("''",)))
+declare("regexp_matches", _padded("pg_regex_matches", ("''",)))
+declare("regexp_split_to_array regexp_split_to_table", _padded("pg_regex_split", ("''",)))

@@ -1,0 +1,350 @@
+"""PostgreSQL's advanced regular expressions (its manual, 9.7.3) rewritten for RE2 and for Python's `regex` package.
+
+PostgreSQL takes the longest of the leftmost matches. RE2 in DuckDB takes the first alternative that fits, so it answers
+whether there is a match; where the match lies is asked of it only where both ways agree (`same_extent`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gpudb.errors import FeatureNotSupported, SqlError
+
+_CLASSES = {
+    "alpha": r"\p{L}", "alnum": r"\p{L}\p{N}", "digit": "0-9", "upper": r"\p{Lu}", "lower": r"\p{Ll}",
+    "space": r"\s\x0b", "blank": r" \t", "xdigit": "0-9A-Fa-f", "cntrl": r"\x00-\x1f\x7f",
+    "punct": r"!-/:-@\[-`{-~", "print": r"\x20-\x7e\x{a0}-\x{10ffff}", "graph": r"\x21-\x7e\x{a1}-\x{10ffff}",
+    "word": r"\p{L}\p{N}_",
+}  # fmt: skip
+_SHORTHANDS = {"d": "0-9", "s": r"\s\x0b", "w": r"\p{L}\p{N}_"}
+_CHARACTERS = {"a": 7, "b": 8, "B": 92, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+_BOUND = re.compile(r"\{(\d+)(,?)(\d*)\}")
+MOST_REPEATS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A translated pattern. `text` is for RE2 unless `python_only`; both want `.` to match newlines as `dotall` says."""
+
+    text: str
+    ignore_case: bool
+    newline_sensitive: bool
+    python_only: bool
+    alternation: bool
+    optional_groups: bool
+    lazy: bool
+    groups: int
+
+    @property
+    def same_extent(self) -> bool:
+        """Whether the first match that RE2 finds is the longest one too."""
+        return not (self.python_only or self.alternation or self.optional_groups or self.lazy)
+
+    @property
+    def re2_options(self) -> str:
+        """The options of DuckDB's regexp functions."""
+        return ("i" if self.ignore_case else "c") + ("" if self.newline_sensitive else "s")
+
+    @property
+    def re2(self) -> str:
+        """The pattern for RE2."""
+        return "(?m)" + self.text if self.newline_sensitive else self.text
+
+
+def options(flags: str) -> tuple[bool, bool, bool, bool]:
+    """(all matches, ignore case, newline-sensitive, literal) of a flags argument; 22023 for an unknown one."""
+    every = ignore = newline = literal = False
+    for flag in flags:
+        match flag:
+            case "g":
+                every = True
+            case "i":
+                ignore = True
+            case "c":
+                ignore = False
+            case "n" | "m":
+                newline = True
+            case "s":
+                newline = False
+            case "q":
+                literal = True
+            case "e" | "t":
+                pass
+            case "b" | "p" | "w" | "x":
+                raise FeatureNotSupported(f'regular expression option "{flag}" is not supported')
+            case _:
+                raise SqlError.of("invalid_parameter_value", f'invalid regular expression option: "{flag}"')
+    return every, ignore, newline, literal
+
+
+@lru_cache(maxsize=1024)
+def translate(pattern: str, flags: str = "") -> Pattern:
+    """A pattern under the flags of a regexp function. 2201B for a bad one, 0A000 for what is not supported."""
+    _, ignore, newline, literal = options(flags)
+    if literal or pattern.startswith("***="):
+        text = pattern if literal else pattern[4:]
+        return Pattern(re.escape(text), ignore, newline, False, False, False, False, 0)
+    return _Translator(pattern.removeprefix("***:"), ignore, newline).run()
+
+
+class _Translator:
+    def __init__(self, pattern: str, ignore: bool, newline: bool) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.out: list[str] = []
+        self.ignore = ignore
+        self.newline = newline
+        self.python_only = self.alternation = self.optional_groups = False
+        self.greedy = self.lazy = False
+        self.depth: list[bool] = []
+        self.groups = 0
+
+    def run(self) -> Pattern:
+        if (found := re.match(r"\(\?([a-z]+)\)", self.pattern)) is not None:
+            _, ignore, newline, _ = options(found.group(1))
+            self.ignore = ignore or (self.ignore and "c" not in found.group(1))
+            self.newline = newline or self.newline
+            self.at = found.end()
+        quantifiable = False
+        while self.at < len(self.pattern):
+            quantifiable = self._piece(quantifiable)
+        if self.depth:
+            raise bad("parentheses () not balanced")
+        if self.lazy and self.greedy:
+            raise FeatureNotSupported("regular expressions that mix greedy and non-greedy quantifiers are not supported")
+        return Pattern(
+            "".join(self.out), self.ignore, self.newline, self.python_only, self.alternation, self.optional_groups,
+            self.lazy, self.groups,
+        )  # fmt: skip
+
+    def _piece(self, quantifiable: bool) -> bool:
+        """Takes one atom, quantifier or bar; gives whether a quantifier may follow."""
+        char = self.pattern[self.at]
+        if char in "*+?" or (char == "{" and self.pattern[self.at + 1 : self.at + 2].isdigit()):
+            if not quantifiable:
+                raise bad("quantifier operand invalid")
+            self._quantifier()
+            return False
+        self.at += 1
+        match char:
+            case "\\":
+                return self._escape()
+            case "[":
+                self._bracket()
+                return True
+            case "(":
+                return self._open()
+            case ")" if self.depth:
+                self.depth.pop()
+                self.out.append(")")
+                return True
+            case ")":
+                raise bad("parentheses () not balanced")
+            case "|":
+                self.alternation = True
+                self.out.append("|")
+                return False
+            case "^":
+                self.out.append("^")
+                return False
+            case "$":
+                self.out.append("$" if self.newline else r"\z")
+                return False
+            case ".":
+                self.out.append(".")
+                return True
+        self.out.append(_literal(char))
+        return True
+
+    def _open(self) -> bool:
+        rest = self.pattern[self.at :]
+        for form in ("?:", "?=", "?!", "?<=", "?<!"):
+            if rest.startswith(form):
+                self.python_only |= form != "?:"
+                self.at += len(form)
+                self.out.append("(" + form)
+                self.depth.append(True)
+                return False
+        if rest.startswith("?"):
+            raise bad("quantifier operand invalid")
+        self.groups += 1
+        self.depth.append(True)
+        self.out.append("(")
+        return False
+
+    def _quantifier(self) -> None:
+        group = bool(self.out) and self.out[-1] == ")"
+        char = self.pattern[self.at]
+        if char == "{":
+            found = _BOUND.match(self.pattern, self.at)
+            if found is None:
+                raise bad("invalid repetition count(s)")
+            low, comma, high = found.groups()
+            if int(low) > MOST_REPEATS or (high and not int(low) <= int(high) <= MOST_REPEATS):
+                raise bad("invalid repetition count(s)")
+            self.at = found.end()
+            made = found.group()
+            fixed = not comma or low == high
+            optional = int(low) == 0
+        else:
+            self.at += 1
+            made, fixed, optional = char, False, char != "+"
+        if self.pattern[self.at : self.at + 1] == "?":
+            self.at += 1
+            made += "?"
+            self.lazy |= not fixed
+        else:
+            self.greedy |= not fixed
+        if self.pattern[self.at : self.at + 1] in {"*", "+", "?"}:
+            raise bad("quantifier operand invalid")
+        self.optional_groups |= group and (optional or not fixed)
+        self.out.append(made)
+
+    def _escape(self) -> bool:
+        if self.at >= len(self.pattern):
+            raise bad(r"invalid escape \ sequence")
+        char = self.pattern[self.at]
+        if char.lower() in _SHORTHANDS:
+            self.at += 1
+            self.out.append(f"[{'^' if char.isupper() else ''}{_SHORTHANDS[char.lower()]}]")
+            return True
+        if char in "AZyYmM":
+            self.at += 1
+            self.python_only |= char not in "AZ"
+            self.out.append(
+                {"A": r"\A", "Z": r"\z", "y": r"\b", "Y": r"\B", "m": r"\b(?=\w)", "M": r"\b(?<=\w)"}[char]
+            )
+            return False
+        if char.isdigit() and char != "0":
+            found = re.compile(r"\d+").match(self.pattern, self.at)
+            assert found is not None
+            number = found.group() if int(found.group()) <= self.groups else char
+            if int(number) > self.groups:
+                raise bad("invalid backreference number")
+            self.at += len(number)
+            self.python_only = True
+            self.out.append(f"(?:\\{number})")
+            return True
+        self.out.append(_literal(self._character()))
+        return True
+
+    def _character(self) -> str:
+        """The character that an escape stands for; the backslash is read already."""
+        char = self.pattern[self.at]
+        self.at += 1
+        if char in _CHARACTERS:
+            return chr(_CHARACTERS[char])
+        if char == "c" and self.at < len(self.pattern):
+            self.at += 1
+            return chr(ord(self.pattern[self.at - 1]) & 31)
+        for letter, form in (("u", "[0-9a-fA-F]{4}"), ("U", "[0-9a-fA-F]{8}"), ("x", "[0-9a-fA-F]+"), ("0", "[0-7]{0,2}")):
+            if char == letter:
+                found = re.compile(form).match(self.pattern, self.at)
+                if found is None:
+                    raise bad(r"invalid escape \ sequence")
+                self.at = found.end()
+                return chr(int(found.group() or "0", 8 if letter == "0" else 16))
+        if char.isalnum():
+            raise bad(r"invalid escape \ sequence")
+        return char
+
+    def _bracket(self) -> None:
+        if self.pattern.startswith("[:<:]]", self.at) or self.pattern.startswith("[:>:]]", self.at):
+            self.python_only = True
+            self.out.append(r"\b(?=\w)" if self.pattern[self.at + 2] == "<" else r"\b(?<=\w)")
+            self.at += 6
+            return
+        made = ["["]
+        if self.pattern.startswith("^", self.at):
+            self.at += 1
+            made.append("^\\n" if self.newline else "^")
+        first = True
+        while True:
+            if self.at >= len(self.pattern):
+                raise bad("brackets [] not balanced")
+            char = self.pattern[self.at]
+            if char == "]" and not first:
+                self.at += 1
+                break
+            made.append(self._member())
+            first = False
+        self.out.append("".join(made) + "]")
+
+    def _member(self) -> str:
+        rest = self.pattern[self.at :]
+        if rest.startswith("[:"):
+            name, closed, _ = rest[2:].partition(":]")
+            if not closed or name not in _CLASSES:
+                raise bad("invalid character class")
+            self.at += len(name) + 4
+            return _CLASSES[name]
+        if rest[0] == "\\" and len(rest) > 1 and rest[1] in _SHORTHANDS:
+            self.at += 2
+            return _SHORTHANDS[rest[1]]
+        low = self._end()
+        rest = self.pattern[self.at :]
+        if rest.startswith("-") and len(rest) > 1 and rest[1] != "]":
+            self.at += 1
+            high = self._end()
+            if ord(high) < ord(low):
+                raise bad("invalid character range")
+            return f"{_set_literal(low)}-{_set_literal(high)}"
+        return _set_literal(low)
+
+    def _end(self) -> str:
+        """One end of a range: a character, an escape, or a collating element."""
+        rest = self.pattern[self.at :]
+        for mark in ".=":
+            if rest.startswith("[" + mark):
+                name, closed, _ = rest[2:].partition(mark + "]")
+                if not closed or len(name) != 1:
+                    raise bad("invalid collating element")
+                self.at += len(name) + 4
+                return name
+        self.at += 1
+        if rest[0] == "\\":
+            if len(rest) == 1:
+                raise bad(r"invalid escape \ sequence")
+            return self._character()
+        return rest[0]
+
+
+def _literal(char: str) -> str:
+    return re.escape(char) if char.isascii() and not char.isalnum() else char
+
+
+def _set_literal(char: str) -> str:
+    return "\\" + char if char in "\\[]^-&|~" else char
+
+
+def bad(what: str) -> SqlError:
+    """2201B."""
+    return SqlError.of("invalid_regular_expression", f"invalid regular expression: {what}")
+
+
+def similar(pattern: str, escape: str = "\\") -> str:
+    """SIMILAR TO's pattern as a regular expression (similar_escape_internal)."""
+    if len(escape) > 1:
+        hint = "Escape string must be empty or one character."
+        raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)
+    made = ["^(?:"]
+    inside = escaped = False
+    for char in pattern:
+        if escaped:
+            if char == '"' and not inside:
+                raise FeatureNotSupported("SQL regular expressions with separators are not supported")
+            made.append("\\" + char)
+            escaped = False
+        elif escape and char == escape:
+            escaped = True
+        elif inside:
+            made.append("\\\\" if char == "\\" else char)
+            inside = char != "]"
+        elif char == "[":
+            made.append(char)
+            inside = True
+        else:
+            made.append({"%": ".*", "_": ".", "(": "(?:"}.get(char, "\\" + char if char in "\\.^$" else char))
+    return "".join(made) + ")$"

@@ -1,0 +1,190 @@
+"""Strings: PostgreSQL's functions of its manual's 9.4, over text held as UTF-8 and counted in code points."""
+
+from __future__ import annotations
+
+from gpudb.functions.casts import opened, text_of
+from gpudb.functions.let import let
+from gpudb.functions.registry import Operands, declare
+from gpudb.functions.text_literal import known, quoted
+
+# ---------------------------------------------------------------------------------------------- concatenation
+
+declare("textcat", "({0} || {1})")
+
+
+def _any_text(operands: Operands, index: int) -> str:
+    return text_of(operands.sql[index], operands.scales[index], operands.types[index])
+
+
+def _printed(operands: Operands, first: int = 0) -> list[str]:
+    """The operands as their output functions print them."""
+    return [
+        text_of(sql, scale, item, output=True)
+        for sql, scale, item in list(zip(operands.sql, operands.scales, operands.types, strict=True))[first:]
+    ]
+
+
+declare("textanycat", lambda o: f"({o.sql[0]} || {_any_text(o, 1)})")
+declare("anytextcat", lambda o: f"({_any_text(o, 0)} || {o.sql[1]})")
+declare("concat", lambda o: f"concat({', '.join([*_printed(o), chr(39) * 2])})")
+declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_printed(o, 1)])})")
+declare("string_agg(text,text)", lambda o: o.call("string_agg", *o.sql))
+
+# ---------------------------------------------------------------------------------------------- lengths
+
+declare("textlen length(text) length(bpchar) char_length character_length bpcharlen", "length({0})::INTEGER")
+declare("octet_length(text)", "strlen({0})::INTEGER")
+declare("octet_length(bytea) length(bytea)", "octet_length({0})::INTEGER")
+declare("bit_length(text)", "(strlen({0}) * 8)::INTEGER")
+declare("bit_length(bytea)", "(octet_length({0}) * 8)::INTEGER")
+
+
+def _padded_octets(operands: Operands) -> str:
+    """The bytes of a char(n), its blanks included."""
+    length = operands.types[0].length
+    if length is None:
+        return f"strlen({operands.sql[0]})::INTEGER"
+    return let(lambda v: f"(strlen({v}) + greatest(0, {length} - length({v})))::INTEGER", operands.sql[0])
+
+
+declare("octet_length(bpchar)", _padded_octets)
+
+# ---------------------------------------------------------------------------------------------- case
+
+declare("upper(text)", "pg_upper({0})")
+declare("lower(text)", "pg_lower({0})")
+declare("initcap(text)", "pg_initcap({0})")
+
+# ---------------------------------------------------------------------------------------------- parts
+
+
+def _substring(operands: Operands) -> str:
+    text, start = operands.sql[:2]
+    first = operands.constants[1]
+    begin = start if isinstance(first, int) and first >= 1 else f"greatest({start}, 1)"
+    if len(operands.sql) == 2:
+        return f"substring({text}, {begin})"
+    length = operands.constants[2]
+    if isinstance(first, int) and first >= 1 and isinstance(length, int) and length >= 0:
+        return f"substring({text}, {start}, {operands.sql[2]})"
+    return f"pg_substring({text}, {start}, {operands.sql[2]})"
+
+
+declare("substring(text,int4) substring(text,int4,int4) substr(text,int4) substr(text,int4,int4)", _substring)
+declare("position(text,text) strpos", "strpos({0}, {1})::INTEGER")
+declare("left", "left({0}, {1})")
+declare("right", "right({0}, {1})")
+declare("split_part", "pg_split_part({0}, {1}, {2})")
+declare("starts_with", "starts_with({0}, {1})")
+declare("overlay(text,text,int4,int4)", "pg_overlay({0}, {1}, {2}, {3})")
+declare("overlay(text,text,int4)", "pg_overlay({0}, {1}, {2}, length({1}))")
+
+# ---------------------------------------------------------------------------------------------- trimming, padding
+
+declare("btrim(text)", "trim({0}, ' ')")
+declare("ltrim(text)", "ltrim({0}, ' ')")
+declare("rtrim(text)", "rtrim({0}, ' ')")
+declare("btrim(text,text)", "trim({0}, {1})")
+declare("ltrim(text,text)", "ltrim({0}, {1})")
+declare("rtrim(text,text)", "rtrim({0}, {1})")
+for _side in ("lpad", "rpad"):
+    declare(f"{_side}(text,int4)", _side + "({0}, {1}, ' ')")
+    declare(f"{_side}(text,int4,text)", "pg_" + _side + "({0}, {1}, {2})")
+declare("repeat", "repeat({0}, {1})")
+declare("replace", "replace({0}, {1}, {2})")
+declare("translate", "translate({0}, {1}, {2})")
+declare("reverse", "pg_reverse({0})")
+
+# ---------------------------------------------------------------------------------------------- codes
+
+declare("ascii", "ascii({0})::INTEGER")
+declare("chr", "pg_chr({0})")
+declare("to_hex(int4)", "format('{{:x}}', {0}::BIGINT & 4294967295)")
+declare("to_hex(int8)", lambda o: _based(o.sql[0], "x"))
+declare("to_bin(int4)", "format('{{:b}}', {0}::BIGINT & 4294967295)")
+declare("to_bin(int8)", lambda o: _based(o.sql[0], "b"))
+declare("to_oct(int4)", "format('{{:o}}', {0}::BIGINT & 4294967295)")
+declare("to_oct(int8)", lambda o: _based(o.sql[0], "o"))
+
+
+def _based(value: str, base: str) -> str:
+    return let(
+        lambda v: f"format('{{:{base}}}', CASE WHEN {v} < 0 THEN {v}::HUGEINT + 18446744073709551616::HUGEINT"
+        f" ELSE {v}::HUGEINT END)",
+        value,
+    )
+
+
+declare("md5", "md5({0})")
+declare("sha256", "unhex(sha256({0}))")
+for _name in ("sha224", "sha384", "sha512"):
+    declare(_name, f"pg_{_name}({{0}})")
+declare("encode", "pg_encode({0}, {1})")
+declare("decode", "pg_decode({0}, {1})")
+declare("convert_from", "pg_convert_from({0}, {1})")
+declare("convert_to", "pg_convert_to({0}, {1})")
+
+# ---------------------------------------------------------------------------------------------- quoting, formatting
+
+declare("quote_ident", "pg_quote_ident({0})")
+declare("quote_literal(text)", "pg_quote_literal({0})")
+declare("quote_literal(anyelement)", lambda o: f"pg_quote_literal({_any_text(o, 0)})")
+declare("quote_nullable(text)", "coalesce(pg_quote_literal({0}), 'NULL')")
+declare("quote_nullable(anyelement)", lambda o: f"coalesce(pg_quote_literal({_any_text(o, 0)}), 'NULL')")
+
+
+def _format(operands: Operands) -> str:
+    if len(operands.sql) == 1:
+        return f"pg_format({operands.sql[0]}, CAST([] AS VARCHAR[]))"
+    arguments = ", ".join(f"CAST({each} AS VARCHAR)" for each in _printed(operands, 1))
+    return f"pg_format({operands.sql[0]}, [{arguments}])"
+
+
+declare("format", _format)
+
+# ---------------------------------------------------------------------------------------------- lists of text
+
+
+def _split(operands: Operands) -> str:
+    text, delimiter = operands.sql[:2]
+    made = f"pg_string_to_array({text}, {delimiter})"
+    if len(operands.sql) == 2:
+        return made
+    nothing = operands.sql[2]
+    return f"list_transform({made}, lambda pg_e: CASE WHEN pg_e = {nothing} THEN NULL ELSE pg_e END)"
+
+
+declare("string_to_array string_to_table", _split)
+
+
+def _joined(operands: Operands) -> str:
+    element = operands.types[0].element
+    assert element is not None
+    value, scale = opened("pg_e", element)
+    text = text_of(value, scale, element, output=True)
+    if len(operands.sql) == 3:
+        text = f"coalesce({text}, {operands.sql[2]})"
+    listed = f"list_transform({operands.sql[0]}, lambda pg_e: {text})"
+    delimiter = known(operands, 1)
+    if delimiter is None:
+        return f"pg_join({listed}, {operands.sql[1]})"
+    return let(lambda v: f"(CASE WHEN {v} IS NOT NULL THEN coalesce(array_to_string({v}, {quoted(delimiter)}), '') END)", listed)
+
+
+declare("array_to_string", _joined)
+
+# ---------------------------------------------------------------------------------------------- bytes
+
+declare("byteacat", "({0} || {1})")
+declare("get_byte", "pg_get_byte({0}, {1})")
+declare("position(bytea,bytea)", "pg_bytes_position({0}, {1})")
+declare("substring(bytea,int4) substr(bytea,int4)", "pg_bytes_substring({0}, {1}, 2147483647)")
+declare("substring(bytea,int4,int4) substr(bytea,int4,int4)", "pg_bytes_substring({0}, {1}, {2})")
+declare("btrim(bytea,bytea)", "pg_bytes_trim({0}, {1}, true, true)")
+declare("ltrim(bytea,bytea)", "pg_bytes_trim({0}, {1}, true, false)")
+declare("rtrim(bytea,bytea)", "pg_bytes_trim({0}, {1}, false, true)")
+declare("text_pattern_lt bpchar_pattern_lt", "({0} < {1})")
+declare("text_pattern_le bpchar_pattern_le", "({0} <= {1})")
+declare("text_pattern_gt bpchar_pattern_gt", "({0} > {1})")
+declare("text_pattern_ge bpchar_pattern_ge", "({0} >= {1})")
+

@@ -98,10 +98,12 @@ def iceberg_schema(table: Table, schema_id: int) -> Schema:
         NestedField(c.field_id, c.name, iceberg_type(c.type, c.field_id), required=c.not_null, doc=c.comment)
         for c in table.columns
     ]
-    keys = [c.field_id for c in table.columns if c.name in table.primary_key and c.not_null]
-    # Iceberg lets no float be an identifier.
-    floats = any(c.type.name in {"float4", "float8"} for c in table.columns if c.name in table.primary_key)
-    return Schema(*fields, schema_id=schema_id, identifier_field_ids=[] if floats else keys)
+    # Iceberg lets only plain types but floats be identifiers, and none or all of a key.
+    keys = [field for field, c in zip(fields, table.columns) if c.name in table.primary_key]
+    fit = all(
+        f.required and f.field_type.is_primitive and not isinstance(f.field_type, FloatType | DoubleType) for f in keys
+    )
+    return Schema(*fields, schema_id=schema_id, identifier_field_ids=[f.field_id for f in keys] if fit else [])
 
 
 def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:

@@ -38,22 +38,21 @@ class KeyChecker:
         """
         if not table.primary_key or not new:
             return
-        keys = ", ".join(_quoted(name) for name in table.primary_key)
-        fresh = scan_sql(table, new, columns=table.primary_key)
+        keys = ", ".join(_names(table))
+        fresh = _keys(table, new)
+        message = 'duplicate key value violates unique constraint "{}"'
         if not distinct and sum(file.rows for file in new) > 1:
             twice = f"SELECT {keys} FROM ({fresh}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
-            self._raise_for(table, twice, 'duplicate key value violates unique constraint "{}"', "already exists")
+            self._raise_for(table, twice, message, "already exists")
         near = [file for file in existing if _may_share(table, file, new)]
         if near:
-            old = scan_sql(table, near, columns=table.primary_key)
-            both = f"SELECT {keys} FROM ({old}) SEMI JOIN ({fresh}) USING ({keys}) LIMIT 1"
-            self._raise_for(table, both, 'duplicate key value violates unique constraint "{}"', "already exists")
+            both = f"SELECT {keys} FROM ({_keys(table, near)}) SEMI JOIN ({fresh}) USING ({keys}) LIMIT 1"
+            self._raise_for(table, both, message, "already exists")
 
     def check_new_key(self, table: Table) -> None:
         """23505 if a table's rows do not allow the primary key that it is given now."""
-        keys = ", ".join(_quoted(name) for name in table.primary_key)
-        rows = scan_sql(table, columns=table.primary_key)
-        twice = f"SELECT {keys} FROM ({rows}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
+        keys = ", ".join(_names(table))
+        twice = f"SELECT {keys} FROM ({_keys(table, table.files)}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
         self._raise_for(table, twice, 'could not create unique index "{}"', "is duplicated")
 
     def check_no_nulls(self, table: Table, column: str) -> None:
@@ -65,7 +64,11 @@ class KeyChecker:
 
     def _raise_for(self, table: Table, sql: str, message: str, how: str) -> None:
         # As text, in SQL: Python has no word for some timestamps.
-        texts = ", ".join(f"{_quoted(name)}::VARCHAR" for name in table.primary_key)
+        carried = {column.name for column in table.columns if column.type.carried}
+        texts = ", ".join(
+            f"rtrim(rtrim({short}::VARCHAR, '0'), '.')" if name in carried else f"{short}::VARCHAR"
+            for name, short in zip(table.primary_key, _names(table))
+        )
         found = self._first(f"SELECT {texts} FROM ({sql})")
         if found is not None:
             name = table.primary_key_name or f"{table.name}_pkey"
@@ -87,6 +90,19 @@ class KeyChecker:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _names(table: Table) -> list[str]:
+    return [f"k{number}" for number in range(len(table.primary_key))]
+
+
+def _keys(table: Table, files: Sequence[DataFile]) -> str:
+    """The keys of files, under the names of `_names`."""
+    types = {column.name: column.type for column in table.columns}
+    # 1.5 and 1.50 are equal: a carried numeric's display scale does not count.
+    parts = [f"{_quoted(name)}{'.v' if types[name].carried else ''}" for name in table.primary_key]
+    outputs = ", ".join(f"{part} AS {name}" for part, name in zip(parts, _names(table)))
+    return f"SELECT {outputs} FROM ({scan_sql(table, files, columns=table.primary_key)})"
 
 
 def _may_share(table: Table, file: DataFile, others: Sequence[DataFile]) -> bool:

@@ -39,8 +39,8 @@ from pyiceberg.typedef import Record
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import GpudbError
+from gpudb.storage.filewriter import disk_errors, sync
 from gpudb.storage.iceberg import iceberg_schema, type_properties
-from gpudb.storage.parquet import disk_errors, sync
 from gpudb.storage.statistics import IcebergStatistics, from_iceberg, to_iceberg
 
 MANIFESTS = 8

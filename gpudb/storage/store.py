@@ -27,12 +27,12 @@ from gpudb.catalog.model import Catalog, DataFile, Table, initial
 from gpudb.errors import GpudbError
 from gpudb.storage.compact import Compactor
 from gpudb.storage.database import Database, Pointer, Write
+from gpudb.storage.filewriter import sync
 from gpudb.storage.garbage import Garbage, remove, remove_orphans
 from gpudb.storage.keys import KeyChecker
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
 from gpudb.storage.merge import Change, Compacted, Merged, merge
-from gpudb.storage.parquet import sync
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:

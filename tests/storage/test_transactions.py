@@ -15,6 +15,7 @@ import pytest
 
 from gpudb.catalog.model import Role, Schema, View
 from gpudb.errors import GpudbError
+from gpudb.storage import parquet
 from gpudb.storage.store import Store
 from tests.storage.tables import AB, ab, create, created, files_under, insert, rows, table_of
 
@@ -93,6 +94,22 @@ def test_a_failed_append_leaves_no_file_and_no_row(store: Store) -> None:
         assert len(files_under(store.directory)) == 1
         transaction.commit()
     assert rows(store, oid) == [(1, "x")]
+
+
+def test_a_failure_after_full_row_groups_leaves_no_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 100)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 3000)
+    oid = created(store, "t")
+    batches = [ab(*[(i, "x" * 20) for i in range(n, n + 150)]) for n in range(0, 3000, 150)]
+    with store.begin() as transaction:
+        with pytest.raises(RuntimeError):
+            transaction.append(oid, _failing(*batches))
+        with pytest.raises(GpudbError):
+            transaction.append(oid, [*batches, ab((None, "null"))])
+        assert not files_under(store.directory)
+        assert transaction.append(oid, batches) == 3000
+        transaction.commit()
+    assert len(rows(store, oid)) == 3000
 
 
 def test_savepoints(store: Store) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from gpudb import types
 from gpudb.catalog.model import Column, Table
+from gpudb.errors import GpudbError
 from gpudb.storage.store import Store
 from gpudb.storage.stored import initial_text, stored_type, to_stored
 from gpudb.types import SqlType
-from tests.storage.tables import arrow, created, table_of
+from tests.storage.tables import arrow, batch, created, table_of
 
 MDN = pa.month_day_nano_interval()
 INFINITY = 2**63 - 1
@@ -182,3 +183,40 @@ def test_an_added_column_has_its_default_in_old_rows(name: str, durable: Store) 
         read = found.column(f"v{i}").combine_chunks()
         read = read if read.type == type.arrow else read.cast(type.arrow)
         assert _bits(read) == _bits(values[i : i + 1]), i
+
+
+KEYS = [name for name in CASES if not name.startswith("json") and not name.endswith("[]")]
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_every_type_may_be_a_key(name: str, tmp_path: Path) -> None:
+    type, values = CASES[name]
+    present = values.filter(values.is_valid())
+    with Store(tmp_path / "data", compaction=False) as store:
+        oid = created(store, "t", [Column("v", type, not_null=True)], ("v",))
+        for i in range(len(present)):
+            one = pa.RecordBatch.from_arrays([present.slice(i, 1)], names=["v"])
+            with store.begin() as transaction:
+                transaction.append(oid, [one])
+                transaction.commit()
+            with store.begin() as transaction, pytest.raises(GpudbError) as caught:
+                transaction.append(oid, [one])
+            assert caught.value.sqlstate == "23505"
+        assert table_of(store, oid).rows == len(present)
+
+
+@pytest.mark.parametrize(
+    "type, one, same",
+    [
+        (types.NUMERIC, {"v": Decimal("1.5"), "s": 1}, {"v": Decimal("1.50"), "s": 2}),
+        (types.INTERVAL, (1, 0, 0), (0, 30, 0)),
+        (types.FLOAT8, 0.0, -0.0),
+    ],
+)
+def test_keys_that_look_different_and_are_equal(durable: Store, type: SqlType, one: object, same: object) -> None:
+    oid = created(durable, "t", [Column("v", type, not_null=True)], ("v",))
+    with durable.begin() as transaction:
+        transaction.append(oid, [batch([type], (one,))])
+        with pytest.raises(GpudbError) as caught:
+            transaction.append(oid, [batch([type], (same,))])
+    assert caught.value.sqlstate == "23505"

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gpudb.api.arrow import published, python_values
+from gpudb.errors import SqlError
 from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
 
@@ -79,11 +81,13 @@ class Rows:
 
     def polars(self) -> pl.DataFrame:
         """A Polars frame. Columns of one name are told apart by `_1`, `_2`; an interval is a struct of months,
-        days and microseconds, since a Polars duration holds no months.
+        days and microseconds, since a Polars duration holds no months. 22008 for a date or timestamp that is
+        infinite or outside the years 1 to 9999.
         """
         import polars as pl
 
         table = self.arrow().rename_columns(_distinct(self.columns))
+        _check_years(table)
         for index, field in enumerate(table.schema):
             if field.type == pa.month_day_nano_interval():
                 table = table.set_column(index, field.name, _interval_struct(table.column(index)))
@@ -94,11 +98,16 @@ class Rows:
     def pandas(self) -> pd.DataFrame:
         """A pandas frame of Arrow-backed columns, so that NULLs, decimals and big integers stay what they are.
 
-        ImportError without pandas (the extra `pandas`).
+        22008 as in `polars`. ImportError without pandas (the extra `pandas`).
         """
         import pandas as pd
 
-        frame: pd.DataFrame = self.arrow().to_pandas(types_mapper=pd.ArrowDtype)
+        table = self.arrow()
+        _check_years(table)
+        interval = pa.month_day_nano_interval()  # which pandas has no Arrow-backed type for
+        frame: pd.DataFrame = table.to_pandas(
+            types_mapper=lambda held: None if held == interval else pd.ArrowDtype(held)
+        )
         return frame
 
     def texts(self) -> Iterator[tuple[str | None, ...]]:
@@ -143,6 +152,22 @@ def _distinct(names: tuple[str, ...]) -> list[str]:
         seen.add(candidate)
         made.append(candidate)
     return made
+
+
+def _check_years(table: pa.Table) -> None:
+    """Frames print dates by Python's or Rust's calendar, which fail on what PostgreSQL calls infinity."""
+    for field, column in zip(table.schema, table.columns):
+        if pa.types.is_date(field.type):
+            low, high, held = -719162, 2932896, pa.int32()
+        elif pa.types.is_timestamp(field.type):
+            low, high, held = -62135596800000000, 253402300799999999, pa.int64()
+        else:
+            continue
+        ends = pc.min_max(pa.chunked_array([chunk.view(held) for chunk in column.chunks], held)).as_py()
+        if ends["min"] is not None and (ends["min"] < low or ends["max"] > high):
+            message = f'column "{field.name}" holds a {field.type} that is infinite or outside the years 1 to 9999'
+            hint = "Cast it to text, or take it as an Arrow table or as rows."
+            raise SqlError.of("datetime_field_overflow", message, hint=hint)
 
 
 def _interval_struct(column: pa.ChunkedArray) -> pa.ChunkedArray:

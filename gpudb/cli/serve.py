@@ -1,0 +1,91 @@
+"""`gpudb serve`: opens the database, listens, and ends in order on SIGTERM or SIGINT.
+
+listening -signal→ ending: idle clients are told 57P01, running statements have GRACE_S, then are cancelled -→ exit 0.
+A second signal cancels at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import ssl
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from gpudb.config import Settings
+
+if TYPE_CHECKING:
+    from gpudb.session.database import Database
+
+GRACE_S = 5.0
+
+
+def serve(settings: Settings) -> None:
+    """Serves until a signal. Errors: F0000 for settings, 55006 for a data directory in use, 08001 for the address."""
+    stop = threading.Event()
+    hurry: list[Callable[[], None]] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():  # in a thread, since this one may hold the locks that it needs
+            threading.Thread(target=lambda: [each() for each in hurry], daemon=True).start()
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+
+    from gpudb.errors import GpudbError
+    from gpudb.server.log import StatementLog
+    from gpudb.server.server import PgServer
+    from gpudb.session.database import Database
+
+    database = Database(
+        settings.data_dir, memory_limit=settings.memory_limit, max_connections=settings.max_connections
+    )
+    log = None
+    try:
+        if settings.statement_log is not None:
+            log = StatementLog(settings.statement_log)
+        try:
+            server = PgServer(
+                database,
+                settings.host,
+                settings.port,
+                tls=_tls(settings),
+                max_connections=settings.max_connections,
+                statement_log=log,
+            )
+        except OSError as error:
+            message = f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}"
+            hint = "Is another server running there? Choose another --port; 0 takes a free one."
+            raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from None
+        thread = threading.Thread(target=server.serve_forever, name="listener", daemon=True)
+        thread.start()
+        hurry.append(lambda: _cancel_all(database))
+        host, port = server.address
+        print(f"listening on {host}:{port}", flush=True)
+        try:
+            stop.wait()
+        finally:
+            server.shutdown(GRACE_S)
+            thread.join(GRACE_S)
+    finally:
+        database.close()
+        if log is not None:
+            log.close()
+
+
+def _cancel_all(database: Database) -> None:
+    for session in database.sessions():
+        session.cancel()
+
+
+def _tls(settings: Settings) -> ssl.SSLContext:
+    from gpudb.server.tls import self_made_context, server_context
+
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        return server_context(settings.tls_cert, settings.tls_key)
+    return self_made_context(settings.data_dir, settings.host)

@@ -181,14 +181,16 @@ class Transaction:
         self._catalog = savepoint.catalog
 
     def lock(self, oid: int, timeout: float | None = None, check: Callable[[], None] | None = None) -> bool:
-        """Waits for this table's lock, and holds it to the transaction's end; True if it had to wait.
+        """Waits for this table's lock, and holds it to the transaction's end.
 
-        For statements that replace files: lock, then `refresh` where the isolation level allows it, then
-        read. 55P03 after `timeout` seconds, 40P01 for a deadlock; `check` is called while it waits and may
-        raise.
+        For statements that replace files: lock, then `refresh` where the isolation level allows it, then read.
+        True if it had to wait, or if others have committed to the table since this transaction's snapshot: what
+        is replaced in that one would conflict. 55P03 after `timeout` seconds, 40P01 for a deadlock; `check` is
+        called while it waits and may raise.
         """
         self._check_open()
-        return self._store.locks.acquire(oid, self.number, timeout, check)
+        waited = self._store.locks.acquire(oid, self.number, timeout, check)
+        return waited or self._store.catalog().by_oid(oid) is not self._base.by_oid(oid)
 
     def refresh(self) -> None:
         """Moves on to what is committed now; for a transaction that has changed nothing."""

@@ -358,6 +358,18 @@ def test_table_locks_wait_and_find_deadlocks(store: Store) -> None:
         assert waited == [True]
 
 
+def test_a_lock_tells_of_what_was_committed_meanwhile(store: Store) -> None:
+    oid = created(store, "t")
+    with store.begin() as transaction:
+        insert(store, oid, (1, "x"))
+        assert transaction.lock(oid)
+        transaction.refresh()
+        assert not transaction.lock(oid)
+        transaction.replace(oid, transaction.table(oid).files, [ab((1, "y"))])
+        transaction.commit()
+    assert rows(store, oid) == [(1, "y")]
+
+
 def test_a_waiter_can_be_cancelled(store: Store) -> None:
     oid = created(store, "t")
 

@@ -23,6 +23,7 @@ SELECT id, u, o FROM ar_t, unnest(t) WITH ORDINALITY AS x(u, o);
 SELECT * FROM unnest(ARRAY[1, 2, 3], ARRAY['a', 'b']) AS x(n, c);
 SELECT array_agg(id ORDER BY id DESC), array_agg(t[1] ORDER BY id) FROM ar_t;
 SELECT ARRAY[1, 2.5], ARRAY[1, NULL], ARRAY['a', 'b'::varchar], ARRAY[]::text[], ARRAY[true, false], ARRAY[1::smallint, 2::bigint];
+-- refused 0A000: arrays of several dimensions
 SELECT ARRAY[[1, 2], [3, 4]], (ARRAY[[1, 2], [3, 4]])[2][1], array_length(ARRAY[[1, 2, 3]], 2), array_dims(ARRAY[[1, 2], [3, 4]]);
 SELECT '{1, 2 ,3}'::integer[], '{"a b",c}'::text[], '{1.5,NaN}'::float8[], '{t,f,NULL}'::boolean[], '{2024-02-29 10:00:00}'::timestamp[];
 SELECT ARRAY[1, 2]::text[], ARRAY['1', '2']::integer[], ARRAY[1.5, 2.5]::integer[], array_to_string(ARRAY[1, NULL, 3], ','), array_fill(7, ARRAY[3]);
@@ -55,6 +56,7 @@ SELECT ARRAY[1, true];
 -- error 42P18
 SELECT ARRAY[];
 -- error 2202E
+-- refused 0A000: arrays of several dimensions
 SELECT ARRAY[[1, 2], [3]];
 -- error 42809
 SELECT 1 = ANY (5);

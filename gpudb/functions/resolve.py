@@ -29,8 +29,9 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     found = casts().get((source.name, target.name))
     if found is not None:
         return _allowed(found[0], context)
-    if source.element is not None and target.element is not None:
-        return can_coerce(source.element, target.element, context)
+    held = element_of(source)
+    if held is not None and target.element is not None:
+        return can_coerce(held, target.element, context)
     if target.category == "S":
         return context != "i"
     return context == "e" and source.category == "S"

@@ -41,7 +41,7 @@ declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
 declare("pg_get_expr", "{0}")
 declare("pg_get_constraintdef", _macro("sys_constraint"))
 declare("pg_get_indexdef(oid)", _macro("sys_index"))
-declare("pg_get_indexdef(oid,int4,bool)", _macro("sys_index_column", 2))
+declare("pg_get_indexdef(oid,int4,bool)", _macro("sys_index_column", 3))
 declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)", _macro("sys_view"))
 declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regclass({0}))")
 declare("pg_get_function_result", _macro("sys_function_result"))
@@ -107,7 +107,19 @@ declare(
     "pg_stat_get_live_tuples",
     "sys_rows({0})",
 )
-declare("pg_char_to_encoding", "(CASE lower(replace({0}, '-', '')) WHEN 'utf8' THEN 6 WHEN 'unicode' THEN 6 ELSE -1 END)")
+declare(
+    "pg_char_to_encoding",
+    "(CASE lower(replace({0}, '-', '')) WHEN 'utf8' THEN 6 WHEN 'unicode' THEN 6 ELSE -1 END)",
+)
+declare("getdatabaseencoding", "'UTF8'")
+declare("nameconcatoid", "left({0} || '_' || {1}, 63)")
+declare("row_security_active", "false")
+declare("pg_indexam_progress_phasename", "CAST(NULL AS VARCHAR)")
+declare("pg_options_to_table", "CAST([] AS STRUCT(option_name VARCHAR, option_value VARCHAR)[])")
+declare(
+    "pg_mcv_list_items",
+    'CAST([] AS STRUCT("index" INTEGER, "values" VARCHAR[], nulls BOOLEAN[], frequency DOUBLE, base_frequency DOUBLE)[])',
+)
 declare("pg_sequence_last_value", "CAST(NULL AS BIGINT)")
 declare("pg_sequence_parameters", "CAST(NULL AS VARCHAR)")
 

@@ -1,6 +1,7 @@
 """PostgreSQL 16's own facts: error codes, types, casts, operators and functions, as generated tables.
 
-`system/` holds the rows and views of pg_catalog and information_schema. The `.tsv` files are made by `python -m gpudb.pgdata.make` from a running PostgreSQL 16; none is edited by hand.
+`system/` holds the rows and views of pg_catalog and information_schema. The `.tsv` files are made by
+`python -m gpudb.pgdata.make` from a running PostgreSQL 16; none is edited by hand.
 They decide which operator, function and cast a statement means (`gpudb.functions.resolve`), which SQLSTATE an
 error carries (`gpudb.errors`), and they fill `pg_catalog`. Nothing here imports anything of gpudb.
 """

@@ -13,7 +13,7 @@ QUERIES = {
                t.typtype, t.typinput, t.typoutput, t.typreceive, t.typsend, t.typmodin, t.typmodout, t.typalign,
                t.typstorage, t.typdelim, t.typcollation, t.typbasetype, t.typnotnull, t.typsubscript
         FROM pg_type t WHERE t.oid < 12000 AND t.typrelid = 0 ORDER BY t.oid""",
-    "proc": """
+    "proc": r"""
         SELECT oid, proname, prokind, proretset, prorettype, proargtypes, provariadic, pronargs, pronargdefaults,
                proisstrict, provolatile, coalesce(array_to_string(proallargtypes, ' '), '') AS proallargtypes,
                coalesce(array_to_string(proargmodes, ' '), '') AS proargmodes,

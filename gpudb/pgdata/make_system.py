@@ -16,9 +16,11 @@ EMPTY = (
     " pg_shseclabel pg_db_role_setting"
 ).split()
 
-# Columns that are replaced: parse trees say nothing outside the server that made them.
+# Columns that are replaced: parse trees and counts say nothing outside the server that made them.
 REPLACED = {
     ("pg_rewrite", "ev_action"): "'<>'",
+    **{("pg_class", each): "0" for each in "relpages relallvisible relfrozenxid relminmxid".split()},
+    ("pg_class", "reltuples"): "-1",
     ("pg_proc", "prosqlbody"): "NULL",
     ("pg_proc", "proargdefaults"): "NULL",
     ("pg_constraint", "conbin"): "NULL",
@@ -31,7 +33,7 @@ REPLACED = {
 KEPT = {
     "pg_collation": "oid < 12000",
     "pg_language": "oid < 12000",
-    "pg_proc": "pronamespace = 'information_schema'::regnamespace OR oid < 12000",
+    "pg_proc": "proname !~ '^plpgsql'",
     "pg_authid": "oid < 12000",
     "pg_namespace": "oid < 16384 AND nspname <> 'public'",
     "pg_class": "oid < 16384",
@@ -64,7 +66,7 @@ QUERIES = {
     "function_signatures": """
         SELECT oid, pg_get_function_result(oid) AS result, pg_get_function_arguments(oid) AS arguments,
                pg_get_function_identity_arguments(oid) AS identity_arguments
-        FROM pg_proc WHERE pronamespace = 'information_schema'::regnamespace OR oid < 12000 ORDER BY 1""",
+        FROM pg_proc WHERE proname !~ '^plpgsql' AND oid < 16384 ORDER BY 1""",
     "constraint_definitions": """
         SELECT oid, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE oid < 16384 ORDER BY 1""",
     "index_definitions": """

@@ -28,7 +28,7 @@ def _names(query: str) -> tuple[tuple[str, str], ...]:
 
 def _range_variables(node: Message) -> Iterator[tuple[str, str]]:
     if node.DESCRIPTOR.name == "RangeVar":
-        yield node.schemaname, node.relname  # type: ignore[attr-defined]
+        yield node.schemaname, node.relname
     for field, value in node.ListFields():
         if field.message_type is None:
             continue

@@ -67,11 +67,11 @@ def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
             value = constant.ival.ival
             return str(value) if value >= 0 else f"'{value}'::integer"
         case "fval":
-            return _number(constant.fval.fval)
+            return _number(str(constant.fval.fval))
         case "boolval":
             return "true" if constant.boolval.boolval else "false"
         case "sval":
-            text = constant.sval.sval
+            text = str(constant.sval.sval)
             if item.name in _NUMBERS and re.fullmatch(r"\d+(\.\d+)?", text):
                 return text
             if item.name == "bool":

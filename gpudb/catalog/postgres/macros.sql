@@ -53,7 +53,7 @@ CREATE MACRO sys_spoken(typname, modifier) AS CASE typname
     WHEN 'bool' THEN 'boolean' WHEN 'int2' THEN 'smallint' WHEN 'int4' THEN 'integer' WHEN 'int8' THEN 'bigint'
     WHEN 'float4' THEN 'real' WHEN 'float8' THEN 'double precision'
     WHEN 'numeric' THEN 'numeric' || CASE WHEN modifier >= 0 THEN '(' || ((modifier - 4) >> 16) || ',' ||
-        ((((modifier - 4) & 2047) ^ 1024) - 1024) || ')' ELSE '' END
+        (xor((modifier - 4) & 2047, 1024) - 1024) || ')' ELSE '' END
     WHEN 'varchar' THEN 'character varying' || CASE WHEN modifier >= 0 THEN '(' || (modifier - 4) || ')' ELSE '' END
     WHEN 'bpchar' THEN CASE WHEN modifier >= 0 THEN 'character(' || (modifier - 4) || ')'
         WHEN modifier IS NULL THEN 'character' ELSE 'bpchar' END
@@ -213,7 +213,13 @@ CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) 
 CREATE MACRO sys_constraint(x) AS
     (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
-CREATE MACRO sys_index_column(x, number) AS CASE WHEN number = 0 THEN sys_index(x) ELSE coalesce(
+-- Printed prettily, a table that is visible goes without its schema.
+CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.before || pg_regclass_name(di.indrelid) || dd.after)
+    FROM (SELECT dr.oid, regexp_extract(dr.definition, '^(.*? ON ).* USING ', 1) AS before,
+        regexp_extract(dr.definition, '^.*? ON .*( USING .*)$', 1) AS after FROM index_definitions AS dr) AS dd
+    JOIN pg_index AS di ON di.indexrelid = dd.oid WHERE dd.oid = x);
+CREATE MACRO sys_index_column(x, number, pretty) AS
+    CASE WHEN number = 0 THEN CASE WHEN pretty THEN sys_pretty_index(x) ELSE sys_index(x) END ELSE coalesce(
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da JOIN pg_index AS di ON di.indexrelid = da.attrelid
      WHERE da.attrelid = x AND da.attnum = number), CASE WHEN sys_index(x) IS NOT NULL THEN '' END) END;
 CREATE MACRO sys_view(x) AS (SELECT coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr

@@ -40,8 +40,8 @@ def relations() -> Mapping[tuple[str, str], SystemRelation]:
         columns.setdefault(key, []).append((column, _type(type_name, int(modifier))))
     definitions = {(schema, name): text for schema, name, text in _file("views")}
     return {
-        (schema, name): SystemRelation(schema, name, kind, oid, tuple(columns[schema, name]), definitions.get((schema, name)))
-        for (schema, name), (kind, oid) in facts.items()
+        key: SystemRelation(*key, kind, oid, tuple(columns[key]), definitions.get(key))
+        for key, (kind, oid) in facts.items()
     }
 
 

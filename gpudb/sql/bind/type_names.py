@@ -19,13 +19,17 @@ _ALIASES = {
     "string": "text",
     "character": "bpchar",
 }
+# The domains of information_schema are shown as what they are made of; cardinal_number is the one that is left.
+_DOMAINS = {
+    "sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar", "time_stamp": "timestamptz",
+}  # fmt: skip
 _SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"}
 # What a value of a result or of the system catalog may be, beyond the types of columns.
 _KNOWN = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
     " uuid json jsonb name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace regrole"
     " regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring pg_lsn tid"
-    " regconfig regdictionary".split()
+    " regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list".split()
 )
 
 
@@ -36,9 +40,7 @@ def type_name(node: Any) -> SqlType:
     if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
         raise UndefinedObject(f'type "{".".join(names)}" does not exist')
     if len(names) > 1 and names[0] == "information_schema":
-        name = {"sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar"}.get(
-            name, "int4"
-        )
+        name = _DOMAINS.get(name, "int4")
     if len(names) == 1 or names[0] != "pg_catalog":
         name = _ALIASES.get(name, name)
     if name in _SERIAL:

@@ -83,9 +83,11 @@ def test_kill_at_random_moments(tmp_path: Path, request: pytest.FixtureRequest) 
     acknowledged: set[int] = set()
     pairs: set[int] = set()
     directory = tmp_path / "data"
+    lively = 0
     for seed in range(rounds):
         said = _crash(directory, seed, chance.uniform(0.02, 1.0))
         with Store(directory, compaction=False) as store:
             _check(store, said, acknowledged, pairs)
-    assert acknowledged
+        lively += any(line.startswith(("log", "pair")) for line in said)
+    assert lively > rounds / 2
     assert pairs

@@ -56,7 +56,7 @@ class DataWriter:
         for column, array, stored in zip(self._columns, batch.columns, self._schema):
             array = to_stored(array, column.type, stored.type)
             if column.not_null and array.null_count:
-                raise _null_violation(self._relation, column, batch, array)
+                raise null_violation(self._relation, column, batch, array)
             arrays.append(array)
         if not batch.num_rows:
             return
@@ -163,11 +163,12 @@ def verify(path: Path) -> None:
         raise GpudbError(f'data file "{path}" is damaged: {reason}', condition="data_corrupted") from error
 
 
-def _null_violation(relation: str, column: Column, batch: pa.RecordBatch, array: pa.Array) -> SqlError:
+def null_violation(relation: str, column: Column, batch: pa.RecordBatch, array: pa.Array) -> SqlError:
+    """23502 for the first NULL of `array`, a column of `batch`."""
     message = f'null value in column "{column.name}" of relation "{relation}" violates not-null constraint'
     row = pc.index(array.is_null(), True).as_py()
     values = ", ".join(_shown(batch.column(i)[row]) for i in range(batch.num_columns))
-    return SqlError.of("not_null_violation", message, detail=f"Failing row contains ({values}).")
+    return SqlError.of("notnull_violation", message, detail=f"Failing row contains ({values}).")
 
 
 def _shown(value: pa.Scalar) -> str:

@@ -107,6 +107,6 @@ def _load() -> None:
         import_module(f"gpudb.functions.{topic}")
 
 
-TOPICS = (
-    "arithmetic", "numeric", "comparison", "aggregates", "windows", "system", "text", "patterns",
-)  # fmt: skip
+TOPICS = tuple(
+    "arithmetic numeric comparison aggregates windows system text patterns fields datetime session_functions".split()
+)

@@ -3,7 +3,9 @@
 
 -- ---------------------------------------------------------------------------------------------- errors
 
-CREATE MACRO pg_error(state, message) AS error('[' || state || '] ' || message);
+-- A cast that fails says the message. DuckDB's error() is volatile, and a volatile function in a correlated subquery
+-- keeps it from being turned into a join; a cast does not.
+CREATE MACRO pg_error(state, message) AS CAST(CAST('[' || state || '] ' || message AS INTEGER) AS VARCHAR);
 
 -- LIMIT and OFFSET: NULL means none.
 CREATE MACRO pg_row_count(n, clause) AS CASE
@@ -199,3 +201,81 @@ CREATE MACRO pg_quote_literal(s) AS list_transform([s], lambda v: CASE WHEN cont
 CREATE MACRO pg_string_to_array(s, sep) AS list_transform([struct_pack(s := s, d := sep)], lambda p:
     CASE WHEN p.s IS NULL THEN NULL WHEN p.s = '' THEN CAST([] AS VARCHAR[])
     WHEN p.d IS NULL THEN pg_characters(p.s) WHEN p.d = '' THEN [p.s] ELSE string_split(p.s, p.d) END)[1];
+
+-- ---------------------------------------------------------------------------------------------- dates and times
+
+CREATE MACRO pg_date_add(d, n) AS list_transform([struct_pack(d := d, n := n::BIGINT)], lambda p: CASE
+    WHEN NOT isfinite(p.d) THEN p.d
+    WHEN abs(p.n) > 2147483647 THEN pg_error('22008', 'date out of range')::DATE
+    ELSE p.d + p.n::INTEGER END)[1];
+CREATE MACRO pg_date_difference(a, b) AS list_transform([struct_pack(a := a, b := b)], lambda p: CASE
+    WHEN NOT isfinite(p.a) OR NOT isfinite(p.b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
+    ELSE CAST(p.a - p.b AS INTEGER) END)[1];
+-- A moment some months and days later by the session's clock, and then some microseconds later.
+CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
+    [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
+    CASE WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(epoch_us(p.t) + p.us) END)[1];
+-- The time between two moments in days of 24 hours, and the rest.
+CREATE MACRO pg_elapsed(a, b) AS list_transform([struct_pack(a := a, b := b)], lambda p: CASE
+    WHEN NOT isfinite(p.a) OR NOT isfinite(p.b)
+    THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL)
+    ELSE pg_make_interval(0, (epoch_us(p.a) - epoch_us(p.b)) // 86400000000, (epoch_us(p.a) - epoch_us(p.b)) % 86400000000)
+    END)[1];
+-- A time of day of any number of microseconds: what passes midnight is dropped.
+CREATE MACRO pg_day_time(us) AS pg_make_time(((us) % 86400000000 + 86400000000) % 86400000000);
+CREATE MACRO pg_make_date(y, m, d) AS list_transform([struct_pack(y := y, m := m, d := d)], lambda p: CASE
+    WHEN p.y = 0 OR p.m < 1 OR p.m > 12 OR p.d < 1
+        OR p.d > day(last_day(make_date(CASE WHEN p.y < 0 THEN p.y + 1 ELSE p.y END, greatest(least(p.m, 12), 1), 1)))
+    THEN pg_error('22008', 'date field value out of range: ' || p.y || '-' || lpad(p.m::VARCHAR, 2, '0') || '-' || lpad(p.d::VARCHAR, 2, '0'))::DATE
+    ELSE make_date(CASE WHEN p.y < 0 THEN p.y + 1 ELSE p.y END, p.m, p.d) END)[1];
+CREATE MACRO pg_make_time_of(h, m, s) AS list_transform([struct_pack(h := h::BIGINT, m := m::BIGINT, s := s::DOUBLE)], lambda p: CASE
+    WHEN p.h < 0 OR p.m < 0 OR p.m > 59 OR p.s < 0 OR p.s > 60 OR isnan(p.s) OR p.h > 24 OR (p.h = 24 AND (p.m > 0 OR p.s > 0))
+    THEN pg_error('22008', 'time field value out of range: ' || p.h || ':' || lpad(p.m::VARCHAR, 2, '0') || ':' || p.s)::TIME
+    ELSE pg_make_time(p.h * 3600000000 + p.m * 60000000 + round_even(p.s * 1000000, 0)::BIGINT) END)[1];
+CREATE MACRO pg_to_timestamp(s) AS list_transform([s], lambda v: CASE
+    WHEN isnan(v) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
+    WHEN isinf(v) THEN CASE WHEN v > 0 THEN 'infinity'::TIMESTAMPTZ ELSE '-infinity'::TIMESTAMPTZ END
+    WHEN v < -210866803200 OR v >= 9224318016000 THEN pg_error('22008', 'timestamp out of range: "' || v || '"')::TIMESTAMPTZ
+    ELSE make_timestamptz(round_even(v * 1000000, 0)::BIGINT) END)[1];
+CREATE MACRO pg_trunc_century(t) AS CASE WHEN NOT isfinite(t) THEN t
+    ELSE date_trunc('year', t) - to_years(CAST((year(t) - 1) - floor((year(t) - 1) / 100) * 100 AS INTEGER)) END;
+CREATE MACRO pg_trunc_millennium(t) AS CASE WHEN NOT isfinite(t) THEN t
+    ELSE date_trunc('year', t) - to_years(CAST((year(t) - 1) - floor((year(t) - 1) / 1000) * 1000 AS INTEGER)) END;
+CREATE MACRO pg_trunc_microseconds(t) AS date_trunc('microseconds', t);
+CREATE MACRO pg_trunc_milliseconds(t) AS date_trunc('milliseconds', t);
+CREATE MACRO pg_trunc_second(t) AS date_trunc('second', t);
+CREATE MACRO pg_trunc_minute(t) AS date_trunc('minute', t);
+CREATE MACRO pg_trunc_hour(t) AS date_trunc('hour', t);
+CREATE MACRO pg_trunc_day(t) AS date_trunc('day', t);
+CREATE MACRO pg_trunc_week(t) AS date_trunc('week', t);
+CREATE MACRO pg_trunc_month(t) AS date_trunc('month', t);
+CREATE MACRO pg_trunc_quarter(t) AS date_trunc('quarter', t);
+CREATE MACRO pg_trunc_year(t) AS date_trunc('year', t);
+CREATE MACRO pg_trunc_decade(t) AS date_trunc('decade', t);
+CREATE MACRO pg_bin_us(span) AS CASE
+    WHEN pg_interval_months(span) <> 0
+    THEN pg_error('0A000', 'timestamps cannot be binned into intervals containing months or years')::BIGINT
+    WHEN pg_interval_days(span) * 86400000000 + pg_interval_us(span) <= 0
+    THEN pg_error('22008', 'stride must be greater than zero')::BIGINT
+    ELSE pg_interval_days(span) * 86400000000 + pg_interval_us(span) END;
+CREATE MACRO pg_bin_floor(us, origin, stride) AS us - ((us - origin) % stride + stride) % stride;
+CREATE MACRO pg_date_bin(span, t, origin) AS list_transform(
+    [struct_pack(s := pg_bin_us(span), t := t, o := origin)], lambda p: CASE
+    WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
+    WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamp(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), p.s)) END)[1];
+CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform(
+    [struct_pack(s := pg_bin_us(span), t := t, o := origin)], lambda p: CASE
+    WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
+    WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), p.s)) END)[1];
+CREATE MACRO pg_time_series(first, last, step) AS CASE
+    WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP] ELSE generate_series(first, last, step) END;
+-- (s1, e1) OVERLAPS (s2, e2): ends in any order, NULL where an unknown end could decide (overlaps_timestamp).
+CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
+        a := CASE WHEN s1 IS NULL THEN e1 WHEN s1 > e1 THEN e1 ELSE s1 END,
+        b := CASE WHEN s1 IS NULL THEN NULL WHEN s1 > e1 THEN s1 ELSE e1 END,
+        c := CASE WHEN s2 IS NULL THEN e2 WHEN s2 > e2 THEN e2 ELSE s2 END,
+        d := CASE WHEN s2 IS NULL THEN NULL WHEN s2 > e2 THEN s2 ELSE e2 END)], lambda p: CASE
+    WHEN p.a IS NULL OR p.c IS NULL THEN NULL
+    WHEN p.a > p.c THEN CASE WHEN p.d IS NULL THEN NULL WHEN p.a < p.d THEN true WHEN p.b IS NULL THEN NULL ELSE false END
+    WHEN p.a < p.c THEN CASE WHEN p.b IS NULL THEN NULL WHEN p.c < p.b THEN true WHEN p.d IS NULL THEN NULL ELSE false END
+    WHEN p.b IS NULL OR p.d IS NULL THEN NULL ELSE true END)[1];

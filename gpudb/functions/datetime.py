@@ -1,0 +1,241 @@
+"""Dates, times, timestamps and intervals: arithmetic, rounding and making them (PostgreSQL's manual, 9.9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.fields import UNITS
+from gpudb.functions.let import let
+from gpudb.functions.registry import Operands, declare
+from gpudb.functions.text_literal import known, quoted
+from gpudb.values import zones
+from gpudb.values.interval import Interval
+
+# ---------------------------------------------------------------------------------------------- arithmetic
+
+declare("date_pli", "pg_date_add({0}, {1})")
+declare("date_mii", "pg_date_add({0}, -({1}::BIGINT))")
+declare("integer_pl_date", "pg_date_add({1}, {0})")
+declare("date_mi", "pg_date_difference({0}, {1})")
+for _name in ("date", "timestamp"):
+    declare(f"{_name}_pl_interval", "({0} + {1})")
+    declare(f"{_name}_mi_interval", "({0} - {1})")
+    declare(f"interval_pl_{_name}", "({1} + {0})")
+_DAY_US = 86_400_000_000
+
+
+def _move(moment: int, sign: str) -> Callable[[Operands], str]:
+    """timestamptz ± interval: months and days on the session's clock, the rest in elapsed time."""
+
+    def render(operands: Operands) -> str:
+        value, span, known_span = operands.sql[moment], operands.sql[1 - moment], operands.constants[1 - moment]
+        if isinstance(known_span, Interval) and abs(known_span.microseconds) < _DAY_US:
+            return f"({value} {sign} {span})"
+        return let(lambda v, s: f"pg_move_moment({v}, {sign}pg_interval_months({s}), {sign}pg_interval_days({s}),"
+                   f" {sign}pg_interval_us({s}))", value, span)  # fmt: skip
+
+    return render
+
+
+declare("timestamptz_pl_interval date_add(timestamptz,interval)", _move(0, "+"))
+declare("timestamptz_mi_interval date_subtract(timestamptz,interval)", _move(0, "-"))
+declare("interval_pl_timestamptz", _move(1, "+"))
+declare("timestamp_mi timestamptz_mi", "pg_elapsed({0}, {1})")
+declare("datetime_pl", "({0} + {1})")
+declare("timedate_pl", "({1} + {0})")
+declare("time_mi_time", "to_microseconds(epoch_us({0}) - epoch_us({1}))")
+declare("time_pl_interval", "pg_day_time(epoch_us({0}) + pg_interval_us({1}))")
+declare("time_mi_interval", "pg_day_time(epoch_us({0}) - pg_interval_us({1}))")
+declare("interval_pl_time", "pg_day_time(epoch_us({1}) + pg_interval_us({0}))")
+declare("interval_pl", "({0} + {1})")
+declare("interval_mi", "({0} - {1})")
+declare("interval_um", "(-{0})")
+_PARTS = "CAST(pg_interval_months({0}) AS INTEGER), CAST(pg_interval_days({0}) AS INTEGER), pg_interval_us({0})"
+
+
+def _scaled(name: str, interval: int) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        span, factor = operands.sql[interval], operands.sql[1 - interval]
+        return let(lambda s, f: f"{name}({_PARTS.format(s)}, {f})", span, factor)
+
+    return render
+
+
+declare("interval_mul", _scaled("pg_interval_mul", 0))
+declare("mul_d_interval", _scaled("pg_interval_mul", 1))
+declare("interval_div", _scaled("pg_interval_div", 0))
+for _name in ("justify_days", "justify_hours", "justify_interval"):
+    declare(_name, lambda o, name=_name: let(lambda v: f"pg_{name}({_PARTS.format(v)})", o.sql[0]))
+
+# ---------------------------------------------------------------------------------------------- age, rounding
+
+declare("age(timestamp,timestamp) age(timestamptz,timestamptz)", "age({0}, {1})")
+declare("age(timestamp)", "age(CAST(current_date AS TIMESTAMP), {0})")
+declare("age(timestamptz)", "age(CAST(current_date AS TIMESTAMPTZ), {0})")
+_TRUNCATED = frozenset(
+    "microseconds milliseconds second minute hour day week month quarter year decade century millennium".split()
+)
+_READ_ONLY = frozenset("dow doy epoch isodow isoyear julian".split())
+
+
+def _unit(operands: Operands) -> str:
+    """What date_trunc cuts to; 22023, or 0A000 for a field that it does not know."""
+    text, item = known(operands, 0), operands.types[1]
+    if text is None:
+        raise FeatureNotSupported("a field that is not constant is not supported")
+    unit = UNITS.get(text.strip().lower())
+    if unit is None or unit in _READ_ONLY:
+        raise SqlError.of("invalid_parameter_value", f'unit "{text.lower()}" not recognized for type {item.plain}')
+    if unit not in _TRUNCATED or (item.name == "interval" and unit == "week"):
+        raise FeatureNotSupported(f'unit "{text.lower()}" not supported for type {item.plain}')
+    return unit
+
+
+def _truncate(operands: Operands) -> str:
+    unit, value = _unit(operands), operands.sql[1]
+    if operands.types[1].name == "interval":
+        return let(lambda v: f"pg_make_interval({_cut_interval(unit, v)})", value)
+    if len(operands.sql) == 3:
+        zone = _zone(known(operands, 2))
+        return _from_local(f"pg_trunc_{unit}({_to_local(value, zone)})", zone)
+    if unit in {"century", "millennium"}:
+        return let(lambda v: f"pg_trunc_{unit}({v})", value)
+    return f"date_trunc('{unit}', {value})"
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
+_MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "milliseconds": 1000, "microseconds": 1}
+
+
+def _cut_interval(unit: str, value: str) -> str:
+    """Months, days and microseconds of an interval, cut towards zero."""
+    months, days, micros = (
+        f"pg_interval_months({value})", f"pg_interval_days({value})", f"pg_interval_us({value})",
+    )  # fmt: skip
+    if unit in _MONTHS:
+        return f"{months} // {_MONTHS[unit]} * {_MONTHS[unit]}, 0, 0"
+    return f"{months}, {days}, " + ("0" if unit == "day" else f"{micros} // {_MICROS[unit]} * {_MICROS[unit]}")
+
+
+declare("date_trunc", _truncate)
+declare("date_bin(interval,timestamp,timestamp)", "pg_date_bin({0}, {1}, {2})")
+declare("date_bin(interval,timestamptz,timestamptz)", "pg_date_bin_tz({0}, {1}, {2})")
+
+# ---------------------------------------------------------------------------------------------- making
+
+declare("make_date", "pg_make_date({0}, {1}, {2})")
+declare("make_time", "pg_make_time_of({0}, {1}, {2})")
+declare("make_timestamp", "(pg_make_date({0}, {1}, {2}) + pg_make_time_of({3}, {4}, {5}))")
+
+
+def _make_timestamptz(operands: Operands) -> str:
+    local = "(pg_make_date({0}, {1}, {2}) + pg_make_time_of({3}, {4}, {5}))".format(*operands.sql)
+    if len(operands.sql) == 6:
+        return f"CAST({local} AS TIMESTAMPTZ)"
+    return _from_local(local, _zone(known(operands, 6)))
+
+
+declare("make_timestamptz", _make_timestamptz)
+
+
+def _make_interval(operands: Operands) -> str:
+    years, months, weeks, days, hours, minutes, seconds = (*operands.sql, *["0"] * (7 - len(operands.sql)))
+    return (
+        f"pg_make_interval({years}::BIGINT * 12 + {months}, {weeks}::BIGINT * 7 + {days},"
+        f" {hours}::BIGINT * 3600000000 + {minutes}::BIGINT * 60000000 + round_even({seconds}::DOUBLE * 1000000, 0)::BIGINT)"
+    )
+
+
+declare("make_interval", _make_interval)
+declare("to_timestamp(float8)", "pg_to_timestamp({0})")
+declare("isfinite(date) isfinite(timestamp) isfinite(timestamptz)", "isfinite({0})")
+declare("isfinite(interval)", "({0} IS NOT NULL OR NULL)")
+
+# ---------------------------------------------------------------------------------------------- time zones
+
+
+def _zone(text: str | None) -> zones.Zone:
+    if text is None:
+        raise FeatureNotSupported("a time zone that is not constant is not supported")
+    if re.match(r"[+-]\d", text.strip()) and (seconds := zones.parse_offset(text.strip())) is not None:
+        return zones.fixed(-seconds)  # a bare offset is POSIX's, which counts westward
+    return zones.zone_of(text)
+
+
+def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:
+    """An IANA name, or seconds east of Greenwich."""
+    name = getattr(zone, "key", None)
+    return (name, 0) if name is not None else (None, zones.offset_at(zone, 0))
+
+
+def _to_local(value: str, zone: zones.Zone) -> str:
+    """A timestamptz as the timestamp that a clock in the zone shows."""
+    name, seconds = _zone_key(zone)
+    if name is not None:
+        return f"timezone({quoted(name)}, {value})"
+    return f"(timezone('UTC', {value}) + to_seconds({seconds}))"
+
+
+def _from_local(value: str, zone: zones.Zone) -> str:
+    """A timestamp that a clock in the zone shows, as a timestamptz."""
+    name, seconds = _zone_key(zone)
+    if name is not None:
+        return f"timezone({quoted(name)}, {value})"
+    return f"timezone('UTC', {value} - to_seconds({seconds}))"
+
+
+declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], _zone(known(o, 0))))
+declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(known(o, 0))))
+declare("timezone(interval,timestamptz)", "(timezone('UTC', {1}) + {0})")
+declare("timezone(interval,timestamp)", "timezone('UTC', {1} - {0})")
+
+
+def _add_in_zone(sign: str) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        zone = _zone(known(operands, 2))
+        # days and months count on the zone's clock, hours do not
+        span = operands.sql[1]
+        local = f"({_to_local(operands.sql[0], zone)} {sign} pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0))"
+        return f"({_from_local(local, zone)} {sign} to_microseconds(pg_interval_us({span})))"
+
+    return render
+
+
+declare("date_add(timestamptz,interval,text)", _add_in_zone("+"))
+declare("date_subtract(timestamptz,interval,text)", _add_in_zone("-"))
+
+# ---------------------------------------------------------------------------------------------- overlaps, series
+
+
+def _overlaps(operands: Operands) -> str:
+    ends = []
+    for at in (0, 2):
+        start, end = operands.sql[at : at + 2]
+        if operands.types[at + 1].name == "interval":
+            end = f"({start} + {end})" if operands.types[at].name != "time" else (
+                f"pg_day_time(epoch_us({start}) + pg_interval_us({end}))"
+            )
+        ends += [start, end]
+    return f"pg_overlaps({', '.join(ends)})"
+
+
+declare("overlaps", _overlaps)
+
+
+def _series(operands: Operands) -> str:
+    first, last, step = operands.sql
+    span = operands.constants[2]
+    if operands.types[0].name == "timestamptz":
+        if not isinstance(span, Interval):
+            raise FeatureNotSupported("generate_series over timestamptz by an interval that is not constant is not supported")
+        if span.microseconds and not (span.months or span.days):
+            series = f"pg_time_series(timezone('UTC', {first}), timezone('UTC', {last}), {step})"
+            return f"list_transform({series}, lambda pg_e: timezone('UTC', pg_e))"
+        if abs(span.microseconds) >= _DAY_US:
+            raise FeatureNotSupported("generate_series by days and more than 24 hours is not supported")
+    return f"pg_time_series({first}, {last}, {step})"
+
+
+declare("generate_series(timestamp,timestamp,interval) generate_series(timestamptz,timestamptz,interval)", _series)

@@ -18,7 +18,8 @@ from gpudb.errors import (
 )
 from gpudb.storage.scan import unreadable
 
-_MARKED = re.compile(r"\[(\w{5})\] (.*)", re.S)
+# What the macro pg_error makes DuckDB say, and what a Python function raised.
+_MARKED = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
 _INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
 _TYPES = {
     "INT16": "smallint", "INT32": "integer", "INT64": "bigint", "SMALLINT": "smallint", "INTEGER": "integer",
@@ -44,7 +45,7 @@ _RULES: tuple[Maker, ...] = tuple(
          'invalid input syntax for type {type2}: "{1}"'),
         (r"invalid (?:timestamp|date) field format: \"(.*?)\"", "invalid_datetime_format",
          'invalid input syntax for type timestamp: "{1}"'),
-        (r"Date out of range|Overflow in date|Timestamp.*out of range|date field value out of range|"
+        (r"Date out of range|not in timestamp range|Overflow in date|Timestamp.*out of range|date field value out of range|"
          r"overflow.*[Tt]imestamp|Overflow exception in date/time", "datetime_field_overflow", "timestamp out of range"),
         (r"cannot take logarithm of zero", "invalid_argument_for_logarithm", "cannot take logarithm of zero"),
         (r"cannot take logarithm of a negative number", "invalid_argument_for_logarithm",
@@ -65,9 +66,9 @@ def translated(error: BaseException) -> GpudbError:
         return error
     text = str(error)
     plain = text.partition("\n")[0].partition(": ")[2] or text
-    if (marked := _MARKED.search(text)) is not None and marked[1] in _known_states():
-        first = marked[2].partition("\n\nLINE")[0].strip()
-        return SqlError.of(_known_states()[marked[1]], first)
+    if (marked := _MARKED.search(text)) is not None and (marked[1] or marked[3]) in _known_states():
+        message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
+        return SqlError.of(_known_states()[marked[1] or marked[3]], message)
     if isinstance(error, duckdb.InterruptException):
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -32,6 +32,8 @@ def select(context: Context) -> Result:
 
 def rows(context: Context, query: Query, tag: str = "SELECT") -> Result:
     """A query's rows as a result."""
+    if not query.columns:
+        raise SqlError.of("feature_not_supported", "a result without columns is not supported")
     stream = context.session.engine(query).run(context.request(query))
     return Result(tag, result_columns(query.columns), iter(stream), stream.close)
 

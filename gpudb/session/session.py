@@ -256,7 +256,11 @@ class Session:
 
     def bind(self, context: Context) -> Query | DataChange:
         """The bound form of a context's statement, from the plan cache where it is there."""
-        return self._plan(context, context.statement.text, context.parameter_oids).bound
+        plan = self._plan(context, context.statement.text, context.parameter_oids)
+        if len(plan.parameters) > len(context.parameters):
+            message = f"there is no parameter ${len(context.parameters) + 1}"
+            raise SqlError.of("undefined_parameter", message)
+        return plan.bound
 
     def _key(self, text: str, oids: tuple[int, ...]) -> Key:
         catalog = self.transaction.catalog if self.transaction else self.database.store.catalog()

@@ -92,6 +92,38 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
     return Interval(total.months, total.days, total.microseconds)
 
 
+# PostgreSQL's bits for the fields in an interval's modifier, from the largest to the smallest.
+_FIELD_BITS = {"year": 1 << 2, "month": 1 << 1, "day": 1 << 3, "hour": 1 << 10, "minute": 1 << 11, "second": 1 << 12}
+_ALL_FIELDS = 0x7FFF
+
+
+def restricted_interval(text: str, modifier: int) -> Interval:
+    """An interval of a type with fields or a precision (`INTERVAL '1' DAY`, `interval(3)`): smaller fields are cut off.
+
+    `modifier` is PostgreSQL's typmod: the fields' bits above 16 bits of precision.
+    """
+    fields, precision = modifier >> 16, modifier & 0xFFFF
+    named = [unit for unit, bit in _FIELD_BITS.items() if fields & bit] if fields != _ALL_FIELDS else []
+    smallest = named[-1] if named else "second"
+    value = parse_interval(text, smallest)
+    months, days, microseconds = value.months, value.days, value.microseconds
+    match smallest:
+        case "year":
+            return Interval(int(months / 12) * 12, 0, 0)
+        case "month":
+            return Interval(months, 0, 0)
+        case "day":
+            return Interval(months, days, 0)
+        case "hour" | "minute":
+            unit = _MICROSECONDS[smallest]
+            return Interval(months, days, int(microseconds / unit) * unit)
+    if precision < 6:
+        unit = 10 ** (6 - precision)
+        half = unit // 2 if microseconds >= 0 else -(unit // 2)
+        microseconds = int((microseconds + half) / unit) * unit
+    return Interval(months, days, microseconds)
+
+
 class _BadFormat(Exception):
     """The text is no interval."""
 

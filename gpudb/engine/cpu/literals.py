@@ -7,7 +7,8 @@ import math
 import uuid
 from decimal import Decimal
 
-from gpudb.types import SqlType
+from gpudb.errors import NumericOutOfRange
+from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.interval import Interval
 
 
@@ -22,7 +23,7 @@ def name(text: str) -> str:
 
 
 def literal(value: object, item: SqlType) -> str:
-    """A value of `item`, not carried (see `lanes`), as DuckDB SQL."""
+    """A value of `item` as DuckDB SQL."""
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
     if item.element is not None and isinstance(value, list | tuple):
@@ -36,7 +37,7 @@ def literal(value: object, item: SqlType) -> str:
         case int():
             return f"({value})::{item.duckdb}" if value < 0 else f"{value}::{item.duckdb}"
         case Decimal():
-            return f"{quoted(format(value, 'f'))}::DECIMAL({item.numeric_digits[0]},{item.numeric_digits[1]})"
+            return _carried(value, item) if item.carried else decimal(value, item)
         case bytes():
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         case Interval(months=months, days=days, microseconds=microseconds):
@@ -49,6 +50,19 @@ def literal(value: object, item: SqlType) -> str:
             return quoted(value) if item.duckdb == "VARCHAR" else f"{quoted(value)}::{item.duckdb}"
         case _:
             raise TypeError(f"no literal of {type(value).__name__} for {item}")
+
+
+def decimal(value: Decimal, item: SqlType) -> str:
+    """The decimal of a numeric; 22003 beyond 38 digits."""
+    precision, scale = item.numeric_digits
+    if value and (value.adjusted() >= precision - scale or decimal_scale(value) > scale):
+        message = f"numeric of more than {MAX_DIGITS} digits is out of range"
+        raise NumericOutOfRange(message, detail=f"The value is {value}.")
+    return f"{quoted(format(value, 'f'))}::DECIMAL({precision},{scale})"
+
+
+def _carried(value: Decimal, item: SqlType) -> str:
+    return f"struct_pack(v := {decimal(value, item)}, s := {decimal_scale(value)}::TINYINT)"
 
 
 def decimal_scale(value: object) -> int:

@@ -69,7 +69,10 @@ class Renderer:
         source = self._from(query.source) if query.source is not None else ""
         carried = tuple(key for key in query.group_by if key.type.carried)
         plain, made = self._expressions(), self._expressions(carried)
-        if query.distinct is True:
+        if query.distinct is True and any(each.type.carried for each in query.targets):
+            # 1.0 and 1.00 are one value, whichever of them is shown.
+            head = f"DISTINCT ON ({', '.join(plain.value(each) for each in query.targets)}) "
+        elif query.distinct is True:
             head = "DISTINCT "
         elif query.distinct:
             head = f"DISTINCT ON ({', '.join(plain.value(each) for each in query.distinct)}) "
@@ -124,7 +127,15 @@ class Renderer:
     @_body.register
     def _(self, query: bound.SetOperation) -> str:
         every = " ALL" if query.all else ""
+        carried = [index for index, column in enumerate(query.columns, 1) if column.type.carried]
+        if carried and query.op != "UNION":
+            raise FeatureNotSupported(f"{query.op} of numerics of varying scale is not supported")
         text = f"({self.query(query.left)}) {query.op}{every} ({self.query(query.right)})"
+        if carried and not query.all:
+            keys = ", ".join(f"c{n}.v" if n in carried else f"c{n}" for n in range(1, len(query.columns) + 1))
+            names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
+            both = f"({self.query(query.left)}) UNION ALL ({self.query(query.right)})"
+            text = f"SELECT DISTINCT ON ({keys}) * FROM ({both}) AS s({names})"
         if query.order_by or query.limit is not None or query.offset is not None:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
             text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query)

@@ -61,9 +61,7 @@ class Binder:
         for number in range(1, count + 1):
             found = self.parameters.get(number, UNKNOWN)
             if number not in self.parameters:
-                raise SqlError.of(
-                    "indeterminate_datatype", f"could not determine data type of parameter ${number}"
-                )
+                raise SqlError.of("indeterminate_datatype", f"could not determine data type of parameter ${number}")
             types.append(TEXT if found.name == "unknown" else found)
         return tuple(types)
 

@@ -70,13 +70,9 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         scope.in_window = True
     try:
         args = [bind_expression(binder, scope, _unnamed(each)) for each in node.args]
-        order = [
-            sort_key(binder, bind_expression(binder, scope, inner(s).node), inner(s)) for s in node.agg_order
-        ]
+        order = [sort_key(binder, bind_expression(binder, scope, inner(s).node), inner(s)) for s in node.agg_order]
         chosen = present(node.agg_filter)
-        keep = (
-            condition(binder, bind_expression(binder, scope, node.agg_filter), "FILTER") if chosen else None
-        )
+        keep = condition(binder, bind_expression(binder, scope, node.agg_filter), "FILTER") if chosen else None
     finally:
         scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
@@ -122,9 +118,7 @@ def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
     if len(args) != 1 or not exists(name) or name.startswith("_"):
         return None
     source = args[0].type.plain
-    if any(
-        len(f.args) == 1 and f.args[0].name == source.name for f in functions_by_name().get(name, ())
-    ):
+    if any(len(f.args) == 1 and f.args[0].name == source.name for f in functions_by_name().get(name, ())):
         target = SqlType(name)
         return coerce(binder, args[0], target, "e") if resolve.can_coerce(source, target, "e") else None
     if source.name == "unknown" or resolve.can_coerce(source, SqlType(name), "e"):
@@ -172,8 +166,7 @@ def _ordered_set(
     made = call(binder, candidate, [*args, *(key.expr for key in order)])
     implementation(made.function)
     keys = tuple(
-        SortKey(expr, key.descending, key.nulls_first)
-        for expr, key in zip(made.args[len(args) :], order, strict=True)
+        SortKey(expr, key.descending, key.nulls_first) for expr, key in zip(made.args[len(args) :], order, strict=True)
     )
     direct = made.args[: len(args)]
     return _aggregate(scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
@@ -224,13 +217,19 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     from gpudb.sql.bind.expressions import bind_expression
 
     base: Definition = ((), (), None)
-    named = node.name or node.refname
+    defined = scope.windows.get(node.name)
+    if node.name and defined is not node:
+        # OVER w, as against the definition in WINDOW, which carries its own name.
+        if defined is None:
+            raise SqlError.of("undefined_object", f'window "{node.name}" does not exist')
+        return _window_definition(binder, scope, defined)
+    named = node.refname
     if named:
-        if named not in scope.windows:
+        if named not in scope.windows or named == node.name:
             raise SqlError.of("undefined_object", f'window "{named}" does not exist')
         base = _window_definition(binder, scope, scope.windows[named])
-        if node.name:
-            return base
+        if base[2] is not None:
+            raise SqlError.of("windowing_error", f'cannot copy window "{named}" because it has a frame clause')
     scope.in_window = True
     try:
         partition = tuple(bind_expression(binder, scope, each) for each in node.partition_clause)

@@ -16,6 +16,7 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from, find_relation, named, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query, bind_targets, bind_with
+from gpudb.sql.bind.wrap import retyped
 from gpudb.sql.bound import (
     CHANGED,
     Column,
@@ -72,12 +73,17 @@ def bind_insert(binder: Binder, node: Any) -> Insert:
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
         rows = tuple(
-            _row(binder, scope, table, wanted, inner(each).items, bool(len(node.cols)))
-            for each in source.values_lists
+            _row(binder, scope, table, wanted, inner(each).items, bool(len(node.cols))) for each in source.values_lists
         )
         return _inserted(binder, node, table, Values(table_columns(table), rows, ctes=ctes))
-    query = bind_query(binder, source, scope)
+    query = bind_query(binder, source, scope, settle=False)
     _check_width(len(query.columns), wanted, bool(len(node.cols)))
+    untyped = {
+        index: c.type
+        for index, c in enumerate(wanted[: len(query.columns)])
+        if query.columns[index].type.name == "unknown"
+    }
+    query = retyped(binder, query, untyped, "a")
     rel = binder.rel()
     given = {
         column.name: _assigned(binder, Column(rel, index, output.type, output.name), column)
@@ -189,9 +195,7 @@ def bind_update(binder: Binder, node: Any) -> Update:
     return Update(table, query, _returning(binder, table, node, node.relation))
 
 
-def _assignments(
-    binder: Binder, scope: Scope, table: Table, nodes: Sequence[Any]
-) -> list[tuple[TableColumn, Expr]]:
+def _assignments(binder: Binder, scope: Scope, table: Table, nodes: Sequence[Any]) -> list[tuple[TableColumn, Expr]]:
     made: list[tuple[TableColumn, Expr]] = []
     row: Expr | None = None
     for each in nodes:
@@ -222,9 +226,7 @@ def bind_delete(binder: Binder, node: Any) -> Delete:
     table, scope, rel, scan = _target(binder, node, "delete from")
     source = _with_others(binder, scope, scan, node.using_clause)
     where = _where(binder, scope, node)
-    old: list[Expr] = [
-        Column(rel, index, column.type, column.name) for index, column in enumerate(table.columns)
-    ]
+    old: list[Expr] = [Column(rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     query = _rows(table, rel, source, where, old, several=len(node.using_clause) > 0)
     return Delete(table, query, _returning(binder, table, node, node.relation))
 
@@ -257,9 +259,7 @@ def _where(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     return condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
 
 
-def _rows(
-    table: Table, rel: int, source: From, where: Expr | None, values: Sequence[Expr], *, several: bool
-) -> Select:
+def _rows(table: Table, rel: int, source: From, where: Expr | None, values: Sequence[Expr], *, several: bool) -> Select:
     """File, row number and values of the rows that match, each row once."""
     width = len(table.columns)
     row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))

@@ -28,9 +28,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         if made is not None:
             return made
     source = expr.type
-    if source == target or (
-        source.name == target.name and target.modifier == -1 and _same_holding(source, target)
-    ):
+    if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
         return expr
     if isinstance(expr, Array) and target.element is not None:
         items = tuple(coerce(binder, item, target.element, context, what) for item in expr.items)
@@ -58,12 +56,7 @@ def _same_text(source: SqlType, target: SqlType) -> bool:
 
 def _held(source: SqlType, target: SqlType) -> SqlType:
     """The target with the digits that the source needs, where the target leaves them open."""
-    if (
-        target.name == "numeric"
-        and target.modifier == -1
-        and target.digits is None
-        and source.name in _INTEGERS
-    ):
+    if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _INTEGERS:
         return as_numeric(source)
     return target
 
@@ -82,11 +75,7 @@ def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
     made = coerce(binder, expr, target, "a", f'column "{column}"')
     if made.type == target:
         return made
-    return (
-        Constant(made.value, target)
-        if isinstance(made, Constant) and made.value is None
-        else Cast(made, target)
-    )
+    return Constant(made.value, target) if isinstance(made, Constant) and made.value is None else Cast(made, target)
 
 
 def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.sql.bound import Constant
-from gpudb.types import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.types import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
 
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
@@ -44,7 +45,7 @@ def number(text: str) -> Constant:
 
 
 def decimal(value: Decimal) -> Constant:
-    """A numeric constant of exactly its digits; 22003 beyond 38."""
+    """A numeric constant of exactly its digits. One beyond 38 may still become a float; as numeric it raises 22003."""
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise FeatureNotSupported(f"numeric {value} is not supported")
@@ -53,8 +54,6 @@ def decimal(value: Decimal) -> Constant:
         exponent = 0
     scale = -exponent
     digits = max(len(value.as_tuple().digits) if value else 1, scale)
-    if digits > MAX_DIGITS or (value and value.adjusted() >= MAX_DIGITS):
-        raise NumericOutOfRange(f"numeric of more than {MAX_DIGITS} digits is out of range: {value}")
     return Constant(value, exact(digits, scale))
 
 
@@ -78,12 +77,14 @@ def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None
             return made if target.digits is None else None
         if target in (FLOAT4, FLOAT8) and abs(value) < 2**24:
             return Constant(float(value), target)
-    if source == "numeric" and isinstance(value, Decimal) and target == FLOAT8:
-        return Constant(float(value), target)
+    if source == "numeric" and isinstance(value, Decimal) and target in (FLOAT4, FLOAT8):
+        return Constant(parse_text(target, str(value), timezone), target)
     return None
 
 
 def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
+    if target.name == "interval" and target.modifier != -1:
+        return Constant(restricted_interval(text, target.modifier), INTERVAL)
     if target.name in {"unknown", "cstring"}:
         return Constant(text, target)
     if target.name.startswith("reg") or target.name.lstrip("_").startswith("reg"):

@@ -123,9 +123,7 @@ def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = strings(node.collname)[-1]
     if name not in {"C", "POSIX", "default", "ucs_basic"}:
-        raise FeatureNotSupported(
-            f'collation "{name}" is not supported', hint="gpudb orders text by collation C."
-        )
+        raise FeatureNotSupported(f'collation "{name}" is not supported', hint="gpudb orders text by collation C.")
     expr = bind_expression(binder, scope, node.arg)
     if expr.type.category not in {"S", "X"} and expr.type.name != "name":
         raise DatatypeMismatch(f"collations are not supported by type {expr.type}")
@@ -237,9 +235,7 @@ def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
         element = INT4 if arg.type.name == "int2vector" else None
     if arg.type.name == "jsonb" and not step.is_slice:
         key = bind_expression(binder, scope, step.uidx)
-        return operators.apply_operator(
-            binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key
-        )
+        return operators.apply_operator(binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key)
     if element is None:
         raise DatatypeMismatch(f"cannot subscript type {arg.type} because it does not support subscripting")
 

@@ -131,14 +131,10 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _view(binder, rel, relation, alias)
-    return named(
-        binder, rel, Scan(rel, relation), table_columns(relation), node.relname, alias, relation.schema
-    )
+    return named(binder, rel, Scan(rel, relation), table_columns(relation), node.relname, alias, relation.schema)
 
 
-def _system(
-    binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any
-) -> Source:
+def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
     """A relation of the system; its OID as `tableoid` is no part of its columns."""
     schema, _, relation = name.partition(".")
     shown = tuple(column for column in columns if column.name != "tableoid")
@@ -275,9 +271,7 @@ def _aliased(columns: Columns, alias: Any) -> Columns:
     return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
 
 
-def _using(
-    binder: Binder, how: str, left: Source, right: Source, names: Sequence[str]
-) -> tuple[Expr | None, Columns]:
+def _using(binder: Binder, how: str, left: Source, right: Source, names: Sequence[str]) -> tuple[Expr | None, Columns]:
     """The condition of USING, and the columns: shared ones first, each once."""
     conditions: list[Expr] = []
     merged: list[tuple[str, Expr]] = []

@@ -115,9 +115,7 @@ def _walk_level(expr: Any) -> Iterator[Any]:
         yield from _walk_level(child)
 
 
-def check_grouped(
-    scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], source: From | None
-) -> tuple[Expr, ...]:
+def check_grouped(scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], source: From | None) -> tuple[Expr, ...]:
     """Raises 42803 for a column of this level outside keys and aggregates; gives keys that a primary key implies."""
     implied: list[Expr] = []
     tables = dict(_tables(source)) if source is not None else {}

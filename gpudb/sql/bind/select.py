@@ -17,7 +17,7 @@ from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_at
 from gpudb.sql.bind.output_names import output_name
 from gpudb.sql.bind.scope import CteStub, Scope
-from gpudb.sql.bind.wrap import projected
+from gpudb.sql.bind.wrap import projected, retyped
 from gpudb.sql.bound import (
     Column,
     Cte,
@@ -35,15 +35,16 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.parse import inner, kind, present, strings
 from gpudb.sql.traverse import walk
-from gpudb.types import SqlType
+from gpudb.types import UNKNOWN
 
 Targets = list[tuple[str, Expr]]
 
 
-def bind_query(
-    binder: Binder, node: Any, outer: Scope | None, wanted: Sequence[SqlType] | None = None
-) -> Query:
-    """A SelectStmt message as a query; `wanted` are the types of the columns it will be stored in, if any."""
+def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool = True) -> Query:
+    """A SelectStmt message as a query.
+
+    Without `settle` an output that is an untyped literal stays one, for whoever gives it a type (`retyped`).
+    """
     binder.depth += 1
     try:
         if binder.depth > 100:
@@ -57,8 +58,8 @@ def bind_query(
         if node.op != pg.SETOP_NONE:
             return _set_operation(binder, scope, node, ctes)
         if len(node.values_lists):
-            return _values(binder, scope, node, ctes, wanted)
-        return _select(binder, scope, node, ctes)
+            return _values(binder, scope, node, ctes, settle=settle)
+        return _select(binder, scope, node, ctes, settle=settle)
     finally:
         binder.depth -= 1
 
@@ -83,9 +84,7 @@ def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
             query, recursive = _recursive(binder, scope, node, body, number, names), True
         else:
             query, recursive = renamed(bind_query(binder, body, scope), names, node.ctename), False
-        materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(
-            node.ctematerialized
-        )
+        materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
         cte = Cte(number, node.ctename, query, materialized, recursive)
         scope.ctes[node.ctename] = (cte, number)
         made.append(cte)
@@ -105,22 +104,15 @@ def _refers_to(node: Any, name: str) -> bool:
     return False
 
 
-def _recursive(
-    binder: Binder, scope: Scope, node: Any, body: Any, number: int, names: Sequence[str]
-) -> Query:
+def _recursive(binder: Binder, scope: Scope, node: Any, body: Any, number: int, names: Sequence[str]) -> Query:
     """WITH RECURSIVE: the first term gives the columns, the second sees them under the query's own name."""
-    if (
-        body.op != pg.SETOP_UNION
-        or body.sort_clause
-        or present(body.limit_count)
-        or present(body.limit_offset)
-    ):
-        message = f'recursive query "{node.ctename}" does not have the form non-recursive-term UNION [ALL] recursive-term'
+    if body.op != pg.SETOP_UNION or body.sort_clause or present(body.limit_count) or present(body.limit_offset):
+        message = (
+            f'recursive query "{node.ctename}" does not have the form non-recursive-term UNION [ALL] recursive-term'
+        )
         raise SqlError.of("invalid_recursion", message)
     if _refers_to(body.larg, node.ctename):
-        message = (
-            f'recursive reference to query "{node.ctename}" must not appear within its non-recursive term'
-        )
+        message = f'recursive reference to query "{node.ctename}" must not appear within its non-recursive term'
         raise SqlError.of("invalid_recursion", message)
     first = renamed(bind_query(binder, body.larg, scope), names, node.ctename)
     inside = Scope(parent=scope)
@@ -152,7 +144,7 @@ def renamed(query: Query, names: Sequence[str], what: str) -> Query:
 # ------------------------------------------------------------------------------------------------ SELECT
 
 
-def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
+def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
     source = bind_from(binder, scope, node.from_clause)
     where = None
     if present(node.where_clause):
@@ -160,7 +152,7 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Q
         where = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
     scope.windows = {inner(each).name: inner(each) for each in node.window_clause}
     scope.clause = "SELECT"
-    targets = bind_targets(binder, scope, node.target_list)
+    targets = bind_targets(binder, scope, node.target_list, settle=settle)
     scope.clause = "GROUP BY"
     keys, sets = bind_group_by(binder, scope, node.group_clause, targets)
     having = None
@@ -197,8 +189,8 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Q
     )
 
 
-def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> Targets:
-    """The select list, stars expanded; untyped literals have become text."""
+def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:
+    """The select list, stars expanded; untyped literals have become text where `settle` asks for it."""
     targets: Targets = []
     for each in nodes:
         node = inner(each)
@@ -208,7 +200,7 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> Targets:
         expr = bind_expression(binder, scope, node.val)
         if isinstance(expr, Row):
             raise FeatureNotSupported("a whole row as a result column is not supported")
-        targets.append((node.name or output_name(node.val), settled(binder, expr)))
+        targets.append((node.name or output_name(node.val), settled(binder, expr) if settle else expr))
     return targets
 
 
@@ -256,11 +248,7 @@ def _order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targe
 def _output_reference(node: Any, targets: Targets, clause: str) -> Expr | None:
     if kind(node) == "a_const":
         return output_at(node, targets, clause)
-    if (
-        kind(node) == "column_ref"
-        and len(inner(node).fields) == 1
-        and kind(inner(node).fields[0]) == "string"
-    ):
+    if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
         (name,) = strings(inner(node).fields)
         named = [expr for each, expr in targets if each == name]
         if len(set(named)) > 1:
@@ -309,7 +297,7 @@ def _limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr 
 
 def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
     op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
-    left, right = bind_query(binder, node.larg, scope), bind_query(binder, node.rarg, scope)
+    left, right = (bind_query(binder, each, scope, settle=False) for each in (node.larg, node.rarg))
     if len(left.columns) != len(right.columns):
         raise SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
     types = [
@@ -323,7 +311,7 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
             for index, (column, wanted) in enumerate(zip(side.columns, types, strict=True))
             if column.type != wanted
         }
-        sides.append(projected(binder, side, differing) if differing else side)
+        sides.append(retyped(binder, side, differing) if differing else side)
     columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
     order = _positions(node.sort_clause, columns)
     limit, offset = _limits(binder, scope, node)
@@ -348,22 +336,18 @@ def _positions(nodes: Sequence[Any], columns: Sequence[OutputColumn]) -> tuple[t
     return tuple(made)
 
 
-def _values(
-    binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], wanted: Sequence[SqlType] | None
-) -> Query:
+def _values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
     scope.clause = "VALUES"
-    rows = [
-        [bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists
-    ]
+    rows = [[bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists]
     if len({len(row) for row in rows}) != 1:
         raise SqlError.of("syntax_error", "VALUES lists must all be the same length")
-    if wanted is None or (len(rows) > 1 and len(rows[0]) != len(wanted)):
-        made = [unify_branches(binder, column, "VALUES") for column in zip(*rows, strict=True)]
-        types = [target for _, target in made]
-        rows = [list(row) for row in zip(*(exprs for exprs, _ in made), strict=True)]
-    else:
-        types = [row_expr.type for row_expr in rows[0]]
-    columns = tuple(OutputColumn(f"column{number}", item) for number, item in enumerate(types, 1))
-    order = _positions(node.sort_clause, columns)
+    columns, cells = [], []
+    for number, column in enumerate(zip(*rows, strict=True), 1):
+        untyped = not settle and all(expr.type.name == "unknown" for expr in column)
+        exprs, target = (column, UNKNOWN) if untyped else unify_branches(binder, column, "VALUES")
+        columns.append(OutputColumn(f"column{number}", target))
+        cells.append(exprs)
+    outputs = tuple(columns)
+    order = _positions(node.sort_clause, outputs)
     limit, offset = _limits(binder, scope, node)
-    return Values(columns, tuple(tuple(row) for row in rows), order, limit, offset, ctes)
+    return Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes)

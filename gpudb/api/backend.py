@@ -44,6 +44,9 @@ class Backend(Protocol):
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
         """Makes an Arrow table (of the types' `SqlType.arrow`) a relation of this session."""
 
+    def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
+        """Inserts an Arrow table's rows into a table, columns by name; their number."""
+
     def unregister(self, name: str) -> bool:
         """Forgets a registered table; False if there is none."""
 

@@ -111,6 +111,16 @@ class Connection:
             tag = self._told(lambda: self._backend.copy_in(sql, chunks))
         return int(tag.rpartition(" ")[2])
 
+    def append(self, table: str, frame: object) -> int:
+        """Adds the rows of an Arrow table, Polars or pandas frame to a table, columns matched by name; how many.
+
+        `table` is a name as SQL has it. 42703 for a column that the table lacks; columns that the frame lacks
+        get their defaults. Errors of `register` and of INSERT.
+        """
+        rows, types = as_relation(frame)
+        with self._turn():
+            return self._told(lambda: self._backend.append(table, rows, types))
+
     # ---- transactions
 
     @contextmanager
@@ -135,6 +145,11 @@ class Connection:
             message = "the transaction was rolled back, since a statement in it had failed"
             raise SqlError.of("in_failed_sql_transaction", message)
         self.execute(commit)
+
+    @property
+    def status(self) -> str:
+        """I outside a transaction, T in one, E in one that failed and takes only its end."""
+        return self._backend.status
 
     @property
     def in_transaction(self) -> bool:
@@ -197,7 +212,7 @@ class Connection:
 
     def _collected(self, result: Result, batches: list[pa.RecordBatch] | None = None) -> Rows:
         found = list(result.batches) if batches is None else batches
-        return Rows(result.tag, result.columns or (), found, self._backend.timezone)
+        return Rows(result.tag, result.columns, found, self._backend.timezone)
 
 
 def _is_query(statement: RawStatement) -> bool:

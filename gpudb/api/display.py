@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudb.session.results import ResultColumn
 
-_RIGHT = frozenset("int2 int4 int8 float4 float8 numeric oid xid cid money".split())
+RIGHT = frozenset("int2 int4 int8 float4 float8 numeric oid xid cid money".split())
 
 
 def aligned(fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...]], *, more: bool = False) -> str:
@@ -40,10 +40,10 @@ def _row(fields: Sequence[ResultColumn], row: list[list[str]], widths: list[int]
         for index, (field, lines) in enumerate(zip(fields, row)):
             text = lines[number] if number < len(lines) else ""
             gap = " " * (widths[index] - width(text))
-            shown = gap + text if field.type.name in _RIGHT else text + gap
+            shown = gap + text if field.type.name in RIGHT else text + gap
             goes_on = "+" if number < len(lines) - 1 else " "
             if index == last:
-                tail = shown.rstrip(" ") if field.type.name not in _RIGHT and goes_on == " " else shown
+                tail = shown.rstrip(" ") if field.type.name not in RIGHT and goes_on == " " else shown
                 line += " " + tail + ("+" if goes_on == "+" else "")
             else:
                 line += " " + shown + goes_on + "|"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from gpudb.api.names import quoted
 from gpudb.api.parameters import input_text, wanted_type
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.database import Database
@@ -17,6 +18,8 @@ from gpudb.sql.bound import OutputColumn
 from gpudb.sql.parse import inner, parse
 from gpudb.types import SqlType
 from gpudb.values import parse_text
+
+_APPENDED = "rows to append"
 
 _open: dict[Path, tuple[Database, int]] = {}
 _lock = threading.Lock()
@@ -156,6 +159,21 @@ class EmbeddedBackend:
             OutputColumn(column, kind) for column, kind in zip(table.column_names, types, strict=True)
         )
         self._session.frames[name] = table
+
+    def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
+        columns = ", ".join(quoted(column) for column in table.column_names)
+        self.register(_APPENDED, table, types)
+        try:
+            failed = True
+            result = self.run(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {quoted(_APPENDED)}", ())
+            try:
+                result.close()
+                failed = False
+            finally:
+                self.finish(failed=failed)
+        finally:
+            self.unregister(_APPENDED)
+        return int(result.tag.rpartition(" ")[2])
 
     def unregister(self, name: str) -> bool:
         self._session.frame_columns.pop(name, None)

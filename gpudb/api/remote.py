@@ -152,6 +152,11 @@ class RemoteBackend:
                 self.copy_in(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)", csv_chunks(table, types))
         self._registered.add(name)
 
+    def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
+        columns = ", ".join(quoted(column) for column in table.column_names)
+        tag = self.copy_in(f"COPY {name} ({columns}) FROM STDIN (FORMAT csv)", csv_chunks(table, types))
+        return int(tag.rpartition(" ")[2])
+
     def unregister(self, name: str) -> bool:
         if name not in self._registered:
             return False

@@ -24,9 +24,11 @@ class Rows:
     """The rows of one statement, in memory. `tag` is PostgreSQL's command tag: `SELECT 3`, `INSERT 0 5`, `SET`."""
 
     def __init__(
-        self, tag: str, columns: tuple[ResultColumn, ...], batches: list[pa.RecordBatch], timezone: str
+        self, tag: str, columns: tuple[ResultColumn, ...] | None, batches: list[pa.RecordBatch], timezone: str
     ) -> None:
-        self._fields = columns
+        self.gives_rows = columns is not None
+        """Whether the statement gives rows at all, be they none, or without columns (`SELECT`)."""
+        self._fields = columns or ()
         self._batches = batches
         self._timezone = timezone
         self._prefix = tag
@@ -34,12 +36,12 @@ class Rows:
     @property
     def tag(self) -> str:
         """The command tag."""
-        return f"{self._prefix} {len(self)}" if self._fields else self._prefix
+        return f"{self._prefix} {len(self)}" if self.gives_rows else self._prefix
 
     @property
     def rowcount(self) -> int:
         """Rows given, or changed (`UPDATE 3`); 0 where neither is told."""
-        if self._fields:
+        if self.gives_rows:
             return len(self)
         last = self._prefix.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
@@ -119,13 +121,13 @@ class Rows:
                 text_column(field.type, batch.column(index), self._timezone).to_pylist()
                 for index, field in enumerate(self._fields)
             ]
-            yield from zip(*columns, strict=True)
+            yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
 
     def __str__(self) -> str:
         """The rows as psql prints them."""
         from gpudb.api.display import aligned
 
-        return aligned(self._fields, self.texts()) if self._fields else self.tag
+        return aligned(self._fields, self.texts()) if self.gives_rows else self.tag
 
     def __repr__(self) -> str:
         """The tag and the columns."""

@@ -127,9 +127,7 @@ def demo(
 
 
 @app.command()
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False, data_dir: DataDir = None
-) -> None:
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False, data_dir: DataDir = None) -> None:
     """What is here: GPUs, drivers, libraries, disk and memory; and what to do about what is missing."""
     from gpudb.cli.doctor import run
 

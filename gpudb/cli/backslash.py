@@ -1,0 +1,100 @@
+"""The shell's backslash commands: each is SQL over the catalog, or a file for COPY."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gpudb.api.connection import Connection
+from gpudb.api.rows import Rows
+from gpudb.errors import SqlError
+
+HELP = r"""
+  \d               tables and views            \d NAME   columns of a table or view
+  \dt \dv \dn \du  tables, views, schemas, roles
+  \i FILE          run the statements of a file
+  \copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]   load a file of this machine
+  \timing          tell how long statements take
+  \?               this                        \q        leave
+"""
+
+_RELATIONS = """
+SELECT n.nspname AS "Schema", c.relname AS "Name",
+       CASE c.relkind WHEN 'v' THEN 'view' ELSE 'table' END AS "Type",
+       pg_catalog.pg_get_userbyid(c.relowner) AS "Owner"
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ({kinds}) AND n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'
+  AND n.nspname NOT LIKE 'pg_toast%'
+ORDER BY 1, 2
+"""
+_COLUMNS = """
+SELECT a.attname AS "Column", pg_catalog.format_type(a.atttypid, a.atttypmod) AS "Type",
+       CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS "Nullable"
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid = {table}::pg_catalog.regclass AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum
+"""
+_SCHEMAS = """
+SELECT nspname AS "Name", pg_catalog.pg_get_userbyid(nspowner) AS "Owner"
+FROM pg_catalog.pg_namespace WHERE nspname NOT LIKE 'pg_%' AND nspname <> 'information_schema' ORDER BY 1
+"""
+_ROLES = """
+SELECT rolname AS "Role name", rolsuper AS "Superuser", rolcanlogin AS "May log in"
+FROM pg_catalog.pg_roles WHERE rolname NOT LIKE 'pg_%' ORDER BY 1
+"""
+
+_COPY = re.compile(r"\\copy\s+(?P<what>.+?)\s+from\s+'(?P<file>(?:[^']|'')+)'\s*(?P<rest>.*)", re.I | re.S)
+
+
+def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None:
+    """Runs one command; 42601 for one that is none of these."""
+    word, _, rest = line.rstrip("; ").partition(" ")
+    name = rest.strip()
+    match word:
+        case "\\?":
+            print(HELP.strip("\n"))
+        case "\\d" if name:
+            table = "'" + name.replace("'", "''") + "'"
+            show(connection.execute(_COLUMNS.format(table=table)))
+        case "\\d":
+            show(connection.execute(_RELATIONS.format(kinds="'r', 'p', 'v'")))
+        case "\\dt":
+            show(connection.execute(_RELATIONS.format(kinds="'r', 'p'")))
+        case "\\dv":
+            show(connection.execute(_RELATIONS.format(kinds="'v'")))
+        case "\\dn":
+            show(connection.execute(_SCHEMAS))
+        case "\\du":
+            show(connection.execute(_ROLES))
+        case "\\i":
+            from gpudb.cli.sql import run_each
+
+            run_each(connection, _file(name).read_text(encoding="utf-8"), show)
+        case "\\copy":
+            _copy(connection, line)
+        case _:
+            raise SqlError.of("syntax_error", f"there is no command {word}", hint="Try \\? for help.")
+
+
+def _copy(connection: Connection, line: str) -> None:
+    found = _COPY.match(line.strip().rstrip(";"))
+    if found is None:
+        hint = "\\copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]"
+        raise SqlError.of("syntax_error", "\\copy takes data from a file", hint=hint)
+    path = _file(found["file"].replace("''", "'"))
+    count = connection.copy_from(f"COPY {found['what']} FROM STDIN {found['rest']}", _chunks(path))
+    print(f"COPY {count}")
+
+
+def _file(name: str) -> Path:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise SqlError.of("undefined_file", f'there is no file "{name}"')
+    return path
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            yield chunk

@@ -1,0 +1,174 @@
+"""`gpudb demo`: a server, taxi rides loaded by COPY through psycopg, four queries, and how to connect."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gpudb.cli.output import duration, size
+from gpudb.cli.program import Program
+from gpudb.demo import statements
+from gpudb.errors import GpudbError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+AHEAD = 8
+"""Pieces of CSV that may wait for the server, each some 7 MB."""
+
+_SHOWN = 10
+
+
+def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
+    """The whole demonstration; nothing is left running or on the disk unless asked."""
+    if find_spec("psycopg") is None:
+        message = "the demonstration loads its rides through psycopg, a PostgreSQL driver that is not installed"
+        hint = "Run: pip install 'psycopg[binary]'  (make demo does it by itself)"
+        raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection")
+    console = Console(highlight=False)
+    folder = Path(tempfile.mkdtemp(prefix="gpudb-demo-"))
+    left = False
+    program = None
+    try:
+        started = time.perf_counter()
+        program = Program(data_dir or folder / "data", folder / "server.log")
+        console.print(
+            f"[bold]gpudb[/] is listening on 127.0.0.1:{program.port} "
+            f"(started in {duration(time.perf_counter() - started)})"
+        )
+        _show(console, program.url, rows, seed)
+        _how_to_connect(console, program, data_dir or folder / "data", keep=keep)
+        left = keep
+    finally:
+        if not left:
+            if program is not None:
+                program.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+    if not left:
+        console.print("The server was stopped" + ("." if data_dir else ", and its data removed."))
+
+
+def _show(console: Console, url: str, rows: int, seed: int) -> None:
+    import psycopg
+
+    with psycopg.connect(url, connect_timeout=10, autocommit=True) as connection:
+        there = connection.execute("SELECT count(*) FROM pg_tables WHERE tablename = 'trips'").fetchone()
+        if there == (1,):
+            found = connection.execute("SELECT count(*) FROM trips").fetchone()
+            assert found is not None
+            console.print(f"\nThe table trips is there already, with {found[0]:,} rides.")
+        else:
+            _load(console, connection, rows, seed)
+        for number, (title, text) in enumerate(statements.queries(), 1):
+            _query(console, connection, number, title, text)
+
+
+def _load(console: Console, connection: Connection, rows: int, seed: int) -> None:
+    connection.execute(statements.create_table())
+    console.print(f"\nCOPY trips FROM STDIN: {rows:,} taxi rides of 51 columns, made as they are sent")
+    columns = (
+        BarColumn(),
+        TextColumn("{task.completed:,} rides"),
+        TextColumn("{task.fields[rate]:,.0f} rides/s"),
+        TimeElapsedColumn(),
+    )
+    sent = 0
+    started = time.perf_counter()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=rows, rate=0.0)
+        done = 0
+        with connection.cursor().copy("COPY trips FROM STDIN (FORMAT csv)") as copy:
+            for count, piece in _made_ahead(rows, seed):
+                copy.write(piece)
+                sent += len(piece)
+                done += count
+                progress.update(task, completed=done, rate=done / (time.perf_counter() - started))
+    took = time.perf_counter() - started
+    console.print(
+        f"loaded {rows:,} rides ({size(sent)} of CSV) in {duration(took)}: "
+        f"[bold]{rows / took:,.0f} rides/s[/], {size(sent / took)}/s"
+    )
+
+
+def _made_ahead(rows: int, seed: int) -> Iterator[tuple[int, bytes]]:
+    """(rides, CSV) pieces, made in a thread while the last ones travel."""
+    from gpudb.demo.taxi import BLOCK, csv
+
+    pieces: queue.Queue[tuple[int, bytes] | BaseException | None] = queue.Queue(AHEAD)
+    stopped = threading.Event()
+
+    def put(item: tuple[int, bytes] | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                pieces.put(item, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def make() -> None:
+        try:
+            done = 0
+            for piece in csv(rows, seed):
+                count = min(BLOCK, rows - done)
+                done += count
+                put((count, piece))
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    thread = threading.Thread(target=make, name="rides", daemon=True)
+    thread.start()
+    try:
+        while (item := pieces.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        thread.join(10)
+
+
+def _query(console: Console, connection: Connection, number: int, title: str, text: str) -> None:
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        cursor = connection.execute(text)
+        found = cursor.fetchall()
+        times.append(time.perf_counter() - started)
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    for column in cursor.description or ():
+        table.add_column(column.name, justify="right")
+    for row in found[:_SHOWN]:
+        table.add_row(*("" if value is None else str(value) for value in row))
+    console.print(f"\n[bold]{number}. {title}[/]")
+    console.print(text, style="cyan", soft_wrap=True)
+    console.print(table)
+    more = f", the first {_SHOWN} shown" if len(found) > _SHOWN else ""
+    console.print(
+        f"({len(found)} rows{more}; {duration(times[0])} at first, {duration(min(times[1:]))} once loaded)",
+        style="dim",
+    )
+
+
+def _how_to_connect(console: Console, program: Program, data_dir: Path, *, keep: bool) -> None:
+    if keep:
+        console.print("\n[bold]The server goes on.[/] Connect with")
+        console.print(f"  psql -h 127.0.0.1 -p {program.port} -U gpudb gpudb", soft_wrap=True)
+        console.print(f"  gpudb sql {program.url}", soft_wrap=True)
+        console.print(f'  python: gpudb.connect("{program.url}")', soft_wrap=True)
+        console.print(f"Its data is in {data_dir}. Stop it with\n  kill {program.pid}", soft_wrap=True)
+        return
+    console.print("\nTo look around, leave the server running and connect with psql:")
+    console.print("  gpudb demo --keep")
+    console.print("  psql -h 127.0.0.1 -p PORT -U gpudb gpudb        (it tells the port)")

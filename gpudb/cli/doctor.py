@@ -1,0 +1,193 @@
+"""`gpudb doctor`: what is here, what is missing, and what to do about it. Ends with the engine that will run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+
+from gpudb.cli import machine
+from gpudb.cli.output import size
+from gpudb.config import NO_GPU_ENGINE
+
+LEAST_MEMORY = 2 << 30
+LEAST_DISK = 5 << 30
+
+_STYLES = {"ok": "[green]✓[/]", "missing": "[yellow]![/]", "info": " "}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report: `state` is ok, missing or info; `advice` what to do, where something is to be done."""
+
+    section: str
+    name: str
+    state: str
+    value: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings, and the engine that will run with its reason."""
+
+    engine: str
+    reason: str
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """`engine: cpu (no GPU found)`."""
+        return f"engine: {self.engine} ({self.reason})"
+
+
+def examine(data_dir: Path, environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Report:
+    """Looks at everything; `root` is where /proc and /sys are looked for."""
+    gpus = machine.gpus(environment, root)
+    findings = [*_host(data_dir, root), *_libraries(), *_gpu(gpus), *_rapids(gpus), *_storage(gpus, environment, root)]
+    if gpus.gpus:
+        count = f"{len(gpus.gpus)} GPU{'s' if len(gpus.gpus) > 1 else ''} found"
+        return Report("cpu", f"{count}; {NO_GPU_ENGINE}", findings)
+    return Report("cpu", gpus.problem or "no GPU found", findings)
+
+
+def _host(data_dir: Path, root: Path) -> list[Finding]:
+    section = "Host"
+    name, threads = machine.cpu()
+    memory = machine.memory(root)
+    free = machine.disk_free(data_dir)
+    small = memory.available < LEAST_MEMORY
+    full = free < LEAST_DISK
+    writable = os.access(_existing(data_dir), os.W_OK)
+    advice = "" if writable else "Choose another --data-dir, or give this user the right to write there."
+    if full:
+        advice = advice or "Free some space: tables, their older snapshots and spilled rows need it."
+    return [
+        Finding(section, "gpudb", "ok", version("gpudb")),
+        Finding(section, "Python", "ok", f"{platform.python_version()} ({sys.executable})"),
+        Finding(section, "system", "info", platform.platform()),
+        Finding(section, "processor", "info", f"{name}, {threads} thread{'s' if threads != 1 else ''}"),
+        Finding(
+            section,
+            "memory",
+            "missing" if small else "ok",
+            f"{size(memory.available)} free of {size(memory.total)}",
+            "Queries will spill to the disk: free some memory, or set memory_limit." if small else "",
+        ),
+        Finding(
+            section,
+            "disk",
+            "ok" if writable and not full else "missing",
+            f"{size(free)} free at {data_dir}" + ("" if writable else ", which cannot be written"),
+            advice,
+        ),
+    ]
+
+
+def _existing(path: Path) -> Path:
+    there = path.absolute()
+    while not there.exists():
+        there = there.parent
+    return there
+
+
+def _libraries() -> list[Finding]:
+    made = []
+    for name in machine.LIBRARIES:
+        found = machine.installed(name)
+        if found is not None:
+            made.append(Finding("Libraries", name, "ok", found))
+        elif name in machine.OPTIONAL:
+            value = f"not installed; needed for {machine.OPTIONAL[name]}"
+            made.append(Finding("Libraries", name, "info", value, f"Where wanted: pip install {name}"))
+        else:
+            made.append(Finding("Libraries", name, "missing", "not installed", f"Run: pip install {name}"))
+    return made
+
+
+def _gpu(found: machine.Gpus) -> list[Finding]:
+    section = "GPU"
+    if found.problem is not None:
+        advice = "Install the driver's tools, or mend the driver: nvidia-smi should list the GPUs."
+        return [Finding(section, "GPUs", "missing", found.problem, advice)]
+    if not found.gpus:
+        return [Finding(section, "GPUs", "info", "none (no nvidia-smi)" if found.driver is None else "none")]
+    made = [
+        Finding(
+            section,
+            f"GPU {gpu.index}",
+            "ok",
+            f"{gpu.name}, {gpu.memory_mib / 1024:.0f} GiB, compute capability {gpu.compute_capability}",
+        )
+        for gpu in found.gpus
+    ]
+    made.append(Finding(section, "driver", "ok", f"{found.driver}, runs CUDA up to {found.cuda or '?'}"))
+    return made
+
+
+def _rapids(found: machine.Gpus) -> list[Finding]:
+    section = "RAPIDS"
+    versions = {name: machine.installed_gpu(name) for name in machine.GPU_LIBRARIES}
+    major = (found.cuda or "").partition(".")[0]
+    extra = "cu13" if not major.isdigit() or int(major) >= 13 else "cu12"
+    missing = [name for name, value in versions.items() if value is None]
+    if not found.gpus:
+        here = {name: value for name, value in versions.items() if value is not None}
+        if not here:
+            return [Finding(section, "packages", "info", "not installed; of use with a GPU alone")]
+        return [Finding(section, name.rstrip("-"), "info", value) for name, value in here.items()]
+    made = [
+        Finding(section, name, "ok" if value else "missing", value or "not installed")
+        for name, value in versions.items()
+    ]
+    if missing:
+        made.append(
+            Finding(section, "to do", "missing", f"{len(missing)} missing", f"Run: pip install 'gpudb[{extra}]'")
+        )
+    return made
+
+
+def _storage(found: machine.Gpus, environment: Mapping[str, str], root: Path) -> list[Finding]:
+    section = "GPUDirect Storage"
+    storage = machine.direct_storage(environment, root)
+    if not found.gpus:
+        return [Finding(section, "nvidia-fs", "info", "of use with a GPU alone")]
+    compat = storage.compat_mode or "not set, which libcudf takes for ON"
+    advice = ""
+    if not storage.kernel_module:
+        advice = "Install nvidia-fs (package nvidia-gds) and load it: modprobe nvidia-fs. Until then reads go by POSIX."
+    mode = "" if storage.possible or not storage.kernel_module else "Set KVIKIO_COMPAT_MODE=OFF (or AUTO)."
+    state = "ok" if storage.kernel_module else "missing"
+    return [
+        Finding(section, "nvidia-fs", state, "loaded" if storage.kernel_module else "not loaded", advice),
+        Finding(section, "cufile.json", "info", "there" if storage.cufile_json else "none; cuFile's defaults hold"),
+        Finding(section, "KVIKIO_COMPAT_MODE", "missing" if mode else "info", compat, mode),
+    ]
+
+
+def run(*, as_json: bool, data_dir: Path | None) -> None:
+    """Prints the report."""
+    report = examine(data_dir or Path("gpudb-data"))
+    if as_json:
+        found = {"engine": report.engine, "reason": report.reason, "verdict": report.verdict}
+        print(json.dumps({**found, "findings": [asdict(each) for each in report.findings]}, indent=2))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    section = ""
+    for each in report.findings:
+        if each.section != section:
+            section = each.section
+            console.print(f"[bold]{section}[/]")
+        console.print(f"  {_STYLES[each.state]} {each.name:<20} ", end="")
+        console.print(each.value, markup=False)
+        if each.advice:
+            console.print(f"      → {each.advice}", markup=False)
+    console.print()
+    console.print(report.verdict, markup=False)

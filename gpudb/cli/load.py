@@ -1,0 +1,104 @@
+"""`gpudb load`: files into a table, all of them in one transaction, with a progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+
+import gpudb.api
+from gpudb import config
+from gpudb.api.connection import Connection
+from gpudb.api.names import column_definitions, qualified
+from gpudb.cli import sources
+from gpudb.cli.output import duration, notice_text, size
+from gpudb.cli.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says of the files; None is found out."""
+
+    format: str | None = None
+    create: bool = False
+    header: bool | None = None
+    delimiter: str | None = None
+    null: str | None = None
+
+
+def run(target: str | None, table: str, patterns: list[str], options: Options) -> None:
+    """Loads. Errors: 58P01 for a file that is not there, 0A000 for a format, and those of COPY and INSERT."""
+    files = sources.find(patterns, options.format)
+    total = sum(source.path.stat().st_size for source in files)
+    console = Console(highlight=False, soft_wrap=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TextColumn("{task.fields[rows]:,} rows, {task.fields[rate]:,.0f}/s"),
+        TimeElapsedColumn(),
+    )
+    rows = 0
+    started = time.perf_counter()
+    with gpudb.api.connect(target or config.load().data_dir) as connection:
+        with (
+            Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+            connection.transaction(),
+        ):
+            task = progress.add_task("", total=total, rows=0, rate=0.0)
+            before = 0
+            name = qualified(table)
+            if options.create:
+                _create(connection, name, files[0], options)
+            for source in files:
+
+                def told(read: int, seen: int, base: int = before, count: int = rows) -> None:
+                    rate = (count + seen) / (time.perf_counter() - started)
+                    progress.update(task, completed=base + read, rows=count + seen, rate=rate)
+
+                progress.update(task, description=source.path.name)
+                rows += _load(connection, name, source, options, told)
+                before += source.path.stat().st_size
+                progress.update(task, completed=before, rows=rows)
+        for notice in connection.notices:
+            console.print(notice_text(notice), markup=False)
+    took = time.perf_counter() - started
+    number = f"{len(files)} file{'s' if len(files) > 1 else ''}"
+    console.print(f"loaded {rows:,} rows ({size(total)}, {number}) in {duration(took)}: {rows / took:,.0f} rows/s")
+
+
+def _create(connection: Connection, name: str, source: Source, options: Options) -> None:
+    names, types = sources.columns(source, options.header, options.delimiter)
+    connection.execute(f"CREATE TABLE {name} ({column_definitions(names, types)})")
+
+
+def _load(connection: Connection, name: str, source: Source, options: Options, told: Callable[[int, int], None]) -> int:
+    """One file; `told(bytes read, rows seen)` as it goes on. Gives the number of rows."""
+    if source.format in {"parquet", "arrow"}:
+        rows = 0
+        for batch, read in sources.tables(source):
+            rows += connection.append(name, batch)
+            told(read, rows)
+        return rows
+    there = connection.table(name).columns
+    header, listed = sources.header_of(source, there, options.header, options.delimiter)
+    clauses = [f"FORMAT {source.format}"]
+    if header:
+        clauses.append("HEADER")
+    delimiter = options.delimiter or source.delimiter
+    if delimiter is not None:
+        clauses.append(f"DELIMITER {_literal(delimiter)}")
+    if options.null is not None:
+        clauses.append(f"NULL {_literal(options.null)}")
+    columns = f" ({', '.join(sources.quoted(each) for each in listed)})" if listed else ""
+    text = f"COPY {name}{columns} FROM STDIN ({', '.join(clauses)})"
+    return connection.copy_from(text, sources.chunks(source, told))
+
+
+def _literal(text: str) -> str:
+    text = {"\\t": "\t"}.get(text, text)
+    return "'" + text.replace("'", "''") + "'"

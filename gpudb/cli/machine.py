@@ -1,0 +1,190 @@
+"""What this machine has, read without importing CUDA: GPUs and drivers, libraries, disk and memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+NVIDIA_SMI_S = 20
+"""Seconds that nvidia-smi may take: the first call after a boot loads the driver."""
+
+LIBRARIES = (
+    "buenavista",
+    "cryptography",
+    "duckdb",
+    "numpy",
+    "polars",
+    "postgast",
+    "pyarrow",
+    "pydantic-settings",
+    "pyiceberg",
+    "pandas",
+    "psycopg",
+)
+OPTIONAL = {"pandas": "Relation.pandas()", "psycopg": "gpudb demo, and connecting to servers from Python"}
+"""Libraries that gpudb runs without, and what each is for."""
+
+GPU_LIBRARIES = (
+    "cudf",
+    "cudf-polars",
+    "cupy-cuda",
+    "dask",
+    "dask-cuda",
+    "distributed",
+    "distributed-ucxx",
+    "kvikio",
+    "rmm",
+    "ucxx",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU as the driver tells it; memory in MiB."""
+
+    index: int
+    name: str
+    memory_mib: int
+    compute_capability: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """The GPUs, the driver and the newest CUDA it runs; `problem` where they could not be asked."""
+
+    gpus: tuple[Gpu, ...] = ()
+    driver: str | None = None
+    cuda: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DirectStorage:
+    """GPUDirect Storage: the kernel module nvidia-fs, cuFile's file, and what KvikIO was told."""
+
+    kernel_module: bool
+    cufile_json: bool
+    compat_mode: str | None
+
+    @property
+    def possible(self) -> bool:
+        """Whether reads may go from the disk to the GPU's memory directly."""
+        return self.kernel_module and (self.compat_mode or "ON").upper() in {"OFF", "AUTO", "0", "FALSE", "NO"}
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """In bytes: the machine's, or less where a control group says so."""
+
+    total: int
+    available: int
+
+
+def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Gpus:
+    """Asks nvidia-smi, found on the environment's PATH."""
+    driver_file = root / "proc/driver/nvidia/version"
+    driver = _driver_of(driver_file)
+    program = shutil.which("nvidia-smi", path=environment.get("PATH"))
+    if program is None:
+        problem = "a driver is loaded, but there is no nvidia-smi" if driver else None
+        return Gpus(driver=driver, problem=problem)
+    fields = "index,name,memory.total,compute_cap,driver_version"
+    try:
+        asked = _said([program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"])
+        overview = _said([program])
+    except (OSError, subprocess.SubprocessError) as error:
+        output = getattr(error, "output", None) or str(error)
+        return Gpus(driver=driver, problem=f"nvidia-smi failed: {' '.join(str(output).split())[:200]}")
+    found = []
+    for line in asked.splitlines():
+        parts = [part.strip() for part in line.split(",")]
+        if len(parts) == 5:
+            memory = int(parts[2]) if parts[2].isdigit() else 0
+            found.append(Gpu(int(parts[0]), parts[1], memory, parts[3]))
+            driver = parts[4]
+    cuda = overview.partition("CUDA Version:")[2].split()
+    return Gpus(tuple(found), driver, cuda[0] if cuda else None)
+
+
+def _said(command: list[str]) -> str:
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=NVIDIA_SMI_S, check=True
+    )
+    return done.stdout
+
+
+def _driver_of(path: Path) -> str | None:
+    try:
+        words = path.read_text().split()
+    except OSError:
+        return None
+    return next((word for word in words if word[0].isdigit() and "." in word), None)
+
+
+def direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> DirectStorage:
+    """What there is of GPUDirect Storage."""
+    return DirectStorage(
+        (root / "proc/driver/nvidia-fs").exists(),
+        (root / "etc/cufile.json").exists(),
+        environment.get("KVIKIO_COMPAT_MODE"),
+    )
+
+
+def memory(root: Path = Path("/")) -> Memory:
+    """Memory by /proc/meminfo, under the limits of control groups 2 and 1."""
+    found = {}
+    for line in (root / "proc/meminfo").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        found[name] = int(rest.split()[0]) * 1024
+    total, available = found["MemTotal"], found["MemAvailable"]
+    for name in ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limit = int((root / name).read_text())
+        except (OSError, ValueError):
+            continue
+        total = min(total, limit)
+    return Memory(total, min(available, total))
+
+
+def disk_free(path: Path) -> int:
+    """Free bytes of the file system that a path lies on, or will."""
+    there = path.absolute()
+    while not there.exists():
+        there = there.parent
+    return shutil.disk_usage(there).free
+
+
+def installed(name: str) -> str | None:
+    """A distribution's version; None if it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def installed_gpu(name: str) -> str | None:
+    """The version of a GPU library, whichever CUDA its wheel is for: `26.10.2 (cu13)`."""
+    for suffix, cuda in (("-cu13", "cu13"), ("-cu12", "cu12"), ("13x", "cu13"), ("12x", "cu12"), ("", "")):
+        found = installed(name + suffix)
+        if found is not None:
+            return f"{found} ({cuda})" if cuda else found
+    return None
+
+
+def cpu() -> tuple[str, int]:
+    """The processor's name and how many threads this process may use."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return name, len(os.sched_getaffinity(0))

@@ -1,0 +1,77 @@
+"""The server program as a child of this one: started on a free port, ended in order."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from gpudb.errors import GpudbError
+
+START_S = 60.0
+STOP_S = 20.0
+
+_LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
+
+
+class Program:
+    """A `gpudb serve` of its own: it outlives this process unless `stop` is called."""
+
+    def __init__(self, data_dir: Path, log: Path, port: int = 0) -> None:
+        """Starts it and waits for its port; 08001 with what it said if it ends or says nothing within START_S."""
+        command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", str(port)]
+        with log.open("ab") as errors:
+            self._process = subprocess.Popen(
+                [*command, "--data-dir", str(data_dir)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C is for us: we end it in order
+            )
+        try:
+            self.port = self._wait(log)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Its process ID."""
+        return self._process.pid
+
+    @property
+    def url(self) -> str:
+        """How drivers name it."""
+        return f"postgresql://gpudb@127.0.0.1:{self.port}/gpudb"
+
+    def _wait(self, log: Path) -> int:
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        deadline = time.monotonic() + START_S
+        seen = b""
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([descriptor], [], [], left)[0]:
+                piece = os.read(descriptor, 4096)
+                seen += piece
+                if (found := _LISTENING.search(seen)) is not None:
+                    return int(found[2])
+                if not piece:
+                    break
+        said = log.read_text(errors="replace").strip()[-2000:]
+        message = "the server did not start" + (f":\n{said}" if said else "")
+        raise GpudbError(message, condition="sqlclient_unable_to_establish_sqlconnection")
+
+    def stop(self) -> None:
+        """Ends it: in order, by force after STOP_S."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(STOP_S)
+        if self._process.stdout is not None:
+            self._process.stdout.close()

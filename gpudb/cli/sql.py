@@ -1,0 +1,188 @@
+"""`gpudb sql`: a small shell. At a terminal it draws tables; with -c, or fed from a pipe, it prints as psql does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import gpudb.api
+from gpudb.api.connection import Connection
+from gpudb.api.display import RIGHT
+from gpudb.api.rows import Rows
+from gpudb.cli import backslash
+from gpudb.cli.output import duration, error_text, notice_text
+from gpudb.cli.split import is_whole
+from gpudb.errors import GpudbError, InternalError
+from gpudb.sql.parse import parse
+
+HISTORY = Path("~/.gpudb_history")
+HISTORY_LINES = 5000
+SHOWN = 500
+"""Rows drawn at a terminal; more are counted."""
+
+
+def run(target: str | None, commands: list[str]) -> int:
+    """The shell's whole life; the exit status: 0, or 1 after an error that nobody was there to see."""
+    with gpudb.api.connect(target) as connection:
+        if commands:
+            return 0 if all(_script(connection, text) for text in commands) else 1
+        if not sys.stdin.isatty():
+            return 0 if _script(connection, sys.stdin.read()) else 1
+        Shell(connection, target).loop()
+    return 0
+
+
+def _script(connection: Connection, text: str) -> bool:
+    """Runs statements up to the first error; prints results as psql does."""
+    if text.lstrip().startswith("\\"):
+        return _attempt(connection, lambda: backslash.run(connection, text.strip(), _print), text)
+    return _attempt(connection, lambda: run_each(connection, text, _print), text)
+
+
+def run_each(connection: Connection, text: str, show: Callable[[Rows], None]) -> None:
+    """Each statement by itself, as a shell sends them."""
+    for statement in parse(text):
+        try:
+            rows = connection.execute(statement.text)
+        except GpudbError as error:
+            if error.position is not None:
+                error.position += statement.start
+            raise
+        finally:
+            _tell(connection)
+        show(rows)
+
+
+def _attempt(connection: Connection, action: Callable[[], None], text: str) -> bool:
+    try:
+        action()
+    except GpudbError as error:
+        sys.stdout.flush()
+        sys.stderr.write(error_text(error, text) + "\n")
+        return False
+    except Exception as error:  # a fault of ours: the shell goes on
+        sys.stdout.flush()
+        sys.stderr.write(error_text(InternalError(f"{type(error).__name__}: {error}")) + "\n")
+        return False
+    return True
+
+
+def _tell(connection: Connection) -> None:
+    for notice in connection.notices:
+        sys.stderr.write(notice_text(notice) + "\n")
+    connection.notices = []
+
+
+def _print(rows: Rows) -> None:
+    if rows.gives_rows:
+        sys.stdout.write(f"{rows}\n\n")
+    elif rows.tag:
+        sys.stdout.write(f"{rows.tag}\n")
+    sys.stdout.flush()
+
+
+class Shell:
+    """The interactive part: prompts, history, tables."""
+
+    def __init__(self, connection: Connection, target: str | None) -> None:
+        self._connection = connection
+        self._console = Console(highlight=False)
+        self._timing = False
+        where = target or "a temporary database in this process"
+        self._console.print(f"gpudb on {where}. \\? lists the commands, \\q leaves.", markup=False)
+
+    def loop(self) -> None:
+        """Reads and runs statements until \\q or the end of the input."""
+        save = _history()
+        buffer = ""
+        try:
+            while True:
+                try:
+                    line = input(self._prompt(buffer))
+                except EOFError:
+                    self._console.print()
+                    return
+                except KeyboardInterrupt:
+                    self._console.print()
+                    buffer = ""
+                    continue
+                if not buffer and line.strip().startswith("\\"):
+                    if line.strip().rstrip(";") in {"\\q", "\\quit"}:
+                        return
+                    self._backslash(line.strip())
+                    continue
+                if not buffer and line.strip().lower() in {"exit", "quit", "exit;", "quit;"}:
+                    return
+                buffer = f"{buffer}\n{line}" if buffer else line
+                if is_whole(buffer):
+                    text, buffer = buffer, ""
+                    self._run(text)
+                elif not buffer.strip():
+                    buffer = ""
+        finally:
+            save()
+
+    def _prompt(self, buffer: str) -> str:
+        mark = {"I": "", "T": "*", "E": "!"}[self._connection.status]
+        return f"gpudb{'-' if buffer else '='}{mark}> "
+
+    def _backslash(self, line: str) -> None:
+        if line == "\\timing":
+            self._timing = not self._timing
+            self._console.print(f"Timing is {'on' if self._timing else 'off'}.")
+            return
+        self._guarded(lambda: backslash.run(self._connection, line, self._draw), line)
+
+    def _run(self, text: str) -> None:
+        started = time.perf_counter()
+        self._guarded(lambda: run_each(self._connection, text, self._draw), text)
+        if self._timing:
+            self._console.print(f"Time: {duration(time.perf_counter() - started)}")
+
+    def _guarded(self, action: Callable[[], None], text: str) -> None:
+        try:
+            _attempt(self._connection, action, text)
+        except KeyboardInterrupt:
+            self._connection.cancel()
+            self._console.print("\ncancelled")
+
+    def _draw(self, rows: Rows) -> None:
+        if not rows.gives_rows:
+            if rows.tag:
+                self._console.print(rows.tag, markup=False)
+            return
+        table = Table(header_style="bold")
+        for name, kind in zip(rows.columns, rows.types, strict=True):
+            table.add_column(Text(name), justify="right" if kind.name in RIGHT else "left", overflow="fold")
+        for row in islice(rows.texts(), SHOWN):
+            table.add_row(*(Text("NULL", style="dim") if value is None else Text(value) for value in row))
+        self._console.print(table)
+        count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+        more = f", the first {SHOWN} shown" if len(rows) > SHOWN else ""
+        self._console.print(f"({count}{more})", markup=False)
+
+
+def _history() -> Callable[[], None]:
+    """Line editing with a history that lasts; what keeps it at the end."""
+    try:
+        import readline
+    except ImportError:  # Python built without it: lines still come
+        return lambda: None
+    path = HISTORY.expanduser()
+    with suppress(OSError):
+        readline.read_history_file(path)
+    readline.set_history_length(HISTORY_LINES)
+
+    def save() -> None:
+        with suppress(OSError):
+            readline.write_history_file(path)
+
+    return save

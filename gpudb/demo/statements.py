@@ -1,0 +1,24 @@
+"""The taxi rides' table and queries, from the SQL files beside this one."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+
+def create_table() -> str:
+    """CREATE TABLE trips, with all 51 columns."""
+    return _read("trips.sql")
+
+
+def queries() -> list[tuple[str, str]]:
+    """Title and text of the four queries."""
+    found: list[tuple[str, str]] = []
+    for statement in _read("queries.sql").partition("\n")[2].split(";"):
+        title, _, text = statement.strip().partition("\n")
+        if text:
+            found.append((title.removeprefix("-- "), text))
+    return found
+
+
+def _read(name: str) -> str:
+    return files("gpudb.demo").joinpath(name).read_text(encoding="utf-8")

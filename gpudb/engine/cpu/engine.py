@@ -11,8 +11,9 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Table
+from gpudb.engine.cpu.cursors import Cursors
 from gpudb.engine.cpu.failures import translated
-from gpudb.engine.cpu.literals import name, quoted
+from gpudb.engine.cpu.literals import name
 from gpudb.engine.cpu.render import Renderer
 from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
@@ -29,9 +30,7 @@ class CpuEngine:
 
     name = "cpu"
 
-    def __init__(
-        self, memory_limit: int | None = None, spill: Path | None = None, threads: int | None = None
-    ) -> None:
+    def __init__(self, memory_limit: int | None = None, spill: Path | None = None, threads: int | None = None) -> None:
         config: dict[str, str | bool | int | float | list[str]] = {"python_enable_replacements": False}
         if memory_limit is not None:
             config["memory_limit"] = f"{memory_limit // 1024}KiB"
@@ -47,6 +46,7 @@ class CpuEngine:
         self._database.execute(files("gpudb.engine.cpu").joinpath("macros.sql").read_text(encoding="utf-8"))
         self.loaded = LoadedTables(self._database, self._memory() // 2)
         self.system = SystemCatalog(self._database)
+        self._cursors = Cursors(self._database)
 
     def _memory(self) -> int:
         row = self._database.execute("SELECT memory_limit FROM pragma_database_size()").fetchone()
@@ -76,10 +76,13 @@ class CpuEngine:
         request.cancel.check()
         reading = stack.enter_context(self.loaded.reading())
         text = self.sql(request, reading)
-        cursor = self._database.cursor()
+        timezone, frames = request.settings.timezone, request.settings.frames
+        cursor = self._cursors.take(timezone)
+        if not frames and not self.system.needed(text):
+            stack.callback(self._cursors.give, timezone, cursor)
+            return cursor, text
         stack.callback(cursor.close)
-        cursor.execute(f"SET TimeZone = {quoted(request.settings.timezone)}")
-        for frame, table in request.settings.frames.items():
+        for frame, table in frames.items():
             cursor.register("frame " + frame, table)
         if self.system.needed(text):
             self.system.prepare(cursor, text, request.snapshot, request.settings)
@@ -108,9 +111,7 @@ class CpuEngine:
         )
         return f"SELECT {outputs} FROM ({inner})"
 
-    def survivors(
-        self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel
-    ) -> DuckStream:
+    def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """The rows of some of a table's files, as the table's columns, less those that `gone` names.
 
         `gone` has the columns file (text) and row (bigint): a data file's path, and a row's number in it from 0.
@@ -210,5 +211,6 @@ class DuckStream:
 
     def close(self) -> None:
         """Ends the statement and gives back what it read."""
+        self._reader = None
         self._cancel.detach(self._interrupt)
         self._stack.close()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import singledispatchmethod
 from typing import Any, NamedTuple
 
+from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.literals import decimal_scale, literal
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
@@ -67,7 +67,7 @@ class Expressions:
             return Lanes(f"({text}).v", f"({text}).s")
         return Lanes(text, str(item.numeric_digits[1]) if item.name == "numeric" else "0")
 
-    @singledispatchmethod
+    @by_type
     def _render(self, expr: Any) -> Lanes:
         raise FeatureNotSupported(f"{type(expr).__name__} expressions are not supported here")
 
@@ -145,9 +145,7 @@ class Expressions:
 
     # -------------------------------------------------------------------------------------------- calls
 
-    def operands(
-        self, args: Sequence[bound.Expr], result: SqlType, call: Callable[..., str] | None = None
-    ) -> Operands:
+    def operands(self, args: Sequence[bound.Expr], result: SqlType, call: Callable[..., str] | None = None) -> Operands:
         """Arguments as a function's template takes them."""
         lanes = [self.lanes(arg) for arg in args]
         constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in args)
@@ -172,9 +170,7 @@ class Expressions:
             return Lanes(value, fill(how.scale, operands))
         if operands.result.carried and how.result is None:
             return self._opened(value, operands.result)
-        return Lanes(
-            value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0"
-        )
+        return Lanes(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
 
     @_render.register
     def _(self, expr: bound.Call) -> Lanes:
@@ -207,7 +203,8 @@ class Expressions:
         neutral = "true" if expr.all else "false"
         tested = f"list_transform({array}, lambda {item}: {test})"
         known = f"{held}({tested})"
-        unknown = f"(CASE WHEN {known} IS NOT DISTINCT FROM {neutral} AND len(list_filter({tested}, lambda {item}: {item} IS NULL)) > 0 THEN NULL"
+        nulls = f"len(list_filter({tested}, lambda {item}: {item} IS NULL)) > 0"
+        unknown = f"(CASE WHEN {known} IS NOT DISTINCT FROM {neutral} AND {nulls} THEN NULL"
         return Lanes(
             f"(CASE WHEN {array} IS NULL THEN NULL WHEN len({array}) = 0 THEN {neutral}"
             f" ELSE {unknown} ELSE {known} END) END)"
@@ -292,9 +289,7 @@ class Expressions:
 
     def sort_keys(self, keys: Sequence[bound.SortKey]) -> str:
         """ORDER BY items, NULLs placed explicitly."""
-        return ", ".join(
-            f"{self.value(key.expr)}{direction(key.descending, key.nulls_first)}" for key in keys
-        )
+        return ", ".join(f"{self.value(key.expr)}{direction(key.descending, key.nulls_first)}" for key in keys)
 
     @_render.register
     def _(self, expr: bound.SetReturning) -> Lanes:

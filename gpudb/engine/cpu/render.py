@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import singledispatchmethod
 from typing import Any
 
+from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.expressions import Expressions, direction
 from gpudb.engine.cpu.literals import name
 from gpudb.errors import FeatureNotSupported, SqlError
@@ -60,7 +60,7 @@ class Renderer:
         recursive = "RECURSIVE " if any(cte.recursive for cte in ctes) else ""
         return f"WITH {recursive}{', '.join(parts)} "
 
-    @singledispatchmethod
+    @by_type
     def _body(self, query: Any) -> str:
         raise FeatureNotSupported(f"{type(query).__name__} is not supported")
 
@@ -170,9 +170,7 @@ class Renderer:
                     continue
             if isinstance(known, int):
                 if known < 0:
-                    raise SqlError.of(
-                        f"invalid_row_count_in_{_CLAUSES[word]}_clause", f"{word} must not be negative"
-                    )
+                    raise SqlError.of(f"invalid_row_count_in_{_CLAUSES[word]}_clause", f"{word} must not be negative")
                 text += f" {word} {known}"
             else:
                 text += f" {word} (SELECT pg_row_count({made.value(expr)}, '{word}'))"
@@ -180,7 +178,7 @@ class Renderer:
 
     # -------------------------------------------------------------------------------------------- relations
 
-    @singledispatchmethod
+    @by_type
     def _from(self, source: Any) -> str:
         raise FeatureNotSupported(f"{type(source).__name__} in FROM is not supported")
 
@@ -208,9 +206,7 @@ class Renderer:
     def _(self, source: bound.Derived) -> str:
         text = self.query(source.query)
         names = self._numbered(source.rel, len(source.query.columns))
-        return (
-            f"{'LATERAL ' if source.lateral else ''}({text}) AS r{source.rel}{f'({names})' if names else ''}"
-        )
+        return f"{'LATERAL ' if source.lateral else ''}({text}) AS r{source.rel}{f'({names})' if names else ''}"
 
     @_from.register
     def _(self, source: bound.CteScan) -> str:
@@ -224,9 +220,7 @@ class Renderer:
         operands = made.operands(source.args, result)
         listed = made.applied(source.function, operands).value
         if not source.function.returns_set:
-            listed = (
-                f"[{made.joined(*made.applied(source.function, operands)) if result.carried else listed}]"
-            )
+            listed = f"[{made.joined(*made.applied(source.function, operands)) if result.carried else listed}]"
         width = len(source.columns) - source.ordinality
         items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
         number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -21,6 +22,7 @@ from gpudb.sql.bound import (
     CHANGED,
     Column,
     Constant,
+    Cte,
     Default,
     Delete,
     Derived,
@@ -179,7 +181,7 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
 
 def bind_update(binder: Binder, node: Any) -> Update:
     """An UpdateStmt message."""
-    table, scope, rel, scan = _target(binder, node, "update")
+    table, scope, scan, ctes = _target(binder, node, "update")
     source = _with_others(binder, scope, scan, node.from_clause)
     scope.clause = "UPDATE"
     assigned: dict[str, Expr] = {}
@@ -189,9 +191,9 @@ def bind_update(binder: Binder, node: Any) -> Update:
             raise SqlError.of("syntax_error", message)
         assigned[column.name] = _assigned(binder, value, column)
     where = _where(binder, scope, node)
-    old = [Column(rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     new = [assigned.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
-    query = _rows(table, rel, source, where, new, several=len(node.from_clause) > 0)
+    query = replace(_rows(table, scan.rel, source, where, new, several=len(node.from_clause) > 0), ctes=ctes)
     return Update(table, query, _returning(binder, table, node, node.relation))
 
 
@@ -223,28 +225,27 @@ def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
 
 def bind_delete(binder: Binder, node: Any) -> Delete:
     """A DeleteStmt message."""
-    table, scope, rel, scan = _target(binder, node, "delete from")
+    table, scope, scan, ctes = _target(binder, node, "delete from")
     source = _with_others(binder, scope, scan, node.using_clause)
     where = _where(binder, scope, node)
-    old: list[Expr] = [Column(rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
-    query = _rows(table, rel, source, where, old, several=len(node.using_clause) > 0)
+    old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    query = replace(_rows(table, scan.rel, source, where, old, several=len(node.using_clause) > 0), ctes=ctes)
     return Delete(table, query, _returning(binder, table, node, node.relation))
 
 
-def _target(binder: Binder, node: Any, verb: str) -> tuple[Table, Scope, int, Scan]:
-    if node.HasField("with_clause"):
-        raise FeatureNotSupported(f"WITH before {verb.partition(' ')[0].upper()} is not supported")
+def _target(binder: Binder, node: Any, verb: str) -> tuple[Table, Scope, Scan, tuple[Cte, ...]]:
     try:
         table = target_table(binder, node.relation, verb)
     except GpudbError as error:
         raise binder.locate(error, node.relation.location) from None
     scope, rel = Scope(), binder.rel()
+    ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
     scan = Scan(rel, table, row_ids=True)
     alias = node.relation.alias if node.relation.HasField("alias") else None
     source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema)
     scope.add(source.items, source.columns)
     scope.rels.add(rel)
-    return table, scope, rel, scan
+    return table, scope, scan, ctes
 
 
 def _with_others(binder: Binder, scope: Scope, scan: Scan, nodes: Sequence[Any]) -> From:

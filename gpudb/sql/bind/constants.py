@@ -5,7 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from gpudb.catalog.postgres.relations import relation as system_relation
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
+from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
 from gpudb.types import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DIGITS, UNKNOWN, SqlType, exact
 from gpudb.values.interval import restricted_interval
@@ -77,8 +79,28 @@ def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None
             return made if target.digits is None else None
         if target in (FLOAT4, FLOAT8) and abs(value) < 2**24:
             return Constant(float(value), target)
+        if target.name == "oid" and 0 <= value < 2**32:
+            return Constant(value, target)
     if source == "numeric" and isinstance(value, Decimal) and target in (FLOAT4, FLOAT8):
         return Constant(parse_text(target, str(value), timezone), target)
+    return None
+
+
+def system_object(text: str, kind: str) -> int | None:
+    """The OID that text names as a `kind` (regclass …), where it is a number or an object of PostgreSQL's own."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    name = text.removeprefix("pg_catalog.")
+    if not name.replace("_", "").isalnum() or not name.islower():
+        return None
+    if kind == "regclass" and name.startswith("pg_"):
+        found = system_relation("pg_catalog", name)
+        return None if found is None else found.oid
+    if kind == "regproc":
+        functions = functions_by_name().get(name, ())
+        return functions[0].oid if len(functions) == 1 else None
+    if kind == "regnamespace":
+        return 11 if text == "pg_catalog" else None
     return None
 
 
@@ -88,7 +110,8 @@ def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name in {"unknown", "cstring"}:
         return Constant(text, target)
     if target.name.startswith("reg") or target.name.lstrip("_").startswith("reg"):
-        return None
+        known = system_object(text, target.name)
+        return None if known is None else Constant(known, target)
     if target.name == "numeric" and target.modifier == -1:
         value = parse_text(SqlType("numeric"), text, timezone)
         return decimal(value) if isinstance(value, Decimal) else Constant(value, target)

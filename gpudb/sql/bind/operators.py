@@ -16,6 +16,7 @@ from gpudb.sql.bind.constants import small_integer
 from gpudb.sql.bound import (
     AnyArray,
     AnySubquery,
+    Array,
     BoolOp,
     Call,
     Case,
@@ -143,7 +144,20 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
     converted = coerce(binder, left, types[0])
     if array.type.plain != types[1].array.plain:
         array = coerce(binder, array, types[1].array)
+    items = _items(array)
+    if items and types[0].name == types[1].name and (name, every) in {("=", False), ("<>", True)}:
+        return InList(converted, items, every)
     return AnyArray(_function(candidate), converted, array, every)
+
+
+def _items(array: Expr) -> tuple[Expr, ...]:
+    """The items of an array that is written out."""
+    if isinstance(array, Array):
+        return array.items
+    element = array.type.element
+    if isinstance(array, Constant) and isinstance(array.value, list) and element is not None:
+        return tuple(Constant(each, element) for each in array.value if not isinstance(each, list))
+    return ()
 
 
 def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:

@@ -5,7 +5,7 @@ They look into pg_catalog's relations, by the macros of `gpudb.catalog.postgres`
 
 from __future__ import annotations
 
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.types import SqlType
 
 
@@ -16,7 +16,15 @@ def _macro(name: str, count: int | None = None) -> str:
 # ---------------------------------------------------------------------------------------------- names
 
 declare("pg_get_userbyid", _macro("sys_userbyid"))
-declare("format_type", _macro("sys_type_name", 2))
+
+
+def _format_type(operands: Operands) -> str:
+    if operands.constants[1] is None:
+        return f"sys_plain_type({operands.sql[0]})"
+    return f"sys_type_name({operands.sql[0]}, {operands.sql[1]})"
+
+
+declare("format_type", _format_type)
 declare("pg_encoding_to_char", _macro("sys_encoding"))
 declare("to_regclass", _macro("sys_find_class"))
 declare("to_regtype", _macro("sys_find_type"))
@@ -41,7 +49,19 @@ declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
 declare("pg_get_expr", "{0}")
 declare("pg_get_constraintdef", _macro("sys_constraint"))
 declare("pg_get_indexdef(oid)", _macro("sys_index"))
-declare("pg_get_indexdef(oid,int4,bool)", _macro("sys_index_column", 3))
+
+
+def _index_definition(operands: Operands) -> str:
+    index, number, pretty = operands.sql
+    whole = f"(CASE WHEN {pretty} THEN sys_pretty_index({index}) ELSE sys_index({index}) END)"
+    if isinstance(operands.constants[2], bool):
+        whole = f"sys_pretty_index({index})" if operands.constants[2] else f"sys_index({index})"
+    if operands.constants[1] == 0:
+        return whole
+    return f"(CASE WHEN {number} = 0 THEN {whole} ELSE sys_index_column({index}, {number}) END)"
+
+
+declare("pg_get_indexdef(oid,int4,bool)", _index_definition)
 declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)", _macro("sys_view"))
 declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regclass({0}))")
 declare("pg_get_function_result", _macro("sys_function_result"))
@@ -60,9 +80,23 @@ declare("pg_relation_is_publishable", "({0} >= 16384)")
 
 # ---------------------------------------------------------------------------------------------- comments
 
-declare("obj_description(oid,name)", _macro("sys_description", 2))
+
+
+def _described(operands: Operands, macro: str) -> str:
+    """The class by its name; a known one is put in as its OID."""
+    text = operands.constants[1]
+    known = _CLASSES.get(text) if isinstance(text, str) else None
+    return f"{macro}({operands.sql[0]}, {known if known is not None else f'sys_class({operands.sql[1]})'})"
+
+
+_CLASSES = {
+    "pg_class": 1259, "pg_type": 1247, "pg_namespace": 2615, "pg_constraint": 2606, "pg_proc": 1255, "pg_database": 1262,
+    "pg_operator": 2617, "pg_am": 2601, "pg_collation": 3456, "pg_cast": 2605, "pg_authid": 1260, "pg_language": 2612,
+    "pg_tablespace": 1213, "pg_trigger": 2620, "pg_rewrite": 2618, "pg_extension": 3079,
+}  # fmt: skip
+declare("obj_description(oid,name)", lambda o: _described(o, "sys_description"))
 declare("obj_description(oid)", _macro("sys_any_description"))
-declare("shobj_description", _macro("sys_shared_description", 2))
+declare("shobj_description", lambda o: _described(o, "sys_shared_description"))
 declare("col_description", _macro("sys_column_description", 2))
 
 # ---------------------------------------------------------------------------------------------- sizes
@@ -82,7 +116,12 @@ declare("pg_relation_filepath", "CAST(NULL AS VARCHAR)")
 
 def _allowed(operands: Operands) -> str:
     """Every role may do everything: gpudb has no GRANT. NULL operands give NULL, as in PostgreSQL."""
-    return f"(CASE WHEN {' AND '.join(f'{each} IS NOT NULL' for each in operands.sql)} THEN true END)"
+    tests = [
+        f"{each} IS NOT NULL"
+        for each, value in zip(operands.sql, operands.constants, strict=True)
+        if value is MISSING or value is None
+    ]
+    return f"(CASE WHEN {' AND '.join(tests)} THEN true END)" if tests else "true"
 
 
 declare(

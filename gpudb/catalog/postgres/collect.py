@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from gpudb import pgdata
 from gpudb.catalog.postgres.relations import relation
-from gpudb.types import OID, TEXT, SqlType
+from gpudb.types import BOOL, OID, TEXT, SqlType
 
 # What a relation's rows have unless they say otherwise; columns that stand nowhere are NULL.
 _USUAL: Mapping[str, Mapping[str, object]] = {
@@ -50,10 +50,19 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     "constraint_definitions": (("oid", OID), ("definition", TEXT)),
     "index_definitions": (("oid", OID), ("definition", TEXT)),
     "function_signatures": (("oid", OID), ("result", TEXT), ("arguments", TEXT), ("identity_arguments", TEXT)),
+    "relation_names": (
+        ("oid", OID), ("name", TEXT), ("short", TEXT), ("qualified", TEXT), ("visible", BOOL),
+    ),
+    "type_names": (
+        ("oid", OID), ("name", TEXT), ("unmodified", TEXT), ("before", TEXT), ("after", TEXT), ("style", TEXT),
+        ("short", TEXT), ("qualified", TEXT), ("visible", BOOL), ("array_oid", OID),
+    ),
+    "pretty_index_definitions": (("oid", OID), ("definition", TEXT)),
+    "procedure_names": (("oid", OID), ("proname", TEXT), ("name", TEXT), ("arguments", TEXT)),
     "relation_sizes": (("oid", OID), ("bytes", SqlType("int8")), ("row_count", SqlType("int8"))),
     "view_definitions": (("oid", OID), ("definition", TEXT)),
     "keywords": tuple((each, TEXT) for each in ("word", "catcode", "barelabel", "catdesc", "baredesc")),
-}
+}  # fmt: skip
 
 
 def columns_of(name: str) -> tuple[tuple[str, SqlType], ...]:

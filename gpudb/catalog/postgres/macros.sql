@@ -1,31 +1,28 @@
--- Functions that look objects up, over the relations of pg_catalog. They are found on the search path of the statement's
--- connection, which also has the variables
+-- Functions that look objects up, over the relations of pg_catalog and tables of ours beside them. They are found on the
+-- search path of the statement's connection, which also has the variables
 --   pg_path      OIDs of the schemas that a name without one is looked up in, in order
 --   pg_temp      OID of the session's temporary schema, or 0
--- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes.
+-- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes. Each
+-- subquery looks one thing up by one operand, since planning is what these statements spend their time on.
 
 -- ---------------------------------------------------------------------------------------------- names
 
-CREATE MACRO sys_quote(t) AS (SELECT CASE
-    WHEN regexp_full_match(sq.name, '[a-z_][a-z0-9_$]*') AND NOT list_contains({reserved}, sq.name) THEN sq.name
-    ELSE '"' || replace(sq.name, '"', '""') || '"' END FROM (SELECT CAST(t AS VARCHAR) AS name) AS sq);
+CREATE MACRO sys_quote(t) AS list_transform([CAST(t AS VARCHAR)], lambda name: CASE
+    WHEN regexp_full_match(name, '[a-z_][a-z0-9_$]*') AND NOT list_contains({reserved}, name) THEN name
+    ELSE '"' || replace(name, '"', '""') || '"' END)[1];
 
--- The parts of a name as typed: unquoted ones folded to lower case.
+-- The parts of a name as typed, unquoted ones folded to lower case; and the name as it would be printed.
 CREATE MACRO sys_parts(t) AS list_transform(regexp_extract_all(t, '"(?:[^"]|"")*"|[^."]+'), lambda part:
     CASE WHEN part[1] = '"' THEN replace(part[2:-2], '""', '"') ELSE lower(trim(part)) END);
+CREATE MACRO sys_printed(t) AS
+    array_to_string(list_transform(sys_parts(CAST(t AS VARCHAR)), lambda each: sys_quote(each)), '.');
 
 CREATE MACRO sys_rank(namespace) AS list_position(getvariable('pg_path'), namespace);
 
 -- ---------------------------------------------------------------------------------------------- visibility
 
-CREATE MACRO sys_visible_tables() AS TABLE
-    SELECT vt.oid FROM (SELECT vc.oid, row_number() OVER (PARTITION BY vc.relname ORDER BY sys_rank(vc.relnamespace)) AS place
-                        FROM pg_class AS vc WHERE sys_rank(vc.relnamespace) > 0) AS vt WHERE vt.place = 1;
-CREATE MACRO sys_visible_types() AS TABLE
-    SELECT vt.oid FROM (SELECT vc.oid, row_number() OVER (PARTITION BY vc.typname ORDER BY sys_rank(vc.typnamespace)) AS place
-                        FROM pg_type AS vc WHERE sys_rank(vc.typnamespace) > 0) AS vt WHERE vt.place = 1;
-CREATE MACRO sys_table_visible(x) AS (x IN (SELECT vs.oid FROM sys_visible_tables() AS vs));
-CREATE MACRO sys_type_visible(x) AS (x IN (SELECT vs.oid FROM sys_visible_types() AS vs));
+CREATE MACRO sys_table_visible(x) AS (x IN (SELECT vs.oid FROM relation_names AS vs WHERE vs.visible));
+CREATE MACRO sys_type_visible(x) AS (x IN (SELECT vs.oid FROM type_names AS vs WHERE vs.visible));
 CREATE MACRO sys_function_visible(x) AS
     (x IN (SELECT vs.oid FROM pg_proc AS vs WHERE sys_rank(vs.pronamespace) > 0));
 CREATE MACRO sys_operator_visible(x) AS
@@ -49,143 +46,92 @@ CREATE MACRO sys_ts_template_visible(x) AS
 
 -- ---------------------------------------------------------------------------------------------- types
 
-CREATE MACRO sys_spoken(typname, modifier) AS CASE typname
-    WHEN 'bool' THEN 'boolean' WHEN 'int2' THEN 'smallint' WHEN 'int4' THEN 'integer' WHEN 'int8' THEN 'bigint'
-    WHEN 'float4' THEN 'real' WHEN 'float8' THEN 'double precision'
-    WHEN 'numeric' THEN 'numeric' || CASE WHEN modifier >= 0 THEN '(' || ((modifier - 4) >> 16) || ',' ||
-        (xor((modifier - 4) & 2047, 1024) - 1024) || ')' ELSE '' END
-    WHEN 'varchar' THEN 'character varying' || CASE WHEN modifier >= 0 THEN '(' || (modifier - 4) || ')' ELSE '' END
-    WHEN 'bpchar' THEN CASE WHEN modifier >= 0 THEN 'character(' || (modifier - 4) || ')'
-        WHEN modifier IS NULL THEN 'character' ELSE 'bpchar' END
-    WHEN 'bit' THEN CASE WHEN modifier >= 0 THEN 'bit(' || modifier || ')' WHEN modifier IS NULL THEN 'bit'
-        ELSE '"bit"' END
-    WHEN 'varbit' THEN 'bit varying' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END
-    WHEN 'time' THEN 'time' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' without time zone'
-    WHEN 'timetz' THEN 'time' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' with time zone'
-    WHEN 'timestamp' THEN
-        'timestamp' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' without time zone'
-    WHEN 'timestamptz' THEN
-        'timestamp' || CASE WHEN modifier >= 0 THEN '(' || modifier || ')' ELSE '' END || ' with time zone'
-    WHEN 'interval' THEN 'interval' || CASE WHEN modifier >= 0 THEN CASE (modifier >> 16) & 32767
-            WHEN 4 THEN ' year' WHEN 2 THEN ' month' WHEN 8 THEN ' day' WHEN 1024 THEN ' hour' WHEN 2048 THEN ' minute'
-            WHEN 4096 THEN ' second' WHEN 6 THEN ' year to month' WHEN 1032 THEN ' day to hour'
-            WHEN 3080 THEN ' day to minute' WHEN 7176 THEN ' day to second' WHEN 3072 THEN ' hour to minute'
-            WHEN 7168 THEN ' hour to second' WHEN 6144 THEN ' minute to second' ELSE '' END
-        || CASE WHEN modifier & 65535 < 65535 THEN '(' || (modifier & 65535) || ')' ELSE '' END ELSE '' END
-    WHEN 'char' THEN '"char"' END;
-
-CREATE MACRO sys_type_name(x, modifier) AS (SELECT CASE
-        WHEN fq.oid IS NULL THEN NULL
-        WHEN ft.oid IS NULL THEN CASE WHEN fq.oid = 0 THEN '-' ELSE '???' END
-        ELSE CASE WHEN fe.typnamespace = 11 AND sys_spoken(fe.typname, CAST(modifier AS INTEGER)) IS NOT NULL
-                THEN sys_spoken(fe.typname, CAST(modifier AS INTEGER))
-            WHEN fe.oid IN (SELECT vs.oid FROM sys_visible_types() AS vs) THEN sys_quote(fe.typname)
-            ELSE sys_quote(fn.nspname) || '.' || sys_quote(fe.typname) END
-            || CASE WHEN fe.oid <> ft.oid THEN '[]' ELSE '' END END
-    FROM (SELECT CAST(x AS BIGINT) AS oid) AS fq LEFT JOIN pg_type AS ft ON ft.oid = fq.oid
-    LEFT JOIN pg_type AS fe ON fe.oid =
-        CASE WHEN ft.typsubscript = 6179 AND ft.typstorage <> 'p' THEN ft.typelem ELSE ft.oid END
-    LEFT JOIN pg_namespace AS fn ON fn.oid = fe.typnamespace);
+CREATE MACRO sys_interval_words(modifier) AS CASE (modifier >> 16) & 32767
+    WHEN 4 THEN 'year' WHEN 2 THEN 'month' WHEN 8 THEN 'day' WHEN 1024 THEN 'hour' WHEN 2048 THEN 'minute'
+    WHEN 4096 THEN 'second' WHEN 6 THEN 'year to month' WHEN 1032 THEN 'day to hour' WHEN 3080 THEN 'day to minute'
+    WHEN 7176 THEN 'day to second' WHEN 3072 THEN 'hour to minute' WHEN 7168 THEN 'hour to second'
+    WHEN 6144 THEN 'minute to second' END || CASE WHEN modifier & 65535 < 65535 THEN '(' || (modifier & 65535) || ')'
+    ELSE '' END;
+CREATE MACRO sys_modifier(style, modifier) AS CASE style
+    WHEN 'numeric' THEN '(' || ((modifier - 4) >> 16) || ',' || (xor((modifier - 4) & 2047, 1024) - 1024) || ')'
+    WHEN 'length' THEN '(' || (modifier - 4) || ')'
+    WHEN 'plain' THEN '(' || modifier || ')'
+    WHEN 'interval' THEN coalesce(' ' || sys_interval_words(modifier),
+        CASE WHEN modifier & 65535 < 65535 THEN '(' || (modifier & 65535) || ')' ELSE '' END) ELSE '' END;
+CREATE MACRO sys_unknown_type(x) AS CASE WHEN x = 0 THEN '-' WHEN x IS NOT NULL THEN '???' END;
+CREATE MACRO sys_plain_type(x) AS
+    coalesce((SELECT first(ft.name) FROM type_names AS ft WHERE ft.oid = x), sys_unknown_type(x));
+CREATE MACRO sys_type_name(x, modifier) AS list_transform([(SELECT first(ft) FROM type_names AS ft WHERE ft.oid = x)],
+    lambda t: CASE WHEN t IS NULL THEN sys_unknown_type(x) WHEN modifier IS NULL THEN t.name
+        WHEN modifier < 0 THEN t.unmodified
+        ELSE t.before || sys_modifier(t.style, CAST(modifier AS INTEGER)) || t.after END)[1];
 
 -- ---------------------------------------------------------------------------------------------- OIDs as names
 
 CREATE MACRO sys_number_or(found, x) AS coalesce(found, CASE WHEN x = 0 THEN '-' ELSE CAST(x AS VARCHAR) END);
-CREATE MACRO sys_named(x, nspname, name, shown) AS
-    CASE WHEN shown THEN sys_quote(name) ELSE sys_quote(nspname) || '.' || sys_quote(name) END;
-
-CREATE MACRO pg_regclass_name(x) AS sys_number_or((SELECT
-    sys_named(x, nn.nspname, nc.relname, nc.oid IN (SELECT vs.oid FROM sys_visible_tables() AS vs))
-    FROM pg_class AS nc JOIN pg_namespace AS nn ON nn.oid = nc.relnamespace WHERE nc.oid = x), x);
-CREATE MACRO pg_regtype_name(x) AS sys_type_name(x, NULL);
-CREATE MACRO pg_regproc_name(x) AS sys_number_or((SELECT
-    sys_named(x, nn.nspname, nc.proname, sys_rank(nc.pronamespace) > 0
-        AND NOT EXISTS (SELECT 1 FROM pg_proc AS no WHERE no.proname = nc.proname AND no.oid <> nc.oid))
-    FROM pg_proc AS nc JOIN pg_namespace AS nn ON nn.oid = nc.pronamespace WHERE nc.oid = x), x);
-CREATE MACRO pg_regprocedure_name(x) AS sys_number_or((SELECT
-    sys_named(x, nn.nspname, nc.proname, sys_rank(nc.pronamespace) > 0) || '(' ||
-    coalesce((SELECT string_agg(sys_type_name(na.item, NULL), ',' ORDER BY na.place) FROM
-        (SELECT unnest(nc.proargtypes) AS item, unnest(range(len(nc.proargtypes))) AS place) AS na), '') || ')'
-    FROM pg_proc AS nc JOIN pg_namespace AS nn ON nn.oid = nc.pronamespace WHERE nc.oid = x), x);
-CREATE MACRO pg_regoper_name(x) AS sys_number_or((SELECT
+CREATE MACRO pg_regclass_name(x) AS
+    sys_number_or((SELECT first(nc.name) FROM relation_names AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regtype_name(x) AS sys_plain_type(x);
+CREATE MACRO pg_regproc_name(x) AS
+    sys_number_or((SELECT first(nc.name) FROM procedure_names AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regprocedure_name(x) AS sys_number_or((SELECT first(sys_quote(nc.proname) || '(' || nc.arguments || ')')
+    FROM procedure_names AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regoper_name(x) AS sys_number_or((SELECT first(
     CASE WHEN (SELECT count(*) FROM pg_operator AS no WHERE no.oprname = nc.oprname) = 1 THEN nc.oprname
-    ELSE 'pg_catalog.' || nc.oprname END FROM pg_operator AS nc WHERE nc.oid = x), x);
-CREATE MACRO pg_regoperator_name(x) AS sys_number_or((SELECT nc.oprname || '(' ||
-    CASE WHEN nc.oprleft = 0 THEN 'NONE' ELSE sys_type_name(nc.oprleft, NULL) END || ',' ||
-    CASE WHEN nc.oprright = 0 THEN 'NONE' ELSE sys_type_name(nc.oprright, NULL) END || ')'
+    ELSE 'pg_catalog.' || nc.oprname END) FROM pg_operator AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regoperator_name(x) AS sys_number_or((SELECT first(nc.oprname || '(' ||
+    CASE WHEN nc.oprleft = 0 THEN 'NONE' ELSE sys_plain_type(nc.oprleft) END || ',' ||
+    CASE WHEN nc.oprright = 0 THEN 'NONE' ELSE sys_plain_type(nc.oprright) END || ')')
     FROM pg_operator AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regnamespace_name(x) AS
-    sys_number_or((SELECT sys_quote(nc.nspname) FROM pg_namespace AS nc WHERE nc.oid = x), x);
+    sys_number_or((SELECT first(sys_quote(nc.nspname)) FROM pg_namespace AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regrole_name(x) AS
-    sys_number_or((SELECT sys_quote(nc.rolname) FROM pg_authid AS nc WHERE nc.oid = x), x);
+    sys_number_or((SELECT first(sys_quote(nc.rolname)) FROM pg_authid AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regcollation_name(x) AS
-    sys_number_or((SELECT sys_quote(nc.collname) FROM pg_collation AS nc WHERE nc.oid = x), x);
+    sys_number_or((SELECT first(sys_quote(nc.collname)) FROM pg_collation AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regconfig_name(x) AS
-    sys_number_or((SELECT sys_quote(nc.cfgname) FROM pg_ts_config AS nc WHERE nc.oid = x), x);
+    sys_number_or((SELECT first(sys_quote(nc.cfgname)) FROM pg_ts_config AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regdictionary_name(x) AS
-    sys_number_or((SELECT sys_quote(nc.dictname) FROM pg_ts_dict AS nc WHERE nc.oid = x), x);
+    sys_number_or((SELECT first(sys_quote(nc.dictname)) FROM pg_ts_dict AS nc WHERE nc.oid = x), x);
 
 -- ---------------------------------------------------------------------------------------------- names as OIDs
 
-CREATE MACRO sys_numeric(t) AS regexp_full_match(t, '[0-9]+|-');
-CREATE MACRO sys_number(t) AS CASE WHEN t = '-' THEN 0 ELSE TRY_CAST(t AS BIGINT) END;
-
-CREATE MACRO sys_find_class(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT arg_min(lc.oid, coalesce(nullif(sys_rank(lc.relnamespace), 0), 1000000))
-     FROM pg_class AS lc JOIN pg_namespace AS ln ON ln.oid = lc.relnamespace
-     WHERE lc.relname = lq.parts[-1] AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.relnamespace) > 0
-        ELSE ln.nspname = lq.parts[-2] END) END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+CREATE MACRO sys_number(t) AS
+    CASE WHEN t = '-' THEN 0 WHEN regexp_full_match(CAST(t AS VARCHAR), '[0-9]+') THEN CAST(t AS BIGINT) END;
+CREATE MACRO sys_find_class(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM relation_names AS lc
+    WHERE lc.qualified = sys_printed(t) OR (lc.visible AND lc.short = sys_printed(t))));
 
 -- A type's name as typed: SQL's spelling or PostgreSQL's, with [] for arrays; a modifier is passed over.
+CREATE MACRO sys_bare_type(t) AS trim(regexp_replace(regexp_replace(
+    CASE WHEN contains(t, '"') THEN t ELSE lower(t) END, '(\s*\[\d*\])+\s*$', ''), '\s*\([\d\s,]*\)', ''));
 CREATE MACRO sys_internal_type(t) AS CASE t
     WHEN 'boolean' THEN 'bool' WHEN 'smallint' THEN 'int2' WHEN 'integer' THEN 'int4' WHEN 'int' THEN 'int4'
     WHEN 'bigint' THEN 'int8' WHEN 'real' THEN 'float4' WHEN 'double precision' THEN 'float8' WHEN 'float' THEN 'float8'
-    WHEN 'decimal' THEN 'numeric' WHEN 'dec' THEN 'numeric' WHEN 'character varying' THEN 'varchar'
+    WHEN 'decimal' THEN 'numeric' WHEN 'dec' THEN 'numeric' WHEN 'character varying' THEN '"varchar"'
     WHEN 'char varying' THEN 'varchar' WHEN 'character' THEN 'bpchar' WHEN 'char' THEN 'bpchar'
-    WHEN 'bit varying' THEN 'varbit'
-    WHEN 'time without time zone' THEN 'time' WHEN 'time with time zone' THEN 'timetz'
-    WHEN 'timestamp without time zone' THEN 'timestamp' WHEN 'timestamp with time zone' THEN 'timestamptz'
-    WHEN '"char"' THEN 'char' ELSE t END;
-CREATE MACRO sys_find_type(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT arg_min(CASE WHEN lq.is_array THEN lc.typarray ELSE lc.oid END,
-        coalesce(nullif(sys_rank(lc.typnamespace), 0), 1000000))
-     FROM pg_type AS lc JOIN pg_namespace AS ln ON ln.oid = lc.typnamespace
-     WHERE lc.typname = lq.parts[-1] AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.typnamespace) > 0
-        ELSE ln.nspname = lq.parts[-2] END) END
-    FROM (SELECT lr.t, lr.is_array, CASE WHEN sys_internal_type(lr.base) <> lr.base THEN [sys_internal_type(lr.base)]
-            ELSE sys_parts(lr.base) END AS parts
-          FROM (SELECT CAST(t AS VARCHAR) AS t, regexp_matches(CAST(t AS VARCHAR), '\[\d*\]\s*$') AS is_array,
-                    lower_unquoted AS base FROM (SELECT CASE WHEN CAST(t AS VARCHAR) LIKE '%"%'
-                        THEN trim(regexp_replace(CAST(t AS VARCHAR), '(\s*\[\d*\])+\s*$', ''))
-                        ELSE lower(trim(regexp_replace(regexp_replace(CAST(t AS VARCHAR), '(\s*\[\d*\])+\s*$', ''),
-                            '\s*\([\d\s,]*\)', ''))) END AS lower_unquoted) AS ls) AS lr) AS lq);
+    WHEN 'bit varying' THEN 'varbit' WHEN 'time without time zone' THEN '"time"' WHEN 'time with time zone' THEN 'timetz'
+    WHEN 'timestamp without time zone' THEN '"timestamp"' WHEN 'timestamp with time zone' THEN 'timestamptz'
+    ELSE t END;
+CREATE MACRO sys_find_type(t) AS coalesce(sys_number(t), (SELECT min(CASE
+        WHEN regexp_matches(CAST(t AS VARCHAR), '\[\d*\]\s*$') THEN lc.array_oid ELSE lc.oid END)
+    FROM type_names AS lc WHERE lc.qualified = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR))))
+        OR (lc.visible AND lc.short = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR)))))));
 
-CREATE MACRO sys_find_proc(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT CASE WHEN count(*) = 1 THEN min(lc.oid) END
-     FROM pg_proc AS lc JOIN pg_namespace AS ln ON ln.oid = lc.pronamespace
-     WHERE lc.proname = lq.parts[-1] AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.pronamespace) > 0
-        ELSE ln.nspname = lq.parts[-2] END) END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
-CREATE MACRO sys_find_procedure(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT min(lc.oid) FROM pg_proc AS lc JOIN pg_namespace AS ln ON ln.oid = lc.pronamespace
-     WHERE lc.proname = lq.parts[-1] AND replace(lq.arguments, ' ', '') = replace(regexp_extract(
-            pg_regprocedure_name(lc.oid), '\((.*)\)$', 1), ' ', '')
-        AND CASE WHEN len(lq.parts) = 1 THEN sys_rank(lc.pronamespace) > 0 ELSE ln.nspname = lq.parts[-2] END) END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1) AS arguments,
-        sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', '')) AS parts) AS lq);
-CREATE MACRO sys_find_namespace(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT min(lc.oid) FROM pg_namespace AS lc WHERE lc.nspname = lq.parts[-1]) END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
-CREATE MACRO sys_find_role(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT min(lc.oid) FROM pg_authid AS lc WHERE lc.rolname = lq.parts[-1]) END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
-CREATE MACRO sys_find_collation(t) AS (SELECT CASE WHEN sys_numeric(lq.t) THEN sys_number(lq.t) ELSE
-    (SELECT min(lc.oid) FROM pg_collation AS lc WHERE lc.collname = lq.parts[-1]) END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, sys_parts(CAST(t AS VARCHAR)) AS parts) AS lq);
+CREATE MACRO sys_find_proc(t) AS coalesce(sys_number(t), (SELECT CASE WHEN count(*) = 1 THEN min(lc.oid) END
+    FROM procedure_names AS lc WHERE lc.proname = sys_parts(CAST(t AS VARCHAR))[-1]
+        AND (len(sys_parts(CAST(t AS VARCHAR))) = 1 OR sys_parts(CAST(t AS VARCHAR))[-2] = 'pg_catalog')));
+CREATE MACRO sys_find_procedure(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM procedure_names AS lc
+    WHERE lc.proname = sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', ''))[-1]
+        AND replace(lc.arguments, ' ', '') = replace(regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1), ' ', '')));
+CREATE MACRO sys_find_namespace(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_namespace AS lc
+    WHERE lc.nspname = sys_parts(CAST(t AS VARCHAR))[-1]));
+CREATE MACRO sys_find_role(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_authid AS lc
+    WHERE lc.rolname = sys_parts(CAST(t AS VARCHAR))[-1]));
+CREATE MACRO sys_find_collation(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_collation AS lc
+    WHERE lc.collname = sys_parts(CAST(t AS VARCHAR))[-1]));
 
-CREATE MACRO sys_found(found, t, state, before, after) AS (SELECT CASE WHEN lf.t IS NULL THEN NULL
-    WHEN lf.found IS NULL THEN CAST(pg_error(state, before || lf.t || after) AS BIGINT) ELSE lf.found END
-    FROM (SELECT CAST(t AS VARCHAR) AS t, found AS found) AS lf);
+CREATE MACRO sys_found(found, t, state, before, after) AS
+    coalesce(found, CASE WHEN t IS NOT NULL THEN CAST(pg_error(state, before || t || after) AS BIGINT) END);
 CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
 CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
 CREATE MACRO pg_to_regproc(t) AS sys_found(sys_find_proc(t), t, '42883', 'function "', '" does not exist');
@@ -198,33 +144,29 @@ CREATE MACRO pg_to_regcollation(t) AS
 
 -- ---------------------------------------------------------------------------------------------- descriptions
 
-CREATE MACRO sys_userbyid(x) AS (SELECT coalesce((SELECT da.rolname FROM pg_authid AS da WHERE da.oid = dq.oid),
-    'unknown (OID=' || dq.oid || ')') FROM (SELECT x AS oid) AS dq WHERE dq.oid IS NOT NULL);
+CREATE MACRO sys_userbyid(x) AS coalesce((SELECT first(da.rolname) FROM pg_authid AS da WHERE da.oid = x),
+    'unknown (OID=' || x || ')');
+CREATE MACRO sys_class(class) AS
+    (SELECT first(dc.oid) FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11);
 CREATE MACRO sys_description(x, class) AS (SELECT first(dd.description) FROM pg_description AS dd
-    WHERE dd.objoid = x AND dd.objsubid = 0 AND dd.classoid =
-        (SELECT dc.oid FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11));
+    WHERE dd.objoid = x AND dd.objsubid = 0 AND dd.classoid = class);
 CREATE MACRO sys_any_description(x) AS
     (SELECT first(dd.description) FROM pg_description AS dd WHERE dd.objoid = x AND dd.objsubid = 0);
-CREATE MACRO sys_shared_description(x, class) AS (SELECT first(dd.description) FROM pg_shdescription AS dd
-    WHERE dd.objoid = x AND dd.classoid =
-        (SELECT dc.oid FROM pg_class AS dc WHERE dc.relname = class AND dc.relnamespace = 11));
+CREATE MACRO sys_shared_description(x, class) AS
+    (SELECT first(dd.description) FROM pg_shdescription AS dd WHERE dd.objoid = x AND dd.classoid = class);
 CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) FROM pg_description AS dd
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
 CREATE MACRO sys_constraint(x) AS
     (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
-CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.before || pg_regclass_name(di.indrelid) || dd.after)
-    FROM (SELECT dr.oid, regexp_extract(dr.definition, '^(.*? ON ).* USING ', 1) AS before,
-        regexp_extract(dr.definition, '^.*? ON .*( USING .*)$', 1) AS after FROM index_definitions AS dr) AS dd
-    JOIN pg_index AS di ON di.indexrelid = dd.oid WHERE dd.oid = x);
-CREATE MACRO sys_index_column(x, number, pretty) AS
-    CASE WHEN number = 0 THEN CASE WHEN pretty THEN sys_pretty_index(x) ELSE sys_index(x) END ELSE coalesce(
-    (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da JOIN pg_index AS di ON di.indexrelid = da.attrelid
-     WHERE da.attrelid = x AND da.attnum = number), CASE WHEN sys_index(x) IS NOT NULL THEN '' END) END;
-CREATE MACRO sys_view(x) AS (SELECT coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr
-    WHERE dr.ev_class = dq.oid AND dr.rulename = '_RETURN'), 'Not a view')
-    FROM (SELECT CAST(x AS BIGINT) AS oid) AS dq WHERE EXISTS (SELECT 1 FROM pg_class AS dc WHERE dc.oid = dq.oid));
+CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_index_column(x, number) AS coalesce(
+    (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
+    CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
+CREATE MACRO sys_view(x) AS coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr
+        WHERE dr.ev_class = x AND dr.rulename = '_RETURN'),
+    CASE WHEN x IN (SELECT dc.oid FROM relation_names AS dc) THEN 'Not a view' END);
 CREATE MACRO sys_function_result(x) AS
     (SELECT first(df.result) FROM function_signatures AS df WHERE df.oid = x);
 CREATE MACRO sys_function_arguments(x) AS
@@ -235,8 +177,8 @@ CREATE MACRO sys_encoding(x) AS CASE x WHEN 0 THEN 'SQL_ASCII' WHEN 6 THEN 'UTF8
 
 -- ---------------------------------------------------------------------------------------------- sizes
 
-CREATE MACRO sys_bytes(x) AS (SELECT coalesce((SELECT first(ss.bytes) FROM relation_sizes AS ss WHERE ss.oid = sq.oid), 0)
-    FROM (SELECT CAST(x AS BIGINT) AS oid) AS sq WHERE EXISTS (SELECT 1 FROM pg_class AS sc WHERE sc.oid = sq.oid));
+CREATE MACRO sys_bytes(x) AS coalesce((SELECT first(ss.bytes) FROM relation_sizes AS ss WHERE ss.oid = x),
+    CASE WHEN x IN (SELECT sc.oid FROM relation_names AS sc) THEN 0 END);
 CREATE MACRO sys_rows(x) AS coalesce((SELECT first(ss.row_count) FROM relation_sizes AS ss WHERE ss.oid = x), 0);
 CREATE MACRO sys_all_bytes() AS CAST(coalesce((SELECT sum(ss.bytes) FROM relation_sizes AS ss), 0) AS BIGINT);
 CREATE MACRO sys_half(n) AS (n + sign(n)) // 2;
@@ -264,8 +206,8 @@ CREATE MACRO sys_numeric_scale(typid, modifier) AS CASE WHEN typid IN (20, 21, 2
 CREATE MACRO sys_datetime_precision(typid, modifier) AS CASE WHEN typid = 1082 THEN 0
     WHEN typid IN (1083, 1114, 1184, 1266) THEN CASE WHEN modifier < 0 THEN 6 ELSE modifier END
     WHEN typid = 1186 THEN CASE WHEN modifier < 0 OR modifier & 65535 = 65535 THEN 6 ELSE modifier & 65535 END END;
-CREATE MACRO sys_interval_fields(typid, modifier) AS CASE WHEN typid = 1186 THEN
-    upper(regexp_extract(sys_type_name(typid, modifier), 'interval[(0-9)]* #"?([^(]*)', 1)) END;
+CREATE MACRO sys_interval_fields(typid, modifier) AS
+    CASE WHEN typid = 1186 AND modifier >= 0 THEN upper(sys_interval_words(modifier)) END;
 CREATE MACRO sys_expand(list) AS
     list_transform(list, lambda item, place: struct_pack(x := item, n := CAST(place AS INTEGER)));
 
@@ -284,7 +226,7 @@ CREATE MACRO sys_default_acl(kind, owner) AS (SELECT list_concat(
             WHEN 's' THEN 'rwU' WHEN 'd' THEN 'CTc' WHEN 'f' THEN 'X' WHEN 'l' THEN 'U' WHEN 'L' THEN 'rw' WHEN 'n' THEN 'UC'
             WHEN 't' THEN 'C' WHEN 'F' THEN 'U' WHEN 'S' THEN 'U' WHEN 'T' THEN 'U' WHEN 'p' THEN 'sA' ELSE '' END
             || '/' || aq.name] END)
-    FROM (SELECT sys_userbyid(owner) AS name) AS aq);
+    FROM (SELECT CAST(sys_userbyid(owner) AS VARCHAR) AS name) AS aq);
 CREATE MACRO sys_acl_rows(acl) AS (SELECT coalesce(list(struct_pack(
         grantor := coalesce(ag.oid, 0), grantee := coalesce(ae.oid, 0), privilege_type := sys_right(ap.rights[1]),
         is_grantable := len(ap.rights) = 2)), CAST([] AS STRUCT(grantor BIGINT, grantee BIGINT, privilege_type VARCHAR,

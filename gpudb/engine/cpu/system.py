@@ -21,6 +21,13 @@ from gpudb.catalog.model import Catalog, initial
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import OWN, columns_of
 from gpudb.catalog.postgres.function_tables import function_columns
+from gpudb.catalog.postgres.names import (
+    pretty_index_definitions,
+    procedure_names,
+    relation_names,
+    schema_oids,
+    type_names,
+)
 from gpudb.catalog.postgres.relations import SystemRelation, relation, relations
 from gpudb.catalog.postgres.rows import CHANGING, rows, sizes
 from gpudb.engine.cpu.literals import name as identifier
@@ -47,6 +54,7 @@ class SystemCatalog:
         self._ready = False
         self._versions: OrderedDict[int, str] = OrderedDict()
         self._sizes: OrderedDict[int, tuple[Catalog, str]] = OrderedDict()
+        self._paths: OrderedDict[tuple[int, tuple[int, ...]], str] = OrderedDict()
         self._made = 0
         self._views: dict[str, Query] = {}
 
@@ -96,18 +104,15 @@ class SystemCatalog:
         with self._lock:
             if not self._ready:
                 self._build()
+            path, temporary = _path(settings.search_path, catalog)
             version = self._version(catalog)
+            names = self._names(catalog, path)
             size = self._size(catalog)
-        cursor.execute(f"SET search_path = '{size},{version},system_rows,main'")
-        path = [_schema_oid(each, catalog) for each in settings.search_path]
-        if "pg_catalog" not in settings.search_path:
-            # What PostgreSQL looks through first where it is not listed; a temporary schema comes before it.
-            at = 1 if settings.search_path and settings.search_path[0].startswith("pg_temp") else 0
-            path.insert(at, 11)
-        temporary = next((each for each in settings.search_path if each.startswith("pg_temp")), "")
-        listed = ", ".join(f"{each}::BIGINT" for each in path if each)
-        cursor.execute(f"SET VARIABLE pg_path = [{listed}]")
-        cursor.execute(f"SET VARIABLE pg_temp = {_schema_oid(temporary, catalog)}::BIGINT")
+        listed = ", ".join(f"{each}::BIGINT" for each in path)
+        cursor.execute(
+            f"SET search_path = '{size},{names},{version},system_rows,main';"
+            f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT"
+        )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
             made = maker() if maker is not None else ()
@@ -134,6 +139,30 @@ class SystemCatalog:
         self._versions[catalog.version] = schema
         if len(self._versions) > KEPT_VERSIONS:
             self._drop(self._versions.popitem(last=False)[1])
+        return schema
+
+    def _names(self, catalog: Catalog, path: tuple[int, ...]) -> str:
+        """The schema of what depends on a search path too."""
+        key = catalog.version, path
+        if key in self._paths:
+            self._paths.move_to_end(key)
+            return self._paths[key]
+        self._made += 1
+        schema = f"names_{self._made}"
+        own = rows(catalog).get("index_definitions")
+        with self._database.cursor() as cursor:
+            cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+            for name, made in (
+                ("relation_names", relation_names(catalog, path)),
+                ("type_names", type_names(catalog, path)),
+                ("pretty_index_definitions", pretty_index_definitions(catalog, path, own)),
+            ):
+                cursor.register("pg_new_rows", made)
+                cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")
+            cursor.execute("COMMIT")
+        self._paths[key] = schema
+        if len(self._paths) > KEPT_VERSIONS:
+            self._drop(self._paths.popitem(last=False)[1])
         return schema
 
     def _size(self, catalog: Catalog) -> str:
@@ -191,18 +220,17 @@ _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 _MARKS = ("sys_", "pg_path", "_name(", "pg_to_reg", "tableoid", _FUNCTION)
 
 
-def _schema_oid(name: str, catalog: Catalog) -> int:
-    if name in catalog.schemas:
-        return catalog.schemas[name].oid
-    fixed = {"pg_catalog": 11, "information_schema": relation_schema_oid()}
-    if name in fixed:
-        return fixed[name]
-    return oids.schema(name) if name.startswith("pg_temp") else 0
-
-
-def relation_schema_oid() -> int:
-    """The OID of information_schema."""
-    return next(int(row[0] or 0) for row in _rows("pg_namespace") if row[1] == "information_schema")
+def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:
+    """The OIDs of the schemas on a search path, and that of the session's temporary one, 0 for none."""
+    known = schema_oids(catalog)
+    temporary = next((each for each in names if each.startswith("pg_temp")), "")
+    if temporary:
+        known.setdefault(temporary, oids.schema(temporary))
+    path = [known[each] for each in names if each in known]
+    if "pg_catalog" not in names:
+        # PostgreSQL looks through it first where it is not listed, after a temporary schema.
+        path.insert(1 if temporary and names[0] == temporary else 0, known["pg_catalog"])
+    return tuple(dict.fromkeys(path)), known.get(temporary, 0)
 
 
 def _rows(name: str) -> Sequence[Sequence[str | None]]:
@@ -217,6 +245,10 @@ def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     read = pgdata.system(name)
     if name == "view_definitions":
         read = _definitions()
+    if name == "procedure_names":
+        cursor.register("pg_new_rows", procedure_names())
+        cursor.execute(f"CREATE TABLE {target} AS FROM pg_new_rows")
+        return
     if read is None:
         listed = ", ".join(f"{identifier(column)} {item.duckdb}" for column, item in columns)
         cursor.execute(f"CREATE TABLE {target} ({listed})")

@@ -1,0 +1,186 @@
+"""How relations, types and indexes are written where a search path is in force: with their schema if it hides them.
+
+PostgreSQL works this out whenever it prints a name; here it is done once for each catalog and path, since DuckDB
+plans a look-up in a small table in far less time than a search.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from gpudb import pgdata
+from gpudb.catalog.model import Catalog, Table, initial
+from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.expressions import quoted_name
+from gpudb.types import SqlType
+
+
+class Named(NamedTuple):
+    """An object with a name in a schema; `element` and `array` are a type's."""
+
+    oid: int
+    namespace: int
+    name: str
+    element: int = 0
+    array: int = 0
+
+
+@cache
+def _system(name: str, *columns: str) -> tuple[tuple[str, ...], ...]:
+    found = pgdata.system(name)
+    assert found is not None
+    header, rows = found
+    places = [header.index(column) for column in columns]
+    return tuple(tuple(str(row[place]) for place in places) for row in rows)
+
+
+@cache
+def namespaces() -> dict[str, int]:
+    """The system's own schemas by name."""
+    return {name: int(oid) for oid, name in _system("pg_namespace", "oid", "nspname")}
+
+
+def _relations(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
+    for oid, namespace, name in _system("pg_class", "oid", "relnamespace", "relname"):
+        yield Named(int(oid), int(namespace), name)
+    for relation in catalog.relations.values():
+        namespace_oid = schemas[relation.schema]
+        yield Named(relation.oid, namespace_oid, relation.name)
+        if isinstance(relation, Table) and relation.primary_key:
+            key = relation.primary_key_name or f"{relation.name}_pkey"
+            yield Named(oids.index(relation.oid), namespace_oid, key)
+
+
+def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
+    columns = "oid", "typnamespace", "typname", "typelem", "typarray", "typsubscript"
+    for oid, namespace, name, element, array, subscript in _system("pg_type", *columns):
+        # A subscript function alone does not make an array: vectors and points have others, or no array over them.
+        is_array = subscript == "6179" and name.startswith("_")
+        yield Named(int(oid), int(namespace), name, int(element) if is_array else 0, int(array))
+    for relation in catalog.relations.values():
+        row, array_oid, namespace_oid = oids.row_type(relation.oid), oids.array_type(relation.oid), schemas[relation.schema]
+        yield Named(row, namespace_oid, relation.name, 0, array_oid)
+        yield Named(array_oid, namespace_oid, f"_{relation.name}"[:63], row)
+
+
+def schema_oids(catalog: Catalog) -> dict[str, int]:
+    """The OID of every schema by name, temporary ones included."""
+    made = {**namespaces(), **{schema.name: schema.oid for schema in catalog.schemas.values()}}
+    for relation in catalog.relations.values():
+        made.setdefault(relation.schema, oids.schema(relation.schema))
+    return made
+
+
+def _visible(items: Sequence[Named], path: Sequence[int]) -> set[int]:
+    rank = {namespace: place for place, namespace in reversed(list(enumerate(path)))}
+    first: dict[str, tuple[int, int]] = {}
+    for item in items:
+        place = rank.get(item.namespace)
+        if place is not None and (item.name not in first or place < first[item.name][0]):
+            first[item.name] = place, item.oid
+    return {oid for _, oid in first.values()}
+
+
+def relation_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
+    """For each relation: oid, its name as shown, its name alone and with its schema, and whether it is visible."""
+    schemas = schema_oids(catalog)
+    spoken = {oid: quoted_name(name) for name, oid in schemas.items()}
+    items = list(_relations(catalog, schemas))
+    visible = _visible(items, path)
+    shorts = [quoted_name(item.name) for item in items]
+    longs = [f"{spoken[item.namespace]}.{short}" for item, short in zip(items, shorts, strict=True)]
+    shown = [
+        short if item.oid in visible else long for item, short, long in zip(items, shorts, longs, strict=True)
+    ]
+    return _table(
+        oid=[item.oid for item in items], name=shown, short=shorts, qualified=longs,
+        visible=[item.oid in visible for item in items],
+    )  # fmt: skip
+
+
+# How a type modifier is written, and where: before what follows the first word.
+_STYLES = {
+    "numeric": "numeric", "varchar": "length", "bpchar": "length", "bit": "plain", "varbit": "plain", "time": "plain",
+    "timetz": "plain", "timestamp": "plain", "timestamptz": "plain", "interval": "interval",
+}  # fmt: skip
+
+
+def type_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
+    """For each type: oid, its name as shown, and what is shown around a modifier and how that is written.
+
+    `unmodified` is shown for a modifier of -1, which differs for character and bit alone.
+    """
+    schemas = schema_oids(catalog)
+    spoken = {oid: quoted_name(name) for name, oid in schemas.items()}
+    items = list(_types(catalog, schemas))
+    visible = _visible(items, path)
+    by_oid = {item.oid: item for item in items}
+    rows: dict[str, list[object]] = {each: [] for each in (
+        "oid name unmodified before after style short qualified visible array_oid".split())}  # fmt: skip
+    for item in items:
+        base, suffix = (by_oid[item.element], "[]") if item.element in by_oid else (item, "")
+        short = quoted_name(base.name)
+        name = short if base.oid in visible else f"{spoken[base.namespace]}.{short}"
+        unmodified, before, after = name, name, ""
+        if base.namespace == namespaces()["pg_catalog"]:
+            name = "bit" if base.name == "bit" else str(SqlType(base.name)) if base.name in _SPOKEN else name
+            unmodified = {"bpchar": "bpchar", "bit": '"bit"'}.get(base.name, name)
+            before, _, after = name.partition(" ") if base.name.startswith("time") else (name, "", "")
+            after = f" {after}" if after else ""
+        values = (
+            item.oid, name + suffix, unmodified + suffix, before, after + suffix, _STYLES.get(base.name, ""),
+            quoted_name(item.name), f"{spoken[item.namespace]}.{quoted_name(item.name)}", item.oid in visible, item.array,
+        )  # fmt: skip
+        for column, value in zip(rows.values(), values, strict=True):
+            column.append(value)
+    return _table(**rows)
+
+
+_SPOKEN = frozenset(
+    "bool int2 int4 int8 float4 float8 numeric varchar bpchar time timetz timestamp timestamptz interval varbit char".split()
+)
+
+
+def procedure_names() -> pa.Table:
+    """For each function of the system: oid, its name, that as regproc shows it, and its argument types."""
+    types_shown = type_names(initial(), [namespaces()["pg_catalog"]]).select(["oid", "name"]).to_pylist()
+    shown = {row["oid"]: row["name"] for row in types_shown}
+    rows = _system("pg_proc", "oid", "proname", "pronamespace", "proargtypes")
+    names = [row[1] for row in rows]
+    once = {name for name, count in Counter(names).items() if count == 1}
+    spoken = {oid: quoted_name(name) for name, oid in namespaces().items()}
+    pg_catalog = namespaces()["pg_catalog"]
+    full, arguments = [], []
+    for _, name, namespace, types in rows:
+        plain = name in once and int(namespace) == pg_catalog
+        full.append(quoted_name(name) if plain else f"{spoken[int(namespace)]}.{quoted_name(name)}")
+        arguments.append(",".join(shown.get(int(each), each) for each in json.loads(types)))
+    return _table(oid=[int(row[0]) for row in rows], proname=names, name=full, arguments=arguments)
+
+
+def pretty_index_definitions(catalog: Catalog, path: Sequence[int], definitions: pa.Table | None) -> pa.Table:
+    """The definition of each index as it is printed prettily: a visible table stands without its schema.
+
+    `definitions` are those of the catalog's own indexes, by OID.
+    """
+    made = {int(oid): text.replace(" ON pg_catalog.", " ON ", 1) for oid, text in _system(
+        "index_definitions", "oid", "definition")}  # fmt: skip
+    if definitions is not None:
+        names = {row["oid"]: row["name"] for row in relation_names(catalog, path).to_pylist()}
+        tables = {oids.index(each.oid): each.oid for each in catalog.tables()}
+        for row in definitions.to_pylist():
+            before, _, rest = row["definition"].partition(" ON ")
+            after = rest[rest.rindex(" USING ") :]
+            made[row["oid"]] = f"{before} ON {names[tables[row['oid']]]}{after}"
+    return _table(oid=list(made), definition=list(made.values()))
+
+
+def _table(**columns: Sequence[object]) -> pa.Table:
+    kinds = {"oid": pa.int64(), "array_oid": pa.int64(), "visible": pa.bool_()}
+    return pa.table({name: pa.array(values, type=kinds.get(name, pa.string())) for name, values in columns.items()})

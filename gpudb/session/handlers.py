@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.session import (
     alterations,
     changes,
+    copying,
     cursors,
     definitions,
     prepared,
@@ -24,7 +25,7 @@ from gpudb.types import TEXT
 if TYPE_CHECKING:
     from gpudb.session.session import Session
 
-REGISTERED = (alterations, changes, cursors, definitions, prepared, queries, roles, set_show, transactions)
+REGISTERED = (alterations, changes, copying, cursors, definitions, prepared, queries, roles, set_show, transactions)
 
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
 

@@ -1,0 +1,59 @@
+"""Server files that COPY and load_data read and write: who may, and how a refusal of the system is told."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from gpudb.errors import GpudbError, SqlError
+from gpudb.session.context import Context
+
+
+def check_file_access(context: Context, reading: bool, *, program: bool = False) -> None:
+    """42501 unless the user is a superuser."""
+    role = context.transaction.catalog.roles.get(context.session.user)
+    if role is not None and role.superuser:
+        return
+    way = "from" if reading else "to"
+    if program:
+        doing, needed = f"COPY {way} an external program", "pg_execute_server_program"
+    else:
+        doing, needed = f"COPY {way} a file", f"pg_{'read' if reading else 'write'}_server_files"
+    raise SqlError.of(
+        "insufficient_privilege",
+        f"permission denied to {doing}",
+        detail=f'Only roles with privileges of the "{needed}" role may {doing}.',
+        hint="Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.",
+    )
+
+
+def server_file(name: str) -> Path:
+    """A server file's path; 42602 for a relative one."""
+    if not Path(name).is_absolute():
+        raise SqlError.of("invalid_name", "relative path not allowed for COPY to file")
+    return Path(name)
+
+
+_CONDITIONS = {
+    errno.ENOENT: "undefined_file",
+    errno.EACCES: "insufficient_privilege",
+    errno.EPERM: "insufficient_privilege",
+    errno.EISDIR: "wrong_object_type",
+    errno.ENOSPC: "disk_full",
+    errno.EEXIST: "duplicate_file",
+}
+
+
+def file_error(error: OSError, path: Path, reading: bool) -> GpudbError:
+    """An operating system's refusal as PostgreSQL words it."""
+    condition = _CONDITIONS.get(error.errno or 0, "io_error")
+    way, verb = ("FROM", "read") if reading else ("TO", "write")
+    hint = (
+        f"COPY {way} instructs the PostgreSQL server process to {verb} a file. "
+        "You may want a client-side facility such as psql's \\copy."
+    )
+    doing = "reading" if reading else "writing"
+    message = f'could not open file "{path}" for {doing}: {os.strerror(error.errno or errno.EIO)}'
+    helpful = condition in {"undefined_file", "insufficient_privilege"}
+    return SqlError.of(condition, message, hint=hint if helpful else None)

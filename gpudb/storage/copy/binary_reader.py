@@ -1,0 +1,352 @@
+"""COPY's binary format: cut into blocks of whole rows, and read into columns.
+
+A row is a count of fields in two bytes, and each field's length in four before its bytes; -1 is NULL. Where rows
+begin is known only from the rows before, so every place that looks like a beginning is followed at once, column
+after column, and the chain that starts at the first row is kept.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gpudb.catalog.model import Column
+from gpudb.errors import GpudbError, SqlError
+from gpudb.storage.copy.failure import RowError, bad_file
+from gpudb.storage.copy.held import check_held, held_array
+from gpudb.storage.copy.reader import Block, Rows
+from gpudb.storage.copy.split import BLOCK_BYTES, ROW_LIMIT
+from gpudb.storage.copy.writer import SIGNATURE
+from gpudb.types import SqlType
+from gpudb.values.binary import EPOCH, parse_binary
+from gpudb.values.civil import POSTGRES_EPOCH_DAYS
+
+Places = npt.NDArray[np.int64]
+
+_HEAD = len(SIGNATURE) + 8
+_CRITICAL, _OIDS = 0xFFFF0000, 1 << 16
+_LENGTH = struct.Struct("!i").unpack_from
+_COUNT = struct.Struct("!h").unpack_from
+_END = -1
+
+
+class BinaryCutter:
+    """Feeds of any size in, blocks of whole rows out; the header is checked and taken off."""
+
+    def __init__(self, columns: Sequence[Column], block_bytes: int = BLOCK_BYTES) -> None:
+        self._width = len(columns)
+        self._block_bytes = block_bytes
+        self._wanted = block_bytes
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._headed = False
+        self._ended = False
+        self._rows = 0
+
+    def feed(self, data: bytes) -> Iterator[Block]:
+        """The blocks that `data` completes. RowError for a bad header or shape."""
+        if self._ended:
+            if data:
+                raise RowError(bad_file("received copy data after EOF marker"), self._rows + 1)
+            return
+        self._pending.append(data)
+        self._size += len(data)
+        if self._size >= self._wanted:
+            yield from self._cut(final=False)
+
+    def finish(self) -> Iterator[Block]:
+        """The rest; 22P04 where the data stops within a row. An end without a trailer is taken."""
+        if not self._ended:
+            yield from self._cut(final=True)
+
+    def _cut(self, final: bool) -> Iterator[Block]:
+        data = b"".join(self._pending)
+        if not self._headed:
+            start = self._header(data, final)
+            if start is None:
+                self._keep(data)
+                return
+            data, self._headed = data[start:], True
+        starts, lengths, end = _shape(data, self._width, self._rows)
+        rows = len(starts)
+        if data[end : end + 2] == b"\xff\xff":
+            self._ended = True
+            if len(data) > end + 2:
+                raise RowError(bad_file("received copy data after EOF marker"), self._rows + rows + 1)
+        elif final and end < len(data):
+            raise RowError(bad_file("unexpected EOF in COPY data"), self._rows + rows + 1)
+        self._rows += rows
+        if len(data) - end > ROW_LIMIT:
+            message = f"a row of COPY data is longer than {ROW_LIMIT} bytes"
+            raise SqlError.of("program_limit_exceeded", message)
+        self._keep(b"" if self._ended else data[end:])
+        if end:
+            yield BinaryBlock(data[:end], b"", starts=starts, lengths=lengths)
+
+    def _keep(self, rest: bytes) -> None:
+        self._pending, self._size = [rest], len(rest)
+        self._wanted = max(self._block_bytes, 2 * len(rest))
+
+    def _header(self, data: bytes, final: bool) -> int | None:
+        """Where the rows begin; None if more is to come."""
+        if not SIGNATURE.startswith(data[: len(SIGNATURE)]) or (final and len(data) < len(SIGNATURE)):
+            raise bad_file("COPY file signature not recognized")
+        if len(data) < _HEAD:
+            if final:
+                what = "flags" if len(data) < _HEAD - 4 else "length"
+                raise bad_file(f"invalid COPY file header (missing {what})")
+            return None
+        flags, extension = struct.unpack_from("!Ii", data, len(SIGNATURE))
+        if flags & _OIDS:
+            raise bad_file("invalid COPY file header (WITH OIDS)")
+        if flags & _CRITICAL:
+            raise bad_file("unrecognized critical flags in COPY file header")
+        if extension < 0:
+            raise bad_file("invalid COPY file header (missing length)")
+        if len(data) < _HEAD + extension:
+            if final:
+                raise bad_file("invalid COPY file header (wrong length)")
+            return None
+        return _HEAD + int(extension)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryBlock(Block):
+    """Whole rows, with start and length of every field: one row of the matrices a row."""
+
+    starts: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    lengths: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
+
+
+def _shape(data: bytes, width: int, before: int) -> tuple[Places, Places, int]:
+    """Start and length of every field, and where the last whole row ends; RowError for a row of another width."""
+    guessed = _Guesses(data, width)
+    starts: list[Places] = []
+    lengths: list[Places] = []
+    at, rows = 0, 0
+    while True:
+        chain = guessed.chain(at)
+        if len(chain):
+            starts.append(guessed.starts[:, chain].T)
+            lengths.append(guessed.lengths[:, chain].T)
+            rows += len(chain)
+            at = int(guessed.ends[chain[-1]])
+        row = _row(data, at, width, before + rows + 1) if at + 2 <= len(data) else None
+        if row is None:
+            break
+        starts.append(np.array([row[0]], np.int64))
+        lengths.append(np.array([row[1]], np.int64))
+        at = row[2]
+        rows += 1
+    empty = np.empty((0, width), np.int64)
+    return np.concatenate([empty, *starts]), np.concatenate([empty, *lengths]), at
+
+
+class _Guesses:
+    """All places that may be a row's beginning, each followed to its end."""
+
+    def __init__(self, data: bytes, width: int) -> None:
+        view = np.frombuffer(data, np.uint8)
+        size = len(view)
+        begins = np.empty(0, np.int64)
+        if size >= 6:
+            # the count, and a first length below 16 MiB or that of a NULL; other rows are walked one by one
+            first = view[2:-3]
+            here = (view[1:-4] == width & 0xFF) & ((first == 0) | (first == 0xFF)) & (view[:-5] == width >> 8)
+            begins = np.flatnonzero(here)
+        words = np.lib.stride_tricks.as_strided(view, (max(size - 3, 0), 4), (1, 1))
+        alive = np.ones(len(begins), bool)
+        at = begins + 2
+        self.begins = begins
+        self.starts = np.empty((width, len(begins)), np.int64)
+        self.lengths = np.empty((width, len(begins)), np.int64)
+        for column in range(width):
+            alive &= at + 4 <= size
+            at = np.where(alive, at, 0)
+            length = words[at].view(">i4").ravel().astype(np.int64) if len(words) else at
+            alive &= length >= -1
+            at += 4
+            self.starts[column] = at
+            self.lengths[column] = length
+            at += np.maximum(length, 0)
+        self.ends = at
+        self._whole = alive & (at <= size)
+        following = np.minimum(np.searchsorted(begins, at), max(len(begins) - 1, 0))
+        self._linked = self._whole & (begins[following] == at) if len(begins) else self._whole
+        self._following = following
+
+    def chain(self, at: int) -> Places:
+        """The rows that follow each other from the one at `at`, by their numbers among the guesses."""
+        number = int(np.searchsorted(self.begins, at))
+        if number >= len(self.begins) or self.begins[number] != at or not self._whole[number]:
+            return np.empty(0, np.int64)
+        # most often every guess is a row
+        linked = self._linked[number:] & (self._following[number:] == np.arange(number + 1, len(self.begins) + 1))
+        straight = int(np.argmin(linked)) if not linked.all() else len(linked)
+        found = list(range(number, number + straight))
+        at_number = number + straight
+        if at_number < len(self.begins) and self._whole[at_number]:
+            linked_list, following = self._linked.tolist(), self._following.tolist()
+            whole = self._whole.tolist()
+            while True:
+                found.append(at_number)
+                if not linked_list[at_number] or not whole[following[at_number]]:
+                    break
+                at_number = following[at_number]
+        return np.array(found, np.int64)
+
+
+def _row(data: bytes, at: int, width: int, line: int) -> tuple[list[int], list[int], int] | None:
+    """(starts, lengths, end) of the row at `at`; None at the trailer, or if it is not whole."""
+    (count,) = _COUNT(data, at)
+    if count == _END:
+        return None
+    if count != width:
+        message = f"row field count is {count}, expected {width}"
+        raise RowError(bad_file(message), line)
+    starts, lengths = [], []
+    at += 2
+    size = len(data)
+    for _ in range(width):
+        if at + 4 > size:
+            return None
+        (length,) = _LENGTH(data, at)
+        at += 4
+        starts.append(at)
+        lengths.append(length)
+        if length > 0:
+            at += length
+        elif length < -1:
+            raise RowError(bad_file("invalid field size"), line)
+    return (starts, lengths, at) if at <= size else None
+
+
+class BinaryReader:
+    """Reads blocks of whole rows; thread-safe."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = tuple(columns)
+
+    def read(self, block: Block) -> Rows:
+        """The block's rows; RowError 22P03 and others with row and column."""
+        assert isinstance(block, BinaryBlock)
+        starts, lengths, count = block.starts, block.lengths, len(block.starts)
+        arrays = []
+        wrong: RowError | None = None
+        for number, column in enumerate(self._columns):
+            try:
+                array = _column(column.type, block.data, starts[:, number], lengths[:, number])
+            except _Wrong as error:
+                if wrong is None or error.row + 1 < wrong.line:
+                    wrong = RowError(error.error, error.row + 1, column=column.name, binary=True)
+                continue
+            arrays.append(array)
+        if wrong is not None:
+            raise wrong
+        return Rows(arrays, count, count)
+
+    def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
+        """The row's number; binary rows have no text to show."""
+        return row + 1, None
+
+
+class _Wrong(Exception):
+    def __init__(self, row: int, error: GpudbError) -> None:
+        super().__init__(error.message)
+        self.row = row
+        self.error = error
+
+
+_FIXED: dict[str, tuple[str, str]] = {
+    "int2": (">i2", "<i2"),
+    "int4": (">i4", "<i4"),
+    "int8": (">i8", "<i8"),
+    "float4": (">f4", "<f4"),
+    "float8": (">f8", "<f8"),
+}
+_PLAIN_TEXT = frozenset({"text", "varchar", "bytea"})
+
+
+def _column(type_: SqlType, data: bytes, starts: Places, lengths: Places) -> pa.Array:
+    if len(starts) == 0:
+        return pa.nulls(0, type_.arrow)
+    null = lengths < 0
+    if type_.name in _FIXED or type_.name in {"date", "timestamp", "timestamptz"}:
+        found = _fixed(type_, data, starts, lengths, null)
+        if found is not None:
+            return found
+    if type_.name in _PLAIN_TEXT:
+        found = _gathered(type_, data, starts, lengths, null)
+        if found is not None:
+            return found
+    values: list[object] = []
+    for row, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist())):
+        if length < 0:
+            values.append(None)
+            continue
+        try:
+            value = parse_binary(type_, data[start : start + length])
+            if isinstance(value, str) and type_.name in {"varchar", "bpchar"}:
+                value = value if type_.name == "varchar" else value.rstrip(" ")
+            check_held(type_, value)
+        except GpudbError as error:
+            raise _Wrong(row, error) from None
+        values.append(value)
+    return held_array(type_, values)
+
+
+def _fixed(
+    type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
+) -> pa.Array | None:
+    """Numbers and moments of one width, all at once; None where one needs a closer look."""
+    form, held = _FIXED.get(type_.name, (">i4", "<i4") if type_.name == "date" else (">i8", "<i8"))
+    width = int(form[-1])
+    if not (null | (lengths == width)).all():
+        return None
+    places = np.where(null, 0, starts)
+    if len(data) < width:
+        return pa.nulls(len(starts), type_.arrow)
+    bytes_ = np.frombuffer(data, np.uint8)[places[:, None] + np.arange(width)]
+    values = bytes_.view(form).ravel().astype(held)
+    if type_.name in {"date", "timestamp", "timestamptz"}:
+        if type_.modifier != -1:
+            return None
+        limit = 2_932_000 if type_.name == "date" else 250_000_000_000_000_000
+        if (np.abs(np.where(null, 0, values)) >= limit).any():
+            return None  # the infinities, and what is out of range
+        shift = POSTGRES_EPOCH_DAYS if type_.name == "date" else EPOCH
+        values = values + np.array(shift, held)
+        return pa.array(values, mask=null).view(type_.arrow)
+    return pa.array(values, type_.arrow, mask=null, from_pandas=False)
+
+
+def _gathered(
+    type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
+) -> pa.Array | None:
+    """Text and bytes: the pieces of `data` put beside each other."""
+    sizes = np.where(null, 0, lengths)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    if offsets[-1] >= 1 << 31:
+        return None
+    inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+    body = np.frombuffer(data, np.uint8)[np.repeat(starts, sizes) + inside]
+    if type_.name != "bytea" and (body == 0).any():
+        return None
+    valid = pa.array(~null).buffers()[1] if null.any() else None
+    buffers = [valid, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(body)]
+    array = pa.Array.from_buffers(type_.arrow, len(sizes), buffers)
+    if type_.name == "bytea":
+        return array
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    from gpudb.storage.copy.convert import text_of
+
+    return text_of(type_, array)

@@ -1,0 +1,82 @@
+"""An error in one row of COPY's data, and the context that PostgreSQL puts beside it: table, line, column, text."""
+
+from __future__ import annotations
+
+from gpudb.errors import GpudbError, SqlError
+
+_SHOWN_BYTES = 100
+
+
+class RowError(Exception):
+    """An error whose place is known within a block: `line` counts from 1 at the block's first line.
+
+    `raw` is the row's text; `column` names a column, whose text is `value` (None: a NULL). `binary` data has
+    no text to show.
+    """
+
+    def __init__(
+        self,
+        error: GpudbError,
+        line: int,
+        raw: str | None = None,
+        column: str | None = None,
+        value: str | None = None,
+        binary: bool = False,
+    ) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.line = line
+        self.raw = raw
+        self.column = column
+        self.value = value
+        self.binary = binary
+
+    def placed(self, source: str, lines_before: int) -> GpudbError:
+        """The error with its context; `source` is `COPY t`, or a file's name."""
+        where = f"{source}, line {lines_before + self.line}"
+        if self.column is not None:
+            where += f", column {self.column}"
+            if not self.binary:
+                where += ": null input" if self.value is None else f': "{_clipped(self.value)}"'
+        elif self.raw is not None:
+            where += f': "{_clipped(self.raw)}"'
+        self.error.where = where
+        return self.error
+
+
+def bad_file(message: str, hint: str | None = None) -> SqlError:
+    """22P04: the data is not what the format says."""
+    return SqlError.of("bad_copy_file_format", message, hint=hint)
+
+
+def _clipped(text: str) -> str:
+    data = text.encode(errors="replace")
+    if len(data) <= _SHOWN_BYTES:
+        return text
+    return data[:_SHOWN_BYTES].decode(errors="ignore") + "..."
+
+
+def decoded(data: bytes, line: int, following: bytes = b"") -> str:
+    """A row's text from UTF-8; 22021 as PostgreSQL words it. `following` are the bytes after `data`."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        whole = data[error.start :] + following
+        raise RowError(_not_utf8(whole[: _length(whole[0])]), line) from None
+    if "\0" in text:
+        raise RowError(_not_utf8(b"\0"), line)
+    return text
+
+
+def _length(first: int) -> int:
+    """How many bytes a character has by its first one."""
+    if first & 0xE0 == 0xC0:
+        return 2
+    if first & 0xF0 == 0xE0:
+        return 3
+    return 4 if first & 0xF8 == 0xF0 else 1
+
+
+def _not_utf8(wrong: bytes) -> SqlError:
+    shown = " ".join(f"0x{byte:02x}" for byte in wrong)
+    return SqlError.of("character_not_in_repertoire", f'invalid byte sequence for encoding "UTF8": {shown}')

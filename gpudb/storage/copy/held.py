@@ -1,0 +1,126 @@
+"""Python values, as `values.parse_text` and `parse_binary` give them, to Arrow columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpudb.errors import FeatureNotSupported, GpudbError, NumericOutOfRange, SqlError
+from gpudb.types import SqlType
+from gpudb.values import civil
+from gpudb.values.interval import Interval
+
+_MONTHS_LIMIT, _MICROSECONDS_LIMIT = 1 << 31, ((1 << 63) - 1) // 1000
+
+
+def check_held(type_: SqlType, value: object) -> None:
+    """Raises what keeps a value of the type from being held in a column: 22003, 22008, 0A000."""
+    if isinstance(value, Decimal) and type_.carried:
+        precision, scale = type_.numeric_digits
+        if -int(value.as_tuple().exponent) > scale or (value and value.adjusted() >= precision - scale):
+            raise NumericOutOfRange(
+                "value overflows numeric format",
+                hint=f"A numeric without a declared scale holds {precision - scale} digits before the point"
+                f" and {scale} after it.",
+            )
+    elif isinstance(value, Interval):
+        if abs(value.microseconds) > _MICROSECONDS_LIMIT or abs(value.months) >= _MONTHS_LIMIT:
+            raise SqlError.of("interval_field_overflow", "interval out of range")
+    elif isinstance(value, list) and type_.element is not None:
+        for item in value:
+            if isinstance(item, list):
+                raise FeatureNotSupported("arrays of more than one dimension are not supported in a column")
+            check_held(type_.element, item)
+
+
+def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
+    """The values as an array of `type_.arrow`, None as NULL; each must pass `check_held`."""
+    if type_.element is not None:
+        return _lists(type_, values)
+    convert = _CONVERTERS.get("carried" if type_.carried else type_.name)
+    if convert is not None:
+        return convert(type_, values)
+    return pa.array(values, type_.arrow)
+
+
+def held_scalar(type_: SqlType, value: object) -> pa.Array:
+    """One value as an array of length 1."""
+    check_held(type_, value)
+    return held_array(type_, [value])
+
+
+def null_array(type_: SqlType, count: int) -> pa.Array:
+    """NULLs."""
+    return pa.nulls(count, type_.arrow)
+
+
+Convert = Callable[[SqlType, Sequence[Any]], pa.Array]
+
+
+def _integers(width: Any, number: Callable[[Any], int]) -> Convert:
+    """Moments as integers under the type's own name: Arrow's conversion knows neither infinity nor 24:00."""
+
+    def convert(type_: SqlType, values: Sequence[Any]) -> pa.Array:
+        mask = np.fromiter((value is None for value in values), bool, len(values))
+        numbers = np.fromiter((0 if value is None else number(value) for value in values), width, len(values))
+        return pa.array(numbers, mask=mask).view(type_.arrow)
+
+    return convert
+
+
+def _moment(value: dt.datetime | str) -> int:
+    return civil.microseconds_of(value)
+
+
+def _carried(type_: SqlType, values: Sequence[Decimal | None]) -> pa.Array:
+    held = type_.arrow
+    scales = [None if value is None else max(0, -int(value.as_tuple().exponent)) for value in values]
+    mask = pa.array([value is None for value in values], pa.bool_())
+    numbers = pa.array(values, held.field("v").type)
+    members = [numbers, pa.array(scales, pa.int8())]
+    return pa.StructArray.from_arrays(members, fields=list(held), mask=mask)
+
+
+def _interval(type_: SqlType, values: Sequence[Interval | None]) -> pa.Array:
+    parts = [None if v is None else (v.months, v.days, v.microseconds * 1000) for v in values]
+    return pa.array(parts, type_.arrow)
+
+
+def _uuid(type_: SqlType, values: Sequence[Any]) -> pa.Array:
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _lists(type_: SqlType, values: Sequence[Sequence[Any] | None]) -> pa.Array:
+    element = type_.element
+    assert element is not None
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum([0 if value is None else len(value) for value in values], out=offsets[1:])
+    items = held_array(element, [item for value in values if value is not None for item in value])
+    mask = pa.array([value is None for value in values], pa.bool_())
+    return pa.ListArray.from_arrays(pa.array(offsets), items, type=type_.arrow, mask=mask)
+
+
+_CONVERTERS: dict[str, Convert] = {
+    "date": _integers(np.int32, civil.days_of),
+    "time": _integers(np.int64, civil.time_of),
+    "timestamp": _integers(np.int64, _moment),
+    "timestamptz": _integers(np.int64, _moment),
+    "carried": _carried,
+    "interval": _interval,
+    "uuid": _uuid,
+}
+
+
+def first_error(type_: SqlType, values: Sequence[object]) -> tuple[int, GpudbError] | None:
+    """The first value that cannot be held, by its number."""
+    for number, value in enumerate(values):
+        try:
+            check_held(type_, value)
+        except GpudbError as error:
+            return number, error
+    return None

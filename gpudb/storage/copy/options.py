@@ -1,0 +1,328 @@
+"""COPY's options, checked as PostgreSQL's ProcessCopyOptions checks them."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+
+OptionValue = str | int | bool | tuple[str, ...] | None
+"""A value as parsed: a word or string, a number, a list of names, `*` as the string, None where it is missing."""
+
+Columns = tuple[str, ...] | Literal["*"]
+Header = Literal["none", "skip", "match"]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenOption:
+    """An option as it was typed; `location` is its byte offset in the statement."""
+
+    name: str
+    value: OptionValue
+    location: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOptions:
+    """What COPY was told. `delimiter`, `quote` and `escape` are single ASCII characters.
+
+    `encoding` is a Python codec's name. `reject_limit` bounds the rows that `ignore` may skip; None is no bound.
+    """
+
+    format: Literal["text", "csv", "binary"] = "text"
+    delimiter: str = "\t"
+    null: str = "\\N"
+    default: str | None = None
+    header: Header = "none"
+    quote: str = '"'
+    escape: str = '"'
+    force_quote: Columns = ()
+    force_not_null: Columns = ()
+    force_null: Columns = ()
+    encoding: str = "utf-8"
+    ignore_errors: bool = False
+    verbose: bool = False
+    reject_limit: int | None = None
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the bytes need no change of encoding."""
+        return self.encoding == "utf-8"
+
+
+class OptionError(Exception):
+    """An error that belongs to one option: `location` is that option's."""
+
+    def __init__(self, error: GpudbError, location: int) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.location = location
+
+
+def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str = "utf-8") -> CopyOptions:
+    """The options of COPY FROM (`reading`) or COPY TO, the session's `encoding` where none is given.
+
+    Raises OptionError around 42601, 22023, 0A000 for one option, and those themselves for a combination.
+    """
+    known = {name: option for option in given for name in [_known(option)]}
+    if len(known) < len(given):
+        seen: set[str] = set()
+        for option in given:
+            if option.name in seen:
+                raise OptionError(_syntax("conflicting or redundant options"), option.location)
+            seen.add(option.name)
+    form = _format(known)
+    if "freeze" in known and _boolean(known["freeze"]) and reading:
+        raise FeatureNotSupported("COPY FREEZE is not supported", hint="gpudb writes every row frozen.")
+    texts = {name: _text(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known}
+    ignore, verbose, limit = _on_error(known, form, reading)
+    _check_binary(form, known)
+    csv = form == "csv"
+    options = CopyOptions(
+        format=form,
+        delimiter=texts.get("delimiter", "," if csv else "\t"),
+        null=texts.get("null", "" if csv else "\\N"),
+        default=texts.get("default"),
+        header=_header(known, reading),
+        quote=texts.get("quote", '"'),
+        escape=texts.get("escape", texts.get("quote", '"')),
+        force_quote=_columns(known, "force_quote"),
+        force_not_null=_columns(known, "force_not_null"),
+        force_null=_columns(known, "force_null"),
+        encoding=_encoding(known.get("encoding"), encoding),
+        ignore_errors=ignore,
+        verbose=verbose,
+        reject_limit=limit,
+    )
+    _check(options, known, reading)
+    return options
+
+
+_NAMES = frozenset(
+    "format freeze delimiter null header quote escape force_quote force_not_null force_null encoding default"
+    " convert_selectively on_error log_verbosity reject_limit".split()
+)
+
+
+def _known(option: GivenOption) -> str:
+    if option.name not in _NAMES or option.name == "convert_selectively":
+        raise OptionError(_syntax(f'option "{option.name}" not recognized'), option.location)
+    return option.name
+
+
+def _syntax(message: str) -> SqlError:
+    return SqlError.of("syntax_error", message)
+
+
+def _invalid(message: str) -> SqlError:
+    return SqlError.of("invalid_parameter_value", message)
+
+
+def _text(option: GivenOption) -> str:
+    value = option.value
+    if value is None:
+        raise _syntax(f"{option.name} requires a parameter")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ".".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _boolean(option: GivenOption) -> bool:
+    found = _switch(option)
+    if found is None:
+        raise _syntax(f"{option.name} requires a Boolean value")
+    return found
+
+
+def _switch(option: GivenOption) -> bool | None:
+    value = option.value
+    if value is None or isinstance(value, bool):
+        return value is None or value
+    if isinstance(value, int):
+        return {0: False, 1: True}.get(value)
+    word = _text(option).lower()
+    return {"true": True, "on": True, "false": False, "off": False}.get(word)
+
+
+def _format(known: Mapping[str, GivenOption]) -> Literal["text", "csv", "binary"]:
+    if "format" not in known:
+        return "text"
+    word = _text(known["format"])
+    match word:
+        case "text" | "csv" | "binary":
+            return word
+    raise OptionError(_invalid(f'COPY format "{word}" not recognized'), known["format"].location)
+
+
+def _header(known: Mapping[str, GivenOption], reading: bool) -> Header:
+    option = known.get("header")
+    if option is None:
+        return "none"
+    found = _switch(option)
+    if found is not None:
+        return "skip" if found else "none"
+    if isinstance(option.value, str) and option.value.lower() == "match":
+        if not reading:
+            raise FeatureNotSupported('cannot use "match" with HEADER in COPY TO')
+        return "match"
+    raise _syntax(f'{option.name} requires a Boolean value or "match"')
+
+
+def _columns(known: Mapping[str, GivenOption], name: str) -> Columns:
+    option = known.get(name)
+    if option is None:
+        return ()
+    value = option.value
+    if isinstance(value, tuple):
+        return value
+    if value == "*":
+        return "*"
+    message = f'argument to option "{name}" must be a list of column names'
+    raise OptionError(_invalid(message), option.location)
+
+
+def _encoding(option: GivenOption | None, default: str) -> str:
+    if option is None:
+        return default
+    codec = None if option.value is None else python_encoding(_text(option))
+    if codec is None:
+        message = f'argument to option "{option.name}" must be a valid encoding name'
+        raise OptionError(_invalid(message), option.location)
+    return codec
+
+
+# PostgreSQL's names whose spelling Python does not share.
+_PYTHON = {
+    "unicode": "utf-8",
+    "sqlascii": "utf-8",
+    "alt": "cp866",
+    "win": "cp1251",
+    "koi8": "koi8-r",
+    "koi8r": "koi8-r",
+    "koi8u": "koi8-u",
+    "uhc": "cp949",
+    "mskanji": "shift_jis",
+    "shiftjis": "shift_jis",
+    "sjis": "cp932",
+    "tcvn": "cp1258",
+    "vscii": "cp1258",
+    "abc": "cp1258",
+}
+_NOT_ASCII = ("utf_16", "utf_32", "utf_7", "cp037", "cp500", "cp1026", "cp1140", "cp273", "cp424", "cp875")
+
+
+def python_encoding(name: str) -> str | None:
+    """Python's codec for PostgreSQL's name of an encoding (LATIN1, WIN1252, UTF8 …); None for no encoding."""
+    plain = "".join(char for char in name.lower() if char.isalnum())
+    candidates = [_PYTHON.get(plain, plain)]
+    if plain.startswith("windows") or plain.startswith("win"):
+        candidates.append("cp" + plain.removeprefix("windows").removeprefix("win"))
+    for candidate in candidates:
+        try:
+            codec = codecs.lookup(candidate)
+        except (LookupError, ValueError):
+            continue
+        # only encodings that hold ASCII as it is can be told apart into rows, as PostgreSQL's all do
+        if codec._is_text_encoding and codec.name.replace("-", "_") not in _NOT_ASCII:
+            return codec.name
+    return None
+
+
+def _on_error(known: Mapping[str, GivenOption], form: str, reading: bool) -> tuple[bool, bool, int | None]:
+    ignore = verbose = False
+    limit = None
+    if (option := known.get("on_error")) is not None:
+        word = _text(option).lower()
+        if not reading:
+            raise OptionError(_invalid("COPY ON_ERROR cannot be used with COPY TO"), option.location)
+        if word not in {"stop", "ignore"}:
+            raise OptionError(_invalid(f'COPY ON_ERROR "{_text(option)}" not recognized'), option.location)
+        ignore = word == "ignore"
+        if ignore and form == "binary":
+            raise _syntax("only ON_ERROR STOP is allowed in BINARY mode")
+    if (option := known.get("log_verbosity")) is not None:
+        word = _text(option).lower()
+        if word not in {"silent", "default", "verbose"}:
+            raise OptionError(_invalid(f'COPY LOG_VERBOSITY "{_text(option)}" not recognized'), option.location)
+        verbose = word == "verbose"
+    if (option := known.get("reject_limit")) is not None:
+        text = _text(option)
+        if not text.lstrip("-").isdecimal():
+            raise _syntax("reject_limit requires a numeric value")
+        limit = int(text)
+        if limit <= 0:
+            raise _invalid(f"REJECT_LIMIT ({limit}) must be greater than zero")
+        if not ignore:
+            raise _invalid("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE")
+    return ignore, verbose, limit
+
+
+def _check_binary(form: str, known: Mapping[str, GivenOption]) -> None:
+    if form != "binary":
+        return
+    for name in ("delimiter", "null", "default"):
+        if name in known:
+            raise _syntax(f"cannot specify {name.upper()} in BINARY mode")
+
+
+def _check(options: CopyOptions, known: Mapping[str, GivenOption], reading: bool) -> None:
+    """What one option says of another, in PostgreSQL's order."""
+    csv = options.format == "csv"
+    _check_delimiter(options)
+    if _broken(options.null):
+        raise _invalid("COPY null representation cannot use newline or carriage return")
+    if options.default is not None and _broken(options.default):
+        raise _invalid("COPY default representation cannot use newline or carriage return")
+    if options.format == "binary" and options.header != "none":
+        raise FeatureNotSupported("cannot specify HEADER in BINARY mode")
+    for name in ("quote", "escape"):
+        if name in known and not csv:
+            raise FeatureNotSupported(f"COPY {name} available only in CSV mode")
+        if csv and len(getattr(options, name).encode()) != 1:
+            raise FeatureNotSupported(f"COPY {name} must be a single one-byte character")
+        if csv and name == "quote" and options.delimiter == options.quote:
+            raise _invalid("COPY delimiter and quote must be different")
+    for name, only, allowed in (
+        ("force_quote", "COPY TO", not reading),
+        ("force_not_null", "COPY FROM", reading),
+        ("force_null", "COPY FROM", reading),
+    ):
+        spoken = name.replace("_", " ")
+        if name in known and not csv:
+            raise FeatureNotSupported(f"COPY {spoken} available only in CSV mode")
+        if name in known and not allowed:
+            raise FeatureNotSupported(f"COPY {spoken} only available using {only}")
+    if options.delimiter in options.null:
+        raise FeatureNotSupported("COPY delimiter must not appear in the NULL specification")
+    if csv and options.quote in options.null:
+        raise FeatureNotSupported("CSV quote character must not appear in the NULL specification")
+    if options.default is not None:
+        _check_default(options, options.default, reading)
+
+
+def _check_delimiter(options: CopyOptions) -> None:
+    delimiter = options.delimiter
+    if len(delimiter.encode()) != 1:
+        raise FeatureNotSupported("COPY delimiter must be a single one-byte character")
+    if delimiter in "\r\n":
+        raise _invalid("COPY delimiter cannot be newline or carriage return")
+    if options.format != "csv" and delimiter in "\\.abcdefghijklmnopqrstuvwxyz0123456789":
+        raise _invalid(f'COPY delimiter cannot be "{delimiter}"')
+
+
+def _check_default(options: CopyOptions, marker: str, reading: bool) -> None:
+    if not reading:
+        raise FeatureNotSupported("COPY DEFAULT only available using COPY FROM")
+    if options.delimiter in marker:
+        raise FeatureNotSupported("COPY delimiter must not appear in the DEFAULT specification")
+    if options.format == "csv" and options.quote in marker:
+        raise FeatureNotSupported("CSV quote character must not appear in the DEFAULT specification")
+    if marker == options.null:
+        raise FeatureNotSupported("NULL specification and DEFAULT specification cannot be the same")
+
+
+def _broken(text: str) -> bool:
+    return "\n" in text or "\r" in text

@@ -1,0 +1,63 @@
+"""Work done by several threads whose results are taken in order: blocks are parsed while others are written.
+
+    caller --put--> tasks (at most `ahead`) --pool--> results --in order--> consumer's thread
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+AHEAD = 12
+WORKERS = max(1, min(4, os.cpu_count() or 1))
+
+
+class Stopped(Exception):
+    """The other side has ended."""
+
+
+class Pipeline(Generic[T]):
+    """Tasks in, their results out in the same order; both sides may end it at any time."""
+
+    def __init__(self, workers: int = WORKERS, ahead: int = AHEAD) -> None:
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="gpudb-copy")
+        self._results: queue.SimpleQueue[Future[T] | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(ahead)
+        self._stopped = threading.Event()
+
+    def put(self, task: Callable[[], T]) -> None:
+        """Hands in a task; waits while too many are not taken. Stopped once the consumer has gone."""
+        while not self._room.acquire(timeout=0.05):
+            if self._stopped.is_set():
+                raise Stopped
+        if self._stopped.is_set():
+            raise Stopped
+        self._results.put(self._pool.submit(task))
+
+    def end(self) -> None:
+        """There are no more tasks."""
+        self._results.put(None)
+
+    def stop(self) -> None:
+        """Nobody wants more results: waiting sides end, running tasks are left to finish."""
+        self._stopped.set()
+        self._results.put(None)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def __iter__(self) -> Iterator[T]:
+        """The results; a task's exception is raised in its place. Stopped after `stop`."""
+        while (future := self._results.get()) is not None:
+            if self._stopped.is_set():
+                break
+            result = future.result()
+            self._room.release()
+            yield result
+        if self._stopped.is_set():
+            raise Stopped
+        self._pool.shutdown(wait=False)

@@ -1,0 +1,291 @@
+"""A block of the text or csv format to a batch: the fast way where it is sure, the exact way elsewhere.
+
+    typed   pyarrow parses numbers and dates itself
+    texts   pyarrow splits only; columns are converted from text
+    exact   rows and fields one by one, which alone knows lines, and so names every error
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.catalog.model import Column
+from gpudb.errors import GpudbError, SqlError
+from gpudb.storage.copy.convert import Clock, convert
+from gpudb.storage.copy.failure import RowError, bad_file
+from gpudb.storage.copy.options import Columns, CopyOptions
+from gpudb.storage.copy.quick import QuickReader, text_final
+from gpudb.storage.copy.rows import DEFAULT, Field, Fields, Line, Scanner
+
+_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole rows. `eol` is what ends their lines; `first` says that the header, if any, is here."""
+
+    data: bytes
+    eol: bytes
+    first: bool = False
+
+
+@dataclass(slots=True)
+class Rows:
+    """What a block became: `columns` of the data's columns, in its order.
+
+    `lines` is how many physical lines the block has, `skipped` how many rows were left out for their errors,
+    `notes` (line, column, text) of each, `kept` the numbers of those that were not (None: all). `defaulted`
+    marks rows that ask for a column's default. `ended`: the data's end was marked.
+    """
+
+    columns: list[pa.Array]
+    rows: int
+    lines: int
+    skipped: int = 0
+    kept: list[int] | None = None
+    notes: list[tuple[int, str, str | None]] = field(default_factory=list)
+    defaulted: dict[int, pa.BooleanArray] = field(default_factory=dict)
+    ended: bool = False
+
+
+class RowReader:
+    """Reads the blocks of one COPY FROM; thread-safe.
+
+    `columns` are the table's columns that the data has, in its order; `with_default` names those that have one.
+    """
+
+    def __init__(
+        self, columns: Sequence[Column], options: CopyOptions, clock: Clock, with_default: frozenset[str]
+    ) -> None:
+        self._columns = tuple(columns)
+        self._types = tuple(column.type for column in columns)
+        self._options = options
+        self._clock = clock
+        self._with_default = with_default
+        self._quick = QuickReader(self._types, options)
+        self._fields = Fields(options)
+        self._force_null = self._chosen(options.force_null)
+        self._force_not_null = self._chosen(options.force_not_null)
+        self._failed = 0
+
+    def _chosen(self, names: Columns) -> frozenset[int]:
+        return frozenset(n for n, c in enumerate(self._columns) if names == "*" or c.name in names)
+
+    def read(self, block: Block) -> Rows:
+        """The block's rows. RowError, with a line counted from the block's first."""
+        data, header = block.data, 0
+        if block.first and self._options.header != "none":
+            header, data = self._without_header(block)
+        sure, undo = self._quick.check(data, block.eol)
+        if sure:
+            found = self._fast(data, undo)
+            if found is not None:
+                found.lines = header + data.count(block.eol[:1]) + bool(data and not data.endswith(block.eol))
+                return found
+        return self._exact(data, block.eol, header)
+
+    # ---- the header
+
+    def _without_header(self, block: Block) -> tuple[int, bytes]:
+        """(physical lines of the header, the data after it)."""
+        scanner = Scanner(self._options, block.eol)
+        line = next(scanner.lines(block.data), None)
+        if line is None or scanner.ended:
+            if scanner.ended or self._options.header != "match":
+                return 0, b""
+            line = Line(1, b"")
+        if self._options.header == "match":
+            self._match(line, block.data)
+        after = len(line.raw) + len(block.eol)
+        return line.number, block.data[after:]
+
+    def _match(self, line: Line, data: bytes) -> None:
+        fields = self._fields.split(line, data[len(line.raw) :])
+        raw = line.raw.decode(errors="replace")
+        if len(fields) != len(self._columns):
+            message = (
+                f"wrong number of fields in header line: got {len(fields)}, expected {len(self._columns)}"
+            )
+            raise RowError(bad_file(message), line.number, raw=raw)
+        for number, (name, column) in enumerate(zip(fields, self._columns), 1):
+            start = f"column name mismatch in header line field {number}: "
+            if not isinstance(name, str):
+                given = f'got null value ("{self._options.null}")'
+                raise RowError(
+                    bad_file(f'{start}{given}, expected "{column.name}"'), line.number, raw=raw
+                )
+            if name != column.name:
+                raise RowError(
+                    bad_file(f'{start}got "{name}", expected "{column.name}"'), line.number, raw=raw
+                )
+
+    # ---- fast
+
+    def _fast(self, data: bytes, undo: bool) -> Rows | None:
+        if not data:
+            return Rows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
+        columns: list[pa.Array] | None = None
+        if not undo and not self._quick.forced and self._failed < _TRIES:
+            columns = self._typed(data)
+            if columns is None:
+                self._failed += 1
+        if columns is None:
+            columns = self._texts(data, undo)
+        return None if columns is None else Rows(columns, len(columns[0]), 0)
+
+    def _typed(self, data: bytes) -> list[pa.Array] | None:
+        found = self._quick.typed(data)
+        if found is None:
+            return None
+        columns = []
+        for number, (type_, column) in enumerate(zip(self._types, found)):
+            if not self._quick.is_final(number):
+                made = text_final(type_, column)
+                if made is None:
+                    converted = convert(type_, column, self._clock)
+                    if converted.errors:
+                        return None
+                    made = converted.values
+                column = made
+            columns.append(column)
+        return columns
+
+    def _texts(self, data: bytes, undo: bool) -> list[pa.Array] | None:
+        found = self._quick.texts(data, undo)
+        if found is None:
+            return None
+        columns = []
+        for number, (type_, column) in enumerate(zip(self._types, found)):
+            converted = convert(type_, self._forced(number, column), self._clock)
+            if converted.errors:
+                return None
+            columns.append(converted.values)
+        return columns
+
+    def _forced(self, number: int, column: pa.StringArray) -> pa.StringArray:
+        null = self._options.null
+        if number in self._force_not_null and column.null_count:
+            column = pc.fill_null(column, null)
+        elif number in self._force_null:
+            column = pc.if_else(pc.equal(column, null), None, column)
+        return column
+
+    # ---- exact
+
+    def rows(self, data: bytes, scanner: Scanner) -> Iterator[tuple[Line, list[Field]]]:
+        """Rows with their fields, as many as there are columns; RowError for any other number."""
+        width = len(self._columns)
+        for line in scanner.lines(data):
+            fields = self._fields.split(line, data[-4:])
+            if len(fields) != width:
+                raw = line.raw.decode()
+                if len(fields) > width:
+                    raise RowError(bad_file("extra data after last expected column"), line.number, raw=raw)
+                missing = self._columns[len(fields)].name
+                raise RowError(bad_file(f'missing data for column "{missing}"'), line.number, raw=raw)
+            if self._force_null or self._force_not_null:
+                self._force(fields)
+            yield line, fields
+
+    def _force(self, fields: list[Field]) -> None:
+        for number, value in enumerate(fields):
+            if value is None and number in self._force_not_null:
+                fields[number] = self._options.null
+            elif number in self._force_null and value == self._options.null:
+                fields[number] = None
+
+    def _exact(self, data: bytes, eol: bytes, header: int) -> Rows:
+        scanner = Scanner(self._options, eol)
+        lines: list[Line] = []
+        rows: list[list[Field]] = []
+        broken: RowError | None = None
+        try:
+            for line, fields in self.rows(data, scanner):
+                self._check_defaults(line, fields)
+                lines.append(line)
+                rows.append(fields)
+        except RowError as error:
+            broken = error
+        found = self._converted(lines, rows, header)
+        if broken is not None:
+            broken.line += header
+            raise broken
+        found.lines = header + (lines[-1].number if lines else 0)
+        found.ended = scanner.ended
+        return found
+
+    def _check_defaults(self, line: Line, fields: list[Field]) -> None:
+        if self._options.default is None:
+            return
+        for column, value in zip(self._columns, fields):
+            if value is DEFAULT and column.name not in self._with_default:
+                error = SqlError.of(
+                    "bad_copy_file_format",
+                    "unexpected default marker in COPY data",
+                    detail=f'Column "{column.name}" has no default value.',
+                )
+                raise RowError(
+                    error, line.number, column=column.name, value=self._options.default
+                )
+
+    def _converted(self, lines: list[Line], rows: list[list[Field]], header: int) -> Rows:
+        columns: list[pa.Array] = []
+        wrong: dict[int, tuple[int, GpudbError]] = {}
+        defaulted: dict[int, pa.BooleanArray] = {}
+        for number, type_ in enumerate(self._types):
+            values = [row[number] for row in rows]
+            if self._options.default is not None:
+                marked = np.fromiter((value is DEFAULT for value in values), bool, len(values))
+                if marked.any():
+                    defaulted[number] = pa.array(marked)
+                    values = [None if value is DEFAULT else value for value in values]
+            converted = convert(type_, pa.array(values, pa.string()), self._clock)
+            columns.append(converted.values)
+            for row, error in converted.errors:
+                wrong.setdefault(row, (number, error))
+        found = Rows(columns, len(rows), 0, defaulted=defaulted)
+        if wrong:
+            self._take_errors(found, wrong, lines, rows, header)
+        return found
+
+    def _take_errors(
+        self,
+        found: Rows,
+        wrong: dict[int, tuple[int, GpudbError]],
+        lines: list[Line],
+        rows: list[list[Field]],
+        header: int,
+    ) -> None:
+        """Raises the first error, or leaves out the rows that have one."""
+        if not self._options.ignore_errors:
+            row = min(wrong)
+            raise self._at(wrong[row], lines[row], rows[row], header)
+        for row in sorted(wrong):
+            error = self._at(wrong[row], lines[row], rows[row], header)
+            found.notes.append((error.line, self._columns[wrong[row][0]].name, error.value))
+        keep = pa.array([row not in wrong for row in range(len(rows))], pa.bool_())
+        found.columns = [column.filter(keep) for column in found.columns]
+        found.defaulted = {number: mask.filter(keep) for number, mask in found.defaulted.items()}
+        found.skipped = len(wrong)
+        found.kept = [row for row in range(len(rows)) if row not in wrong]
+        found.rows = len(found.kept)
+
+    def _at(self, wrong: tuple[int, GpudbError], line: Line, row: list[Field], header: int) -> RowError:
+        number, error = wrong
+        value = row[number]
+        text = value if isinstance(value, str) else None
+        return RowError(error, header + line.number, column=self._columns[number].name, value=text)
+
+    def line_of(self, block: Block, row: int) -> tuple[int, str]:
+        """(line, text) of a block's data row, counting from 0."""
+        scanner = Scanner(self._options, block.eol)
+        skip = self._options.header != "none" and block.first
+        for number, line in enumerate(scanner.lines(block.data)):
+            if number == row + skip:
+                return line.number, line.raw.decode(errors="replace")
+        return 0, ""

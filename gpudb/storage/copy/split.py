@@ -1,0 +1,139 @@
+"""Cuts the stream of COPY data into blocks of whole rows, of about BLOCK_BYTES, without reading the rows."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+
+from gpudb.errors import SqlError
+from gpudb.storage.copy.failure import RowError
+from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.reader import Block
+from gpudb.storage.copy.rows import Scanner
+
+BLOCK_BYTES = 4 << 20
+ROW_LIMIT = 1 << 30
+"""Longer rows are refused, as PostgreSQL's line buffer does."""
+
+
+class Splitter:
+    """Feeds of any size in, blocks of whole rows out."""
+
+    def __init__(self, options: CopyOptions, block_bytes: int = BLOCK_BYTES) -> None:
+        self._options = options
+        self._csv = options.format == "csv"
+        self._quote = options.quote.encode()
+        self._escape = options.escape.encode()
+        self._block_bytes = block_bytes
+        self._wanted = block_bytes
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._first = True
+        self._eol: bytes | None = None
+        self._decoder = None if options.is_utf8 else codecs.getincrementaldecoder(options.encoding)()
+        self._lines = 0
+
+    def feed(self, data: bytes) -> Iterator[Block]:
+        """The blocks that `data` completes. 22021 for bytes of another encoding, 54000 for an endless row."""
+        if self._decoder is not None:
+            data = self._to_utf8(data, final=False)
+        self._pending.append(data)
+        self._size += len(data)
+        if self._size >= self._wanted:
+            yield from self._cut()
+
+    def finish(self) -> Iterator[Block]:
+        """The last block; there is always a first one."""
+        if self._decoder is not None:
+            self._pending.append(self._to_utf8(b"", final=True))
+        data = b"".join(self._pending)
+        self._pending, self._size = [], 0
+        if data or self._first:
+            yield self._block(data)
+
+    def _cut(self) -> Iterator[Block]:
+        data = b"".join(self._pending)
+        end = self._last_row_end(data)
+        if end == 0:
+            if len(data) > ROW_LIMIT:
+                message = f"a row of COPY data is longer than {ROW_LIMIT} bytes"
+                raise SqlError.of("program_limit_exceeded", message)
+            # a longer wait for its end, so that a long row is not looked through again and again
+            self._wanted = 2 * len(data)
+            self._pending = [data]
+            return
+        self._wanted = self._block_bytes
+        rest = data[end:]
+        self._pending, self._size = [rest], len(rest)
+        yield self._block(data[:end])
+
+    def _block(self, data: bytes) -> Block:
+        if self._eol is None:
+            self._eol = first_eol(self._options, data)
+        first, self._first = self._first, False
+        return Block(data, self._eol or b"\n", first)
+
+    def _to_utf8(self, data: bytes, final: bool) -> bytes:
+        assert self._decoder is not None
+        try:
+            text = self._decoder.decode(data, final)
+        except UnicodeDecodeError as error:
+            wrong = " ".join(f"0x{byte:02x}" for byte in error.object[error.start : error.start + 1])
+            name = self._options.encoding.upper()
+            message = f'invalid byte sequence for encoding "{name}": {wrong}'
+            line = self._lines + error.object[: error.start].count(b"\n") + 1
+            raise RowError(SqlError.of("character_not_in_repertoire", message), line) from None
+        self._lines += text.count("\n")
+        return text.encode()
+
+    # ---- where the last whole row ends
+
+    def _last_row_end(self, data: bytes) -> int:
+        if self._eol is None and (eol := first_eol(self._options, data)) is not None:
+            # a carriage return at the very end may be half of a pair
+            self._eol = eol if eol != b"\r" or not data.endswith(b"\r") or data.count(b"\r") > 1 else None
+        if self._eol is None:
+            return 0
+        last = self._eol[-1:]
+        if not self._csv:
+            return self._unescaped(data, last)
+        if self._escape != self._quote and self._escape in data:
+            return self._scanned(data)
+        return self._unquoted(data, last)
+
+    def _unescaped(self, data: bytes, last: bytes) -> int:
+        at = len(data)
+        while (at := data.rfind(last, 0, at)) >= 0:
+            end = at - len(self._eol or b"") + 1
+            before = end
+            while before and data[before - 1] == 0x5C:
+                before -= 1
+            if (end - before) % 2 == 0:
+                return at + 1
+        return 0
+
+    def _unquoted(self, data: bytes, last: bytes) -> int:
+        quotes, end = data.count(self._quote), len(data)
+        while (at := data.rfind(last, 0, end)) >= 0:
+            quotes -= data.count(self._quote, at, end)
+            if quotes % 2 == 0:
+                return at + 1
+            end = at
+        return 0
+
+    def _scanned(self, data: bytes) -> int:
+        """Row by row: an escape that is no quote can only be told so."""
+        end = 0
+        for line in Scanner(self._options, self._eol).lines(data):
+            after = end + len(line.raw) + len(self._eol or b"")
+            if after > len(data):
+                break
+            end = after
+        return end
+
+
+def first_eol(options: CopyOptions, data: bytes) -> bytes | None:
+    """What ends the first line; None if no line has ended."""
+    scanner = Scanner(options, None)
+    next(scanner.lines(data), None)
+    return scanner.eol

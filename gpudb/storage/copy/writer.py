@@ -1,0 +1,182 @@
+"""Batches to rows of the text, csv and binary formats, whole columns at a time."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import SqlError
+from gpudb.storage.copy.options import CopyOptions
+from gpudb.types import SqlType
+from gpudb.values.columns import text_column
+from gpudb.values.columns_binary import binary_column, framed
+
+SIGNATURE = b"PGCOPY\n\xff\r\n\0"
+HEADER = SIGNATURE + struct.pack("!ii", 0, 0)
+TRAILER = struct.pack("!h", -1)
+
+STEP = 16_384
+"""Rows that are joined at once."""
+
+_BARE = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timestamp timestamptz uuid".split())
+_USUAL_DELIMITERS = "\t,|;"
+_CONTROLS = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\v": "v"}
+
+
+class RowWriter:
+    """Writes one COPY TO; `zone` is the session's TimeZone."""
+
+    def __init__(
+        self, names: Sequence[str], types: Sequence[SqlType], options: CopyOptions, zone: str = "UTC"
+    ) -> None:
+        self._names = tuple(names)
+        self._types = tuple(types)
+        self._options = options
+        self._zone = zone
+        quoted = options.force_quote
+        self._forced = [quoted == "*" or name in quoted for name in names]
+        separator = re.escape(options.delimiter)
+        self._special = rf"[\\\x08\f\n\r\t\x0b{separator}]"
+        self._quotable = rf"[\n\r{separator}{re.escape(options.quote)}]"
+        self.rows = 0
+
+    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+        """One piece a row, as clients that read rows expect; the header before them, the trailer after."""
+        binary = self._options.format == "binary"
+        before = HEADER if binary else b""
+        if self._options.header != "none":
+            yield self._header()
+        for rows in self._row_arrays(batches):
+            pieces = rows.to_pylist()
+            if before and pieces:
+                pieces[0], before = before + pieces[0], b""
+            yield from pieces
+        if binary:
+            yield before + TRAILER
+
+    def blocks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+        """The same bytes in pieces of many rows, for a file."""
+        binary = self._options.format == "binary"
+        if binary:
+            yield HEADER
+        if self._options.header != "none":
+            yield self._header()
+        for rows in self._row_arrays(batches):
+            if self._options.is_utf8 or binary:
+                _, offsets, data = rows.buffers()
+                ends = np.frombuffer(offsets, np.int32)[rows.offset : rows.offset + len(rows) + 1]
+                yield bytes(memoryview(data)[ends[0] : ends[-1]])
+            else:
+                yield b"".join(rows.to_pylist())
+        if binary:
+            yield TRAILER
+
+    def _row_arrays(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.BinaryArray]:
+        for batch in batches:
+            for start in range(0, batch.num_rows, STEP):
+                part = batch.slice(start, STEP)
+                self.rows += part.num_rows
+                yield from self._joined(part)
+
+    def _joined(self, batch: pa.RecordBatch) -> Iterator[pa.BinaryArray]:
+        """The rows as bytes; in halves where they exceed what one array holds."""
+        try:
+            rows = self._binary(batch) if self._options.format == "binary" else self._text(batch)
+        except (pa.ArrowInvalid, SqlError) as error:
+            if batch.num_rows == 1 or (isinstance(error, SqlError) and error.sqlstate != "54000"):
+                raise
+            half = batch.num_rows // 2
+            yield from self._joined(batch.slice(0, half))
+            yield from self._joined(batch.slice(half))
+            return
+        yield rows
+
+    # ---- text and csv
+
+    def _text(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        options = self._options
+        if not self._types:
+            return pa.array([b"\n"] * batch.num_rows, pa.binary())
+        columns = [
+            self._field(number, type_, text_column(type_, column, self._zone))
+            for number, (type_, column) in enumerate(zip(self._types, batch.columns))
+        ]
+        last = pc.fill_null(columns[-1], options.null)
+        columns[-1] = pc.binary_join_element_wise(last, "\n", "")
+        joined = pc.binary_join_element_wise(
+            *columns, options.delimiter, null_handling="replace", null_replacement=options.null
+        )
+        if options.is_utf8:
+            return joined.cast(pa.binary())
+        return pa.array([self._encoded(row) for row in joined.to_pylist()], pa.binary())
+
+    def _field(self, number: int, type_: SqlType, text: pa.StringArray) -> pa.StringArray:
+        forced = self._forced[number]
+        if type_.name in _BARE and not forced and self._options.delimiter in _USUAL_DELIMITERS:
+            return text if self._options.format == "text" else self._quoted(text, None)
+        if self._options.format == "text":
+            return self._escaped(text)
+        if forced:
+            return self._quoted(text, pc.is_valid(text))
+        return self._quoted(text, pc.match_substring_regex(text, self._quotable))
+
+    def _escaped(self, text: pa.StringArray) -> pa.StringArray:
+        if not pc.any(pc.match_substring_regex(text, self._special)).as_py():
+            return text
+        delimiter = self._options.delimiter
+        text = pc.replace_substring(text, "\\", "\\\\")
+        for char, letter in _CONTROLS.items():
+            if pc.any(pc.match_substring(text, char)).as_py():
+                text = pc.replace_substring(text, char, "\\" + letter)
+        if delimiter not in _CONTROLS:
+            text = pc.replace_substring(text, delimiter, "\\" + delimiter)
+        return text
+
+    def _quoted(self, text: pa.StringArray, wanted: pa.BooleanArray | None) -> pa.StringArray:
+        """In quotes where wanted, or where it would be read as NULL or as the end of the data."""
+        options = self._options
+        alike = pc.equal(text, options.null)
+        if len(self._types) == 1:
+            alike = pc.or_(alike, pc.equal(text, "\\."))
+        wanted = alike if wanted is None else pc.or_(wanted, alike)
+        if not pc.any(wanted).as_py():
+            return text
+        inner = text
+        if options.escape != options.quote:
+            inner = pc.replace_substring(inner, options.escape, options.escape * 2)
+        inner = pc.replace_substring(inner, options.quote, options.escape + options.quote)
+        return pc.if_else(wanted, pc.binary_join_element_wise(options.quote, inner, options.quote, ""), text)
+
+    def _header(self) -> bytes:
+        options = self._options
+        names = pa.array(self._names, pa.string())
+        if options.format == "text":
+            fields = self._escaped(names)
+        else:
+            fields = self._quoted(names, pc.match_substring_regex(names, self._quotable))
+        return self._encoded(options.delimiter.join(fields.to_pylist()) + "\n")
+
+    def _encoded(self, text: str) -> bytes:
+        try:
+            return text.encode(self._options.encoding)
+        except UnicodeEncodeError as error:
+            shown = " ".join(f"0x{byte:02x}" for byte in text[error.start].encode())
+            raise SqlError.of(
+                "untranslatable_character",
+                f'character with byte sequence {shown} in encoding "UTF8" has no equivalent in encoding '
+                f'"{self._options.encoding.upper()}"',
+            ) from None
+
+    # ---- binary
+
+    def _binary(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        count = struct.pack("!h", len(self._types))
+        fields = [framed(binary_column(type_, column)) for type_, column in zip(self._types, batch.columns)]
+        if not fields:
+            return pa.array([count] * batch.num_rows, pa.binary())
+        return pc.binary_join_element_wise(pa.scalar(count, pa.binary()), *fields, b"")

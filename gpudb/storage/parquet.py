@@ -168,7 +168,7 @@ def null_violation(relation: str, column: Column, batch: pa.RecordBatch, array: 
     message = f'null value in column "{column.name}" of relation "{relation}" violates not-null constraint'
     row = pc.index(array.is_null(), True).as_py()
     values = ", ".join(_shown(batch.column(i)[row]) for i in range(batch.num_columns))
-    return SqlError.of("notnull_violation", message, detail=f"Failing row contains ({values}).")
+    return SqlError.of("not_null_violation", message, detail=f"Failing row contains ({values}).")
 
 
 def _shown(value: pa.Scalar) -> str:

@@ -52,7 +52,7 @@ def decimal(value: Decimal) -> Constant:
     if not isinstance(exponent, int):
         raise FeatureNotSupported(f"numeric {value} is not supported")
     if exponent > 0:
-        value = value.quantize(Decimal(1)) if exponent + len(value.as_tuple().digits) <= MAX_DIGITS else value
+        value = Decimal(int(value)) if exponent + len(value.as_tuple().digits) <= MAX_DIGITS else value
         exponent = 0
     scale = -exponent
     digits = max(len(value.as_tuple().digits) if value else 1, scale)

@@ -92,6 +92,18 @@ class Request:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    """One operator of a plan as EXPLAIN tells it: `milliseconds` are its own, its inputs' left out."""
+
+    operator: str
+    details: tuple[tuple[str, str], ...] = ()
+    estimated_rows: int | None = None
+    rows: int | None = None
+    milliseconds: float | None = None
+    inputs: tuple[PlanNode, ...] = ()
+
+
 class Stream(Protocol):
     """A running query's rows: batches of the query's columns, each of `SqlType.arrow`."""
 
@@ -111,8 +123,8 @@ class Engine(Protocol):
     def run(self, request: Request) -> Stream:
         """Starts a query. Errors come here or while the stream is read, with PostgreSQL's SQLSTATE."""
 
-    def explain(self, request: Request, *, analyze: bool) -> list[str]:
-        """The plan as lines; with `analyze` the query is run and rows and times are told."""
+    def explain(self, request: Request, *, analyze: bool) -> PlanNode:
+        """The plan; with `analyze` the query is run, and its rows and times are told."""
 
     def close(self) -> None:
         """Frees everything."""

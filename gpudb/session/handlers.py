@@ -12,6 +12,7 @@ from gpudb.session import (
     copying,
     cursors,
     definitions,
+    explain,
     prepared,
     queries,
     roles,
@@ -25,7 +26,19 @@ from gpudb.types import TEXT
 if TYPE_CHECKING:
     from gpudb.session.session import Session
 
-REGISTERED = (alterations, changes, copying, cursors, definitions, prepared, queries, roles, set_show, transactions)
+REGISTERED = (
+    alterations,
+    changes,
+    copying,
+    cursors,
+    definitions,
+    explain,
+    prepared,
+    queries,
+    roles,
+    set_show,
+    transactions,
+)
 
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
 

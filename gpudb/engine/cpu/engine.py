@@ -14,10 +14,11 @@ from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.cpu.cursors import Cursors
 from gpudb.engine.cpu.failures import translated
 from gpudb.engine.cpu.literals import name
+from gpudb.engine.cpu.plan import plan_of
 from gpudb.engine.cpu.render import Renderer
 from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
-from gpudb.engine.protocol import Cancel, Request
+from gpudb.engine.protocol import Cancel, PlanNode, Request
 from gpudb.errors import QueryCanceled
 from gpudb.sql import bound
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
@@ -63,7 +64,7 @@ class CpuEngine:
         """Starts a query (see `protocol.Engine`)."""
         stack = ExitStack()
         try:
-            cursor, text = self._prepared(stack, request)
+            cursor, text, _ = self._prepared(stack, request)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
             return DuckStream(stack, cursor, text, schema, request.cancel)
         except BaseException as error:
@@ -72,7 +73,7 @@ class CpuEngine:
                 raise translated(error) from error
             raise
 
-    def _prepared(self, stack: ExitStack, request: Request) -> tuple[duckdb.DuckDBPyConnection, str]:
+    def _prepared(self, stack: ExitStack, request: Request) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
         request.cancel.check()
         reading = stack.enter_context(self.loaded.reading())
         text = self.sql(request, reading)
@@ -80,13 +81,13 @@ class CpuEngine:
         cursor = self._cursors.take(timezone)
         if not frames and not self.system.needed(text):
             stack.callback(self._cursors.give, timezone, cursor)
-            return cursor, text
+            return cursor, text, reading
         stack.callback(cursor.close)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
         if self.system.needed(text):
             self.system.prepare(cursor, text, request.snapshot, request.settings)
-        return cursor, text
+        return cursor, text, reading
 
     def sql(self, request: Request, reading: Reading) -> str:
         """The DuckDB SQL of a query."""
@@ -132,15 +133,17 @@ class CpuEngine:
         """The columns of a relation of pg_catalog or information_schema; None if there is none such."""
         return self.system.columns(schema, relation)
 
-    def explain(self, request: Request, *, analyze: bool = False) -> list[str]:
-        """DuckDB's plan as lines."""
+    def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
+        """DuckDB's plan."""
         with ExitStack() as stack:
             try:
-                cursor, text = self._prepared(stack, request)
-                rows = cursor.execute(f"EXPLAIN {'ANALYZE ' if analyze else ''}{text}").fetchall()
+                cursor, text, reading = self._prepared(stack, request)
+                how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
+                row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
                 raise translated(error) from error
-        return [line.rstrip() for row in rows for line in str(row[1]).splitlines() if line.strip()]
+            assert row is not None
+            return plan_of(row[1], reading.names())
 
     def close(self) -> None:
         """Closes the database; statements that run are interrupted."""

@@ -34,6 +34,7 @@ class Segment:
     columns: tuple[object, ...]
     files: frozenset[str]
     bytes: int
+    table: str = ""
     readers: int = 0
     dropped: bool = False
     used: int = field(default=0)
@@ -85,7 +86,7 @@ class LoadedTables:
                 self._make_room(size)
             self._load(name, table, [file for file in table.files if file.path in rest])
             with self._lock:
-                made = Segment(name, table.oid, signature, frozenset(rest), size)
+                made = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
                 if made.files == frozenset(paths):
                     for old in [s for s in self._segments if s.oid == table.oid]:
                         self._drop(old)
@@ -177,6 +178,10 @@ class Reading:
         if len(parts) == 1 and segments:
             return segments[0].name
         return f"({' UNION ALL '.join(parts)})"
+
+    def names(self) -> dict[str, str]:
+        """The names of tables by those of the segments taken."""
+        return {segment.name: segment.table for segment in self._held}
 
     def close(self) -> None:
         """Gives everything back."""

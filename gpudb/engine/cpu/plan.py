@@ -1,0 +1,57 @@
+"""DuckDB's plan, as its EXPLAIN prints it in JSON, as plan nodes in gpudb's names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gpudb.engine.protocol import PlanNode
+
+_NAMES = {
+    "SEQ_SCAN": "CpuScan",
+    "TABLE_SCAN": "CpuScan",
+    "READ_PARQUET": "CpuParquetScan",
+    "HASH_GROUP_BY": "CpuAggregate",
+    "PERFECT_HASH_GROUP_BY": "CpuAggregate",
+    "UNGROUPED_AGGREGATE": "CpuAggregate",
+    "ORDER_BY": "CpuSort",
+    "PROJECTION": "CpuProject",
+    "DUMMY_SCAN": "CpuOneRow",
+}
+# What says nothing to someone who did not write DuckDB.
+_HIDDEN = {"Estimated Cardinality", "Function", "Type", "Total Files Read", "CTE Index", "Table Index", "Delim Index"}
+_WRAPPERS = {"RESULT_COLLECTOR", "EXPLAIN_ANALYZE"}
+
+
+def plan_of(text: str, tables: Mapping[str, str]) -> PlanNode:
+    """The plan in an EXPLAIN's JSON; `tables` gives the names of tables for those of their loaded segments."""
+    tree: Any = json.loads(text)
+    if isinstance(tree, dict):
+        tree = tree["operator"]
+    node = tree[0]
+    while node.get("type", node.get("name", "")).strip() in _WRAPPERS:
+        node = node["children"][0]
+    return _node(node, tables)
+
+
+def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
+    name = node.get("type", node.get("name", "")).strip()
+    details = node.get("extra_info", {})
+    estimated = details.get("Estimated Cardinality")
+    seconds = node.get("timing")
+    return PlanNode(
+        _NAMES.get(name, "Cpu" + name.title().replace("_", "").replace(" ", "")),
+        tuple((key, _detail(key, value, tables)) for key, value in details.items() if key not in _HIDDEN and value),
+        int(estimated) if estimated is not None else None,
+        node.get("intermediate_rows"),
+        None if seconds is None else seconds * 1000,
+        tuple(_node(each, tables) for each in node.get("children", ())),
+    )
+
+
+def _detail(key: str, value: object, tables: Mapping[str, str]) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if key == "Table":
+        return tables.get(text.rpartition(".")[2], text)
+    return " ".join(text.split())

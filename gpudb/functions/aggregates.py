@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpudb.functions.numeric import unscaled
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
@@ -20,7 +21,18 @@ declare(
 )
 declare("sum(float4)", lambda o: f"CAST({o.call('sum', *o.sql)} AS FLOAT)")
 declare("sum(float8)", lambda o: o.call("sum", *o.sql))
-declare("sum(interval)", lambda o: o.call("sum", *o.sql))
+
+
+def _interval_sums(operands: Operands) -> str:
+    """DuckDB sums no intervals: months, days and microseconds are summed apart."""
+    value = operands.sql[0]
+    return ", ".join(
+        f"CAST({operands.call('sum', f'pg_interval_{part}({value})')} AS {held})"
+        for part, held in (("months", "INTEGER"), ("days", "INTEGER"), ("us", "BIGINT"))
+    )
+
+
+declare("sum(interval)", lambda o: f"pg_make_interval({_interval_sums(o)})")
 
 
 def _sum_numeric(operands: Operands) -> str:
@@ -40,18 +52,29 @@ def _average(operands: Operands) -> str:
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
     total = operands.call("sum", operands.sql[0])
     shown = operands.call("max", operands.scales[0]) if item.carried else str(scale)
-    unscaled = f"pg_unscaled({total}, {scale})" if item.name == "numeric" else total
-    return f"{unscaled}, {scale}, {shown}, {operands.call('count', operands.sql[0])}::HUGEINT, 0, 0"
+    digits = unscaled(total, exact(MAX_DIGITS, scale)) if item.name == "numeric" else total
+    return f"{digits}, {scale}, {shown}, {operands.call('count', operands.sql[0])}::HUGEINT, 0, 0"
 
 
 declare(
-    "avg(int2) avg(int4) avg(int8) avg(numeric)",
+    "avg(int2) avg(int4) avg(numeric)",
     lambda o: f"pg_average({_average(o)})",
     scale=lambda o: f"pg_quotient_scale({_average(o)})",
     result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
 )
+# One decimal less than elsewhere leaves room for every bigint.
+_BIGINT_SCALE = MAX_DIGITS - 19
+declare(
+    "avg(int8)",
+    lambda o: f"pg_bigint_average({_average(o)})",
+    scale=lambda o: f"least(pg_quotient_scale({_average(o)}), {_BIGINT_SCALE})",
+    result=lambda types, constants: exact(MAX_DIGITS, _BIGINT_SCALE, varying=True),
+)
 declare("avg(float4) avg(float8)", lambda o: o.call("avg", *o.sql))
-declare("avg(interval)", lambda o: f"({o.call('sum', *o.sql)} / {o.call('count', *o.sql)})")
+declare(
+    "avg(interval)",
+    lambda o: f"pg_interval_div({_interval_sums(o)}, CAST(nullif({o.call('count', *o.sql)}, 0) AS DOUBLE))",
+)
 
 
 def _like_operand(types: Types, _: Constants) -> SqlType:
@@ -63,6 +86,8 @@ declare("min", lambda o: o.call("min", *o.sql), scale=lambda o: o.call("arg_min"
 declare("max", lambda o: o.call("max", *o.sql), scale=lambda o: o.call("arg_max", o.scales[0], o.sql[0]),
         result=_like_operand)
 declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
+declare("any_value", lambda o: o.call("any_value", o.sql[0]), scale=lambda o: o.call("any_value", o.scales[0]),
+        result=_like_operand)
 declare("bool_or", lambda o: o.call("bool_or", *o.sql))
 for _name in ("bit_and", "bit_or", "bit_xor"):
-    declare(_name, lambda o, name=_name: o.call(name, *o.sql))  # type: ignore[misc]
+    declare(_name, lambda o, name=_name: o.call(name, *o.sql))

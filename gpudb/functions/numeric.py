@@ -6,8 +6,10 @@ Sums, differences and products have scales that are known from their operands'. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 
+from gpudb.functions.let import let
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
@@ -32,32 +34,77 @@ def _sum_type(types: Types, _: Constants) -> SqlType:
     return exact(whole + scale + 1, scale, varying=any(each.carried for each in types))
 
 
-def _product_type(types: Types, _: Constants) -> SqlType:
+# Decimals that a product keeps where its digits pass 38; PostgreSQL keeps them all.
+PRODUCT_SCALE = 24
+
+
+def _product_scale(types: Types) -> int:
     (left, left_scale), (right, right_scale) = (each.numeric_digits for each in types)
-    return exact(left + right, left_scale + right_scale, varying=any(each.carried for each in types))
+    wanted = left_scale + right_scale
+    whole = left - left_scale + right - right_scale
+    if any(each.carried for each in types):
+        return min(wanted, max(PRODUCT_SCALE, MAX_DIGITS - whole))
+    return wanted if wanted <= PRODUCT_SCALE else min(wanted, max(PRODUCT_SCALE, MAX_DIGITS - whole))
 
 
+def _product_type(types: Types, _: Constants) -> SqlType:
+    digits = sum(each.numeric_digits[0] - each.numeric_digits[1] for each in types)
+    scale = _product_scale(types)
+    return exact(digits + scale, scale, varying=any(each.carried for each in types))
 
 
-def _sum(sign: str) -> object:
+def unscaled(value: str, item: SqlType) -> str:
+    """The digits of a decimal as one HUGEINT."""
+    precision, scale = item.numeric_digits
+    if scale == 0:
+        return f"CAST({value} AS HUGEINT)"
+    if precision + scale + 1 <= MAX_DIGITS:
+        return f"CAST({value} * CAST(1{'0' * scale} AS DECIMAL({scale + 1},0)) AS HUGEINT)"
+    return f"pg_unscaled({value}, {scale})"
+
+
+# DuckDB multiplies decimals of up to 18 digits in 64 bits, and raises where the product needs more. An engine that
+# can run a statement again sets this, for speed: products are then made wide only in the second run.
+NARROW: ContextVar[bool] = ContextVar("NARROW", default=False)
+_NARROW_DIGITS = 18
+
+
+def _widened(value: str, item: SqlType) -> str:
+    """A decimal in 128 bits."""
+    return f"CAST({value} AS DECIMAL({_NARROW_DIGITS + 1},{item.numeric_digits[1]}))"
+
+
+def _sum(sign: str) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         left, right = operands.sql
+        precisions = [each.numeric_digits[0] for each in operands.types]
         if operands.result.numeric_digits[0] == MAX_DIGITS:
             left, right = (
                 held(value, source, operands.result) for value, source in zip(operands.sql, operands.types, strict=True)
             )
+        elif max(precisions) <= _NARROW_DIGITS < operands.result.numeric_digits[0]:
+            left = held(left, operands.types[0], operands.result)
         return f"({left} {sign} {right})"
 
     return render
 
 
 def _product(operands: Operands) -> str:
+    """Where the product of 38 digits might overflow on the way, it is tried, and done in Python at need."""
     (left, right), (first, second) = operands.sql, operands.types
-    wanted = first.numeric_digits[1] + second.numeric_digits[1]
-    if wanted <= MAX_DIGITS and operands.result.numeric_digits[1] == wanted and wanted <= CARRIED_SCALE + 10:
+    (p, s), (q, r) = first.numeric_digits, second.numeric_digits
+    scale = operands.result.numeric_digits[1]
+    target = _decimal(operands.result)
+    if s + r <= MAX_DIGITS and p + q <= MAX_DIGITS and scale == s + r:
+        if max(p, q) <= _NARROW_DIGITS < p + q and not NARROW.get():
+            left = _widened(left, first)
         return f"({left} * {right})"
-    return "pg_numeric_product({}, {}, {}, {})::{}".format(
-        left, right, first.numeric_digits[1], second.numeric_digits[1], _decimal(operands.result)
+    if s + r > MAX_DIGITS:
+        return f"CAST(pg_numeric_product({left}, {right}, {scale}) AS {target})"
+    return let(
+        lambda x, y: f"coalesce(TRY(CAST({x} * {y} AS {target})), CAST(pg_numeric_product({x}, {y}, {scale}) AS {target}))",
+        left,
+        right,
     )
 
 
@@ -67,9 +114,14 @@ def _decimal(item: SqlType) -> str:
 
 _LARGER_SCALE = "greatest({s[0]}, {s[1]})"
 
-declare("numeric_add", _sum("+"), scale=_LARGER_SCALE, result=_sum_type)  # type: ignore[arg-type]
-declare("numeric_sub", _sum("-"), scale=_LARGER_SCALE, result=_sum_type)  # type: ignore[arg-type]
-declare("numeric_mul", _product, scale="({s[0]} + {s[1]})", result=_product_type)
+declare("numeric_add", _sum("+"), scale=_LARGER_SCALE, result=_sum_type)
+declare("numeric_sub", _sum("-"), scale=_LARGER_SCALE, result=_sum_type)
+declare(
+    "numeric_mul",
+    _product,
+    scale=lambda o: f"least({o.scales[0]} + {o.scales[1]}, {_product_scale(o.types)})",
+    result=_product_type,
+)
 
 
 def _like_operand(types: Types, _: Constants) -> SqlType:
@@ -86,7 +138,7 @@ def quotient_operands(operands: Operands) -> str:
     """Value and unscaled form of both operands of a quotient, as its macros take them."""
     parts = []
     for value, scale, item in zip(operands.sql, operands.scales, operands.types, strict=True):
-        parts += [f"pg_unscaled({value}, {item.numeric_digits[1]})", str(item.numeric_digits[1]), scale]
+        parts += [unscaled(value, item), str(item.numeric_digits[1]), scale]
     return ", ".join(parts)
 
 
@@ -104,8 +156,11 @@ declare(
 
 def _remainder(operands: Operands) -> str:
     target = operands.result
-    left, right = (held(v, t, target) for v, t in zip(operands.sql, operands.types, strict=True))
-    return f"({left} % {right})"
+    # the digits of both operands, which may be more than the remainder's
+    whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in operands.types)
+    common = exact(whole + target.numeric_digits[1], target.numeric_digits[1])
+    left, right = (held(v, t, common) for v, t in zip(operands.sql, operands.types, strict=True))
+    return held(f"({left} % {right})", common, target)
 
 
 declare(

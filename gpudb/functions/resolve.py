@@ -293,10 +293,6 @@ def common_type(types: Sequence[SqlType], context: str) -> SqlType:
             raise SqlError.of("datatype_mismatch", f"{context} types {chosen} and {each} cannot be matched")
         if not chosen.preferred and can_coerce(chosen, each) and not can_coerce(each, chosen):
             chosen = each
-        elif not can_coerce(each, chosen) and can_coerce(chosen, each):
-            chosen = each
-        elif each.preferred and not chosen.preferred and can_coerce(chosen, each):
-            chosen = each
     for each in known:
         if not can_coerce(each, chosen):
             raise SqlError.of("cannot_coerce", f"{context} could not convert type {each} to {chosen}")

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from gpudb.functions.registry import declare
+from gpudb.functions.registry import Operands, declare
 
 for _name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"):
-    declare(_name, lambda o, name=_name: o.call(name))  # type: ignore[misc]
+    declare(_name, lambda o, name=_name: o.call(name))
 declare("ntile", lambda o: f"CAST({o.call('ntile', *o.sql)} AS INTEGER)")
+
+
+def _offset(name: str) -> None:
+    """A value of another row; a carried numeric's scale comes from the same row."""
+
+    def scale(operands: Operands) -> str:
+        others = [operands.scales[0], *operands.sql[1:2], *operands.scales[2:]]
+        return operands.call(name, *others)
+
+    declare(name, lambda o: o.call(name, *o.sql), scale=scale)
+
+
 for _name in ("lag", "lead", "first_value", "last_value", "nth_value"):
-    declare(_name, lambda o, name=_name: o.call(name, *o.sql))  # type: ignore[misc]
+    _offset(_name)

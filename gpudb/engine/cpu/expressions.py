@@ -7,7 +7,7 @@ carried numeric leaves an expression (an output column, an array item) are the t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gpudb.engine.cpu.dispatch import by_type
@@ -247,15 +247,10 @@ class Expressions:
 
         args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
         operands = self.operands(args, expr.type, call)
-        if expr.within_group and keys[0].descending:
-            operands = Operands(
-                operands.sql,
-                operands.scales,
-                operands.types,
-                operands.constants,
-                operands.result,
-                lambda name, *args: call(name, *args[:-1], f"{args[-1]} ORDER BY {args[-1]} DESC"),
-            )
+        if expr.within_group:
+            # an ordered-set aggregate's own order, which its rows are taken in
+            key = operands.sql[-1] + (" DESC" if keys[0].descending else "")
+            operands = replace(operands, call=lambda name, *args: f"{name}({', '.join(args)} ORDER BY {key}){keep}")
         return self.applied(expr.function, operands)
 
     @_render.register

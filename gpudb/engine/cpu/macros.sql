@@ -75,10 +75,19 @@ CREATE MACRO pg_rounded(x, y) AS list_transform([struct_pack(x := x, y := y)], l
 CREATE MACRO pg_average(total, scale, shown, n, n_scale, n_shown) AS
     pg_quotient(total, scale, shown, nullif(n, 0), n_scale, n_shown);
 
--- A product as DECIMAL(38, scale), rounded where its decimals are more than that.
-CREATE MACRO pg_numeric_product(x, y, x_scale, y_scale, scale) AS list_transform([struct_pack(x := x, y := y)], lambda p:
-    CASE WHEN p.x IS NOT NULL AND p.y IS NOT NULL
-    THEN pg_wide_product(CAST(p.x AS VARCHAR), CAST(p.y AS VARCHAR), scale) END)[1];
+-- sum / count of bigints, at 19 decimals, so that 19 digits may stand before the point.
+CREATE MACRO pg_bigint_average(total, scale, shown, n, n_scale, n_shown) AS list_transform(
+    [struct_pack(a := CAST(total AS HUGEINT), b := CAST(n AS HUGEINT))], lambda p:
+    CASE WHEN p.a IS NULL OR p.b = 0 THEN CAST(NULL AS DECIMAL(38,19)) ELSE list_transform(
+        [least(19, CAST(pg_quotient_scale(p.a, 0, 0, p.b, 0, 0) AS INTEGER))], lambda r:
+        CASE WHEN length(CAST(p.a AS VARCHAR)) + r <= 38
+        THEN CAST(CAST(pg_rounded(p.a * pg_ten_to(r), p.b) * pg_ten_to(19 - r) AS DECIMAL(38,0)) * 0.0000000000000000001
+            AS DECIMAL(38,19))
+        ELSE CAST(pg_wide_quotient(CAST(p.a AS VARCHAR), CAST(p.b AS VARCHAR), 0, r) AS DECIMAL(38,19)) END)[1]
+    END)[1];
+
+-- A product's digits, rounded to a scale.
+CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale);
 
 -- A decimal's text with as many decimals as PostgreSQL shows; `held` are those that it has.
 CREATE MACRO pg_numeric_text(v, held, shown) AS list_transform([struct_pack(t := CAST(v AS VARCHAR), s := shown)], lambda p:
@@ -279,3 +288,31 @@ CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
     WHEN p.a > p.c THEN CASE WHEN p.d IS NULL THEN NULL WHEN p.a < p.d THEN true WHEN p.b IS NULL THEN NULL ELSE false END
     WHEN p.a < p.c THEN CASE WHEN p.b IS NULL THEN NULL WHEN p.c < p.b THEN true WHEN p.d IS NULL THEN NULL ELSE false END
     WHEN p.b IS NULL OR p.d IS NULL THEN NULL ELSE true END)[1];
+
+-- ---------------------------------------------------------------------------------------------- mathematics
+
+-- A DECIMAL(38,20) at so many decimals, or whole tens where they are negative.
+CREATE MACRO pg_round_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
+    WHEN p.n >= 20 THEN p.v WHEN p.v IS NULL OR p.n IS NULL THEN NULL
+    ELSE CAST(pg_round_digits(CAST(p.v AS VARCHAR), p.n) AS DECIMAL(38,20)) END)[1];
+CREATE MACRO pg_trunc_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
+    WHEN p.n >= 20 THEN p.v WHEN p.v IS NULL OR p.n IS NULL THEN NULL
+    ELSE CAST(pg_trunc_digits(CAST(p.v AS VARCHAR), p.n) AS DECIMAL(38,20)) END)[1];
+CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
+    WHEN p.n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
+    WHEN isnan(p.x) OR isnan(p.a) OR isnan(p.b)
+    THEN pg_error('2201G', 'operand, lower bound, and upper bound cannot be NaN')::INTEGER
+    WHEN isinf(p.a) OR isinf(p.b) THEN pg_error('2201G', 'lower and upper bounds must be finite')::INTEGER
+    WHEN p.a = p.b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
+    WHEN p.a < p.b THEN CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1
+        ELSE CAST(least(floor(p.n * ((p.x - p.a) / (p.b - p.a))), p.n - 1) AS INTEGER) + 1 END
+    ELSE CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
+        ELSE CAST(least(floor(p.n * ((p.a - p.x) / (p.a - p.b))), p.n - 1) AS INTEGER) + 1 END END)[1];
+CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
+    WHEN p.n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
+    WHEN p.a = p.b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
+    WHEN p.a < p.b THEN CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1
+        ELSE CAST((p.x - p.a) * p.n // (p.b - p.a) AS INTEGER) + 1 END
+    ELSE CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
+        ELSE CAST((p.a - p.x) * p.n // (p.a - p.b) AS INTEGER) + 1 END END)[1];
+CREATE MACRO pg_array_bucket(x, bounds) AS CAST(len(list_filter(bounds, lambda b: b <= x)) AS INTEGER);

@@ -34,7 +34,7 @@ _ARROW: dict[str, pa.DataType] = {
 }
 _COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
-MODULES = ("udf_texts", "udf_numeric", "udf_regex", "udf_strings", "udf_intervals")
+MODULES = ("udf_texts", "udf_numeric", "udf_regex", "udf_strings", "udf_intervals", "udf_mathematics")
 
 
 class Registry:

@@ -1,0 +1,135 @@
+"""Mathematical functions of integers and floats (PostgreSQL's manual, 9.3); `numeric_functions` has numeric's."""
+
+from __future__ import annotations
+
+from gpudb.functions.let import let, raises
+from gpudb.functions.registry import Operands, declare
+
+_OVER = raises("22003", "'value out of range: overflow'", "DOUBLE")
+_UNDER = raises("22003", "'value out of range: underflow'", "DOUBLE")
+_RANGE = raises("22003", "'input is out of range'", "DOUBLE")
+
+# ---------------------------------------------------------------------------------------------- rounding, signs
+
+declare("round(float8) dround", "round_even({0}, 0)")
+declare("trunc(float8) dtrunc", "trunc({0})")
+declare("ceil(float8) ceiling(float8) dceil", "ceil({0})")
+declare("floor(float8) dfloor", "floor({0})")
+declare("sign(float8) dsign", "CAST(sign({0}) AS DOUBLE)")
+declare("abs(float4) abs(float8)", "abs({0})")
+declare("abs(int2) abs(int4) abs(int8)", "abs({0})::{t}")
+
+# ---------------------------------------------------------------------------------------------- powers, logarithms
+
+
+def _guarded(wrong: str, error: str, made: str) -> object:
+    """A function of one float with an error outside its domain."""
+
+    def render(operands: Operands) -> str:
+        return let(lambda v: f"(CASE WHEN {wrong.format(v)} THEN {error} ELSE {made.format(v)} END)", operands.sql[0])
+
+    return render
+
+
+def _domain(names: str, wrong: str, error: str, made: str) -> None:
+    declare(names, _guarded(wrong, error, made))  # type: ignore[arg-type]
+
+
+_NEGATIVE_ROOT = raises("2201F", "'cannot take square root of a negative number'", "DOUBLE")
+_domain("sqrt(float8) dsqrt", "{0} < 0", _NEGATIVE_ROOT, "sqrt({0})")
+
+
+def _logarithm(made: str) -> object:
+    zero = raises("2201E", "'cannot take logarithm of zero'", "DOUBLE")
+    negative = raises("2201E", "'cannot take logarithm of a negative number'", "DOUBLE")
+
+    def render(operands: Operands) -> str:
+        return let(
+            lambda v: f"(CASE WHEN {v} = 0 THEN {zero} WHEN {v} < 0 THEN {negative} ELSE {made.format(v)} END)",
+            operands.sql[0],
+        )
+
+    return render
+
+
+declare("ln(float8) dlog1", _logarithm("ln({0})"))  # type: ignore[arg-type]
+declare("log(float8) log10(float8) dlog10", _logarithm("log10({0})"))  # type: ignore[arg-type]
+
+
+def _exp(operands: Operands) -> str:
+    return let(
+        lambda v: f"(CASE WHEN isinf(exp({v})) AND isfinite({v}) THEN {_OVER}"
+        f" WHEN exp({v}) = 0 AND isfinite({v}) THEN {_UNDER} ELSE exp({v}) END)",
+        operands.sql[0],
+    )
+
+
+declare("exp(float8) dexp", _exp)
+
+
+def _power(operands: Operands) -> str:
+    undefined = raises("2201F", "'zero raised to a negative power is undefined'", "DOUBLE")
+    message = "'a negative number raised to a non-integer power yields a complex result'"
+    return let(
+        lambda x, y: f"(CASE WHEN {x} = 0 AND {y} < 0 THEN {undefined}"
+        f" WHEN {x} < 0 AND isfinite({x}) AND isfinite({y}) AND {y} <> trunc({y})"
+        f" THEN {raises('2201F', message, 'DOUBLE')}"
+        f" WHEN isinf(pow({x}, {y})) AND isfinite({x}) AND isfinite({y}) THEN {_OVER}"
+        f" WHEN pow({x}, {y}) = 0 AND {x} <> 0 AND isfinite({x}) AND isfinite({y}) THEN {_UNDER}"
+        f" ELSE pow({x}, {y}) END)",
+        *operands.sql,
+    )
+
+
+declare("power(float8,float8) pow(float8,float8) dpow", _power)
+# one step of Newton's method, so that cubes have whole roots
+declare(
+    "cbrt dcbrt",
+    lambda o: let(
+        lambda v: f"(CASE WHEN {v} = 0 OR NOT isfinite({v}) OR isnan({v}) THEN {v}"
+        f" ELSE cbrt({v}) - (cbrt({v}) * cbrt({v}) * cbrt({v}) - {v}) / (3 * cbrt({v}) * cbrt({v})) END)",
+        o.sql[0],
+    ),
+)
+
+# ---------------------------------------------------------------------------------------------- trigonometry
+
+declare("pi", "pi()")
+declare("degrees", "degrees({0})")
+declare("radians", "radians({0})")
+for _name in ("sin", "cos", "tan"):
+    _domain(_name, "isinf({0})", _RANGE, _name + "({0})")
+_domain("cot", "isinf({0})", _RANGE, "(CASE WHEN {0} = 0 THEN 'Infinity'::DOUBLE / sign(1 / {0}) ELSE 1 / tan({0}) END)")
+for _name in ("asin", "acos"):
+    _domain(_name, "abs({0}) > 1 AND NOT isnan({0})", _RANGE, _name + "({0})")
+declare("atan", "atan({0})")
+declare("atan2", "atan2({0}, {1})")
+for _name in ("sind", "cosd", "tand", "cotd", "asind", "acosd", "atand"):
+    declare(_name, f"pg_{_name}({{0}})")
+declare("atan2d", "pg_atan2d({0}, {1})")
+declare("sinh", "sinh({0})")
+declare("cosh", "cosh({0})")
+declare("tanh", "tanh({0})")
+declare("asinh", "asinh({0})")
+_domain("acosh", "{0} < 1", _RANGE, "acosh({0})")
+_domain("atanh", "abs({0}) > 1 AND NOT isnan({0})", _RANGE, "atanh({0})")
+declare("erf", "pg_erf({0})")
+declare("erfc", "pg_erfc({0})")
+
+# ---------------------------------------------------------------------------------------------- integers
+
+declare("gcd(int4,int4) gcd(int8,int8)", "CAST(gcd({0}::BIGINT, {1}::BIGINT) AS {t})")
+declare("lcm(int4,int4) lcm(int8,int8)", "CAST(lcm({0}::BIGINT, {1}::BIGINT) AS {t})")
+declare("bit_count(bytea)", "pg_bit_count({0})")
+
+
+def _bucket(operands: Operands) -> str:
+    return f"pg_width_bucket({', '.join(operands.sql)})"
+
+
+declare("width_bucket(float8,float8,float8,int4)", _bucket)
+declare("width_bucket(anycompatible,anycompatiblearray)", "pg_array_bucket({0}, {1})")
+
+# ---------------------------------------------------------------------------------------------- random numbers
+
+declare("random", "random()")

@@ -1,0 +1,122 @@
+"""Statistical aggregates: variances of exact numbers are exact, those of floats are DuckDB's; percentiles, mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudb.errors import SqlError
+from gpudb.functions.casts import text_of
+from gpudb.functions.numeric import unscaled
+from gpudb.functions.registry import MISSING, Operands, declare
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
+
+# ---------------------------------------------------------------------------------------------- variances
+
+_EXACT = ("int2", "int4", "int8", "numeric")
+_VARIANCES = {
+    "var_pop": (False, False, "var_pop"),
+    "var_samp": (True, False, "var_samp"),
+    "variance": (True, False, "var_samp"),
+    "stddev_pop": (False, True, "stddev_pop"),
+    "stddev_samp": (True, True, "stddev_samp"),
+    "stddev": (True, True, "stddev_samp"),
+}
+
+
+def _texts(operands: Operands, sample: bool, root: bool) -> str:
+    """Digits of the variance, from the number of values, their sum and the sum of their squares."""
+    value, item = operands.sql[0], operands.types[0]
+    flags = f"{str(sample).lower()}, {str(root).lower()}"
+    if item.carried:
+        # 38 digits do not square within 128 bits
+        listed = operands.call("list", text_of(value, operands.scales[0], item))
+        return f"pg_variance_of({listed}, {flags})"
+    scale = item.numeric_digits[1] if item.name == "numeric" else 0
+    digits = unscaled(value, item) if item.name == "numeric" else f"CAST({value} AS HUGEINT)"
+    parts = (
+        operands.call("count", value),
+        f"CAST({operands.call('sum', digits)} AS VARCHAR)",
+        f"CAST({operands.call('sum', f'{digits} * {digits}')} AS VARCHAR)",
+    )
+    return f"pg_variance({', '.join(parts)}, {scale}, {flags})"
+
+
+def _variance(sample: bool, root: bool) -> tuple[Callable[[Operands], str], Callable[[Operands], str]]:
+    return (
+        lambda o: f"CAST({_texts(o, sample, root)} AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE}))",
+        lambda o: f"least({CARRIED_SCALE}, pg_decimals({_texts(o, sample, root)}))",
+    )
+
+
+for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
+    _value, _scale = _variance(_sample, _root)
+    declare(
+        " ".join(f"{_name}({item})" for item in _EXACT),
+        _value,
+        scale=_scale,
+        result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
+    )
+    declare(
+        f"{_name}(float4) {_name}(float8)",
+        lambda o, name=_duckdb: o.call(name, f"CAST({o.sql[0]} AS DOUBLE)"),
+    )
+
+# ---------------------------------------------------------------------------------------------- two variables
+
+for _name in ("covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_sxx", "regr_sxy", "regr_syy"):
+    declare(_name, lambda o, name=_name: o.call(name, *o.sql))
+declare("regr_count", lambda o: f"CAST({o.call('regr_count', *o.sql)} AS BIGINT)")
+
+
+def _parts(operands: Operands) -> dict[str, str]:
+    return {
+        name: operands.call(f"regr_{name}", *operands.sql) for name in ("sxx", "sxy", "syy", "avgx", "avgy")
+    }
+
+
+def _by_parts(template: str) -> Callable[[Operands], str]:
+    """DuckDB gives NaN where x, or y, does not vary; PostgreSQL gives NULL."""
+    return lambda o: template.format(**_parts(o))
+
+
+declare("corr", _by_parts("({sxy} / sqrt(nullif({sxx}, 0) * nullif({syy}, 0)))"))
+declare("regr_slope", _by_parts("({sxy} / nullif({sxx}, 0))"))
+declare("regr_intercept", _by_parts("({avgy} - {avgx} * ({sxy} / nullif({sxx}, 0)))"))
+declare(
+    "regr_r2",
+    _by_parts("(CASE WHEN {sxx} = 0 THEN NULL WHEN {syy} = 0 THEN 1 ELSE {sxy} * {sxy} / ({sxx} * {syy}) END)"),
+)
+
+# ---------------------------------------------------------------------------------------------- ordered sets
+
+
+def _fractions(operands: Operands) -> list[object]:
+    value = operands.constants[0]
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _percentile(name: str) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        for fraction in _fractions(operands):
+            if fraction is None:
+                return f"CAST(NULL AS {operands.result.duckdb})"
+            if isinstance(fraction, float) and not 0 <= fraction <= 1:
+                message = f"percentile value {fraction:g} is not between 0 and 1"
+                raise SqlError.of("numeric_value_out_of_range", message)
+            if fraction is MISSING and operands.types[0].element is None:
+                raise SqlError.of("feature_not_supported", "a percentile's fraction that is not constant is not supported")
+        fraction = operands.sql[0]
+        return operands.call(name, operands.sql[1], fraction)
+
+    return render
+
+
+declare("percentile_cont(float8,float8) percentile_cont(_float8,float8)", _percentile("quantile_cont"))
+
+
+def _discrete(operands: Operands) -> str:
+    return _percentile("quantile_disc")(operands)
+
+
+declare("percentile_disc(float8,anyelement) percentile_disc(_float8,anyelement)", _discrete)
+declare("mode", lambda o: o.call("mode", o.sql[0]))

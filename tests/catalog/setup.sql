@@ -1,0 +1,10 @@
+CREATE SCHEMA sales;
+CREATE TABLE customers (id integer PRIMARY KEY, name text NOT NULL, email varchar(100), balance numeric(10,2) DEFAULT 0, created timestamptz DEFAULT now(), tags text[], code char(3) DEFAULT 'a', active boolean DEFAULT true, small smallint, big bigint, r real, d double precision, n numeric, day date DEFAULT CURRENT_DATE, t time, ts timestamp(3), iv interval, u uuid, j json, jb jsonb, by bytea, "Odd ""name" integer DEFAULT -1);
+CREATE TABLE orders (id bigint, customer integer NOT NULL, placed date, amount numeric(12,2), PRIMARY KEY (id, customer));
+CREATE TABLE sales.regions (code text, "Name" text);
+CREATE VIEW v_cust AS SELECT id, name FROM customers WHERE active;
+CREATE VIEW sales.v_regions AS SELECT r.code FROM sales.regions r;
+COMMENT ON TABLE customers IS 'who buys';
+COMMENT ON COLUMN customers.name IS 'full name';
+COMMENT ON SCHEMA sales IS 'sales area';
+COMMENT ON VIEW v_cust IS 'active ones';

@@ -67,9 +67,7 @@ class Candidate:
 
 
 @cache
-def function(
-    name: str, types: tuple[SqlType, ...], kinds: str = "faw", variadic_call: bool = False
-) -> Candidate:
+def function(name: str, types: tuple[SqlType, ...], kinds: str = "faw", variadic_call: bool = False) -> Candidate:
     """The function that `name(types)` means, from types without modifiers; 42883 for none, 42725 for several."""
     candidates = list(_expand(functions_by_name().get(name, ()), len(types), kinds, variadic_call))
     chosen = _choose(candidates, types)
@@ -115,9 +113,7 @@ def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
     return chosen
 
 
-def _expand(
-    functions: Iterable[Function], count: int, kinds: str, variadic_call: bool
-) -> Iterable[Candidate]:
+def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call: bool) -> Iterable[Candidate]:
     for each in functions:
         if each.kind not in kinds:
             continue
@@ -134,9 +130,9 @@ def _choose(
 ) -> Candidate | str | None:
     names = [each.name for each in types]
     if binary and "unknown" in names and names != ["unknown", "unknown"]:
-        known = names[0] if names[1] == "unknown" else names[1]
+        other = names[0] if names[1] == "unknown" else names[1]
         for candidate in candidates:
-            if all(each.name == known for each in candidate.types):
+            if all(each.name == other for each in candidate.types):
                 return candidate
     for candidate in candidates:
         if [each.name for each in candidate.types] == names and not candidate.variadic:
@@ -160,10 +156,10 @@ def _choose(
         fitting = _by_category(fitting, types)
         if len(fitting) == 1:
             return fitting[0]
-        known = {t.name for t in types if t.name != "unknown"}
-        if len(known) == 1:
-            (name,) = known
-            same = [c for c in fitting if all(can_coerce(SqlType(name), p) for p in c.types)]
+        known_names = {t.name for t in types if t.name != "unknown"}
+        if len(known_names) == 1:
+            known = SqlType(known_names.pop())
+            same = [c for c in fitting if all(can_coerce(known, p) for p in c.types)]
             if len(same) == 1:
                 return same[0]
     plain = [c for c in fitting if not c.variadic]
@@ -212,16 +208,11 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
     kept = [
         c
         for c in candidates
-        if all(
-            c.types[i].category == cat and (not pref or c.types[i].preferred)
-            for i, (cat, pref) in wanted.items()
-        )
+        if all(c.types[i].category == cat and (not pref or c.types[i].preferred) for i, (cat, pref) in wanted.items())
     ]
     if kept:
         return kept
-    return [
-        c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())
-    ] or candidates
+    return [c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())] or candidates
 
 
 def bind_polymorphic(

@@ -42,9 +42,7 @@ def alter_table(context: Context) -> Result:
     node: Any = context.statement.node
     context.session.check_writable("ALTER TABLE")
     if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW):
-        raise FeatureNotSupported(
-            f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported"
-        )
+        raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
     relation = named_relation(context, node.relation)
     if relation is None:
         if node.missing_ok:
@@ -136,9 +134,7 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     views = dependents(context, table)
     if views:
         if step.behavior != pg.DROP_CASCADE:
-            message = (
-                f"cannot drop column {column.name} of table {table.name} because other objects depend on it"
-            )
+            message = f"cannot drop column {column.name} of table {table.name} because other objects depend on it"
             hint = "Use DROP ... CASCADE to drop the dependent objects too."
             raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
         drop_with_dependents(context, list(views), True)

@@ -70,12 +70,8 @@ def text_rows(tag: str, names: tuple[str, ...], rows: list[tuple[str | None, ...
     return Result(tag, columns, _batches(columns, rows))
 
 
-def _batches(
-    columns: tuple[ResultColumn, ...], rows: list[tuple[str | None, ...]]
-) -> Iterator[pa.RecordBatch]:
-    arrays = [
-        pa.array([row[index] for row in rows], type=column.type.arrow) for index, column in enumerate(columns)
-    ]
+def _batches(columns: tuple[ResultColumn, ...], rows: list[tuple[str | None, ...]]) -> Iterator[pa.RecordBatch]:
+    arrays = [pa.array([row[index] for row in rows], type=column.type.arrow) for index, column in enumerate(columns)]
     names = [f"c{number}" for number in range(1, len(columns) + 1)]
     yield pa.RecordBatch.from_arrays(arrays, names=names)
 

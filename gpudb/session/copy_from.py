@@ -69,9 +69,7 @@ def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def from_client(
-    context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions
-) -> Result:
+def from_client(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Result:
     """COPY … FROM STDIN."""
     flow = _flow(context, node, table, columns, options)
 
@@ -120,9 +118,7 @@ def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
     return f"COPY {copied.rows}"
 
 
-def _flow(
-    context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions
-) -> Inflow:
+def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Inflow:
     where = _where(context, node, table) if present(node.where_clause) else None
     with_marker = options.default is not None
     defaults = table_defaults(context, table, () if with_marker else columns)
@@ -148,9 +144,7 @@ def _flow(
 # ---- what the engine computes: defaults that are no constants, and WHERE
 
 
-def table_defaults(
-    context: Context, table: Table, listed: Sequence[Column]
-) -> dict[str, Callable[[int], pa.Array]]:
+def table_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
     """How to make the defaults of the columns that are not `listed`, by name."""
     made: dict[str, Callable[[int], pa.Array]] = {}
     for column in table.columns:

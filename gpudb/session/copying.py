@@ -50,9 +50,7 @@ def copy(context: Context) -> Result:
 
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
-    given = [
-        GivenOption(option.defname, _value(option), option.location) for option in map(inner, node.options)
-    ]
+    given = [GivenOption(option.defname, _value(option), option.location) for option in map(inner, node.options)]
     encoding = python_encoding(context.session.settings["client_encoding"]) or "utf-8"
     try:
         return copy_options(given, reading=reading, encoding=encoding)

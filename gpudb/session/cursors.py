@@ -67,9 +67,7 @@ def declare(context: Context) -> Result:
     if node.options & _SCROLL:
         raise FeatureNotSupported("SCROLL cursors are not supported")
     if not session.explicit and not hold:
-        raise SqlError.of(
-            "no_active_sql_transaction", "DECLARE CURSOR can only be used in transaction blocks"
-        )
+        raise SqlError.of("no_active_sql_transaction", "DECLARE CURSOR can only be used in transaction blocks")
     if node.portalname in _cursors(session):
         raise SqlError.of("duplicate_cursor", f'cursor "{node.portalname}" already exists')
     body = inner(node.query)

@@ -18,7 +18,6 @@ from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Cast, Derived, OutputColumn, Query, Scan, Select
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.parse import deparse, inner, kind, parse, strings
-from gpudb.sql.rewrite import rewrite
 from gpudb.sql.rewrite.qualify_names import qualified
 from gpudb.sql.traverse import walk
 from gpudb.types import COLUMN_TYPES, TEXT, SqlType
@@ -87,11 +86,7 @@ def create_table(context: Context) -> Result:
     for field, what in (("inh_relations", "INHERITS"), ("options", "WITH"), ("partspec", "PARTITION BY")):
         if node.HasField(field) if field == "partspec" else len(getattr(node, field)):
             raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
-    if (
-        node.HasField("of_typename")
-        or node.HasField("partbound")
-        or node.access_method not in ("", "iceberg")
-    ):
+    if node.HasField("of_typename") or node.HasField("partbound") or node.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = node.relation.relpersistence == "t"
     if temporary and node.oncommit not in (pg.ONCOMMIT_NOOP, pg.ONCOMMIT_PRESERVE_ROWS, 0):
@@ -234,7 +229,7 @@ def deparse_expression(node: Any) -> str:
 @handles("CreateTableAsStmt")
 def create_table_as(context: Context) -> Result:
     """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
-    node: Any = rewrite(context.statement.node)
+    node: Any = context.statement.node
     if node.objtype == pg.OBJECT_MATVIEW:
         raise FeatureNotSupported("materialized views are not supported")
     context.session.check_writable("CREATE TABLE AS")
@@ -315,7 +310,7 @@ def create_view(context: Context) -> Result:
         raise FeatureNotSupported("view options and WITH CHECK OPTION are not supported")
     temporary = node.view.relpersistence == "t"
     binder = context.session.binder(context)
-    body = rewrite(inner(node.query))
+    body = inner(node.query)
     query = bind_query(binder, body, None)
     if binder.parameters:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
@@ -336,9 +331,7 @@ def create_view(context: Context) -> Result:
         context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
         return command("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
-    context.transaction.set_catalog(
-        catalog.with_relation(View(oid, schema, name, columns, context.session.user, text))
-    )
+    context.transaction.set_catalog(catalog.with_relation(View(oid, schema, name, columns, context.session.user, text)))
     return command("CREATE VIEW")
 
 
@@ -350,9 +343,7 @@ def _check_replaced(old: View, columns: tuple[Column, ...]) -> None:
             message = f'cannot change name of view column "{before.name}" to "{after.name}"'
             raise SqlError.of("invalid_table_definition", message)
         if before.type != after.type:
-            message = (
-                f'cannot change data type of view column "{before.name}" from {before.type} to {after.type}'
-            )
+            message = f'cannot change data type of view column "{before.name}" from {before.type} to {after.type}'
             raise SqlError.of("invalid_table_definition", message)
 
 
@@ -403,9 +394,7 @@ def drop(context: Context) -> Result:
     return command(f"DROP {what}")
 
 
-def _drop_relation(
-    context: Context, names: tuple[str, ...], what: str, missing_ok: bool, cascade: bool
-) -> None:
+def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_ok: bool, cascade: bool) -> None:
     catalog = context.transaction.catalog
     path = names[-2:-1] or context.session.search_path()
     if len(names) > 1 and names[-2] not in catalog.schemas:

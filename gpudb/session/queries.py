@@ -11,10 +11,6 @@ from gpudb.sql.bound import DataChange, Query
 @handles("SelectStmt")
 def select(context: Context) -> Result:
     """SELECT and VALUES."""
-    if context.statement.node.HasField("into_clause"):
-        from gpudb.session.definitions import create_table_as
-
-        return create_table_as(context)
     query = context.session.bind(context)
     assert not isinstance(query, DataChange)
     return rows(context, query)

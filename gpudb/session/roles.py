@@ -50,9 +50,7 @@ def alter_role(context: Context) -> Result:
     context.session.check_writable("ALTER ROLE")
     catalog = context.transaction.catalog
     role = _role(context, catalog, node.role)
-    own = role.name == context.session.user and all(
-        inner(each).defname == "password" for each in node.options
-    )
+    own = role.name == context.session.user and all(inner(each).defname == "password" for each in node.options)
     if not own:
         _privileged(context)
     context.transaction.set_catalog(catalog.with_role(_with_options(context, role, node.options)))
@@ -128,11 +126,7 @@ def _with_options(context: Context, role: Role, options: Any) -> Role:
             role = replace(role, verifier=_verifier(option))
         elif name in _FLAGS:
             value = bool(inner(option.arg).boolval) if present(option.arg) else True
-            if (
-                name == "superuser"
-                and value
-                and not context.transaction.catalog.roles[context.session.user].superuser
-            ):
+            if name == "superuser" and value and not context.transaction.catalog.roles[context.session.user].superuser:
                 raise SqlError.of("insufficient_privilege", "only superusers may make superusers")
             flag: Any = {_FLAGS[name]: value}
             role = replace(role, **flag)

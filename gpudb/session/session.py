@@ -17,14 +17,14 @@ from gpudb.catalog.model import Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session import handlers, session_functions
-from gpudb.session.binding import bind_statement
+from gpudb.session.binding import bind_statement, statements_of
 from gpudb.session.context import Context, handler, result_columns
 from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result
 from gpudb.session.settings import SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import DataChange, OutputColumn, Query
-from gpudb.sql.parse import RawStatement, parse
+from gpudb.sql.parse import RawStatement
 from gpudb.storage.transaction import Savepoint, Transaction
 
 if TYPE_CHECKING:
@@ -165,13 +165,13 @@ class Session:
     def _parsed(self, sql: str) -> list[RawStatement]:
         self.query = sql
         cached = self.database.plans.get(self._key(sql, ())) if self.transaction is None else None
-        return [cached.statement] if cached is not None else parse(sql)
+        return [cached.statement] if cached is not None else statements_of(sql)
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `face.SessionFace.prepare`)."""
         self.query = sql
         try:
-            statements = parse(sql)
+            statements = statements_of(sql)
             if len(statements) > 1:
                 message = "cannot insert multiple commands into a prepared statement"
                 raise SqlError.of("syntax_error", message)

@@ -41,12 +41,8 @@ def set_variable(context: Context) -> Result:
     if node.name in {"session_authorization", "role"}:
         return _role(context, node)
     if node.is_local and not context.session.explicit:
-        context.notice(
-            "SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01"
-        )
-    settings.set(
-        node.name, ", ".join(constant_text(each, node.name) for each in node.args), local=node.is_local
-    )
+        context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
+    settings.set(node.name, ", ".join(constant_text(each, node.name) for each in node.args), local=node.is_local)
     return command("SET")
 
 
@@ -64,9 +60,7 @@ def _characteristics(context: Context, options: Any) -> None:
         if option.defname == "transaction_isolation":
             level = constant.sval.sval
             if level == "serializable":
-                raise FeatureNotSupported(
-                    "isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ."
-                )
+                raise FeatureNotSupported("isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ.")
             context.session.settings.set("default_transaction_isolation", level)
         elif option.defname == "transaction_read_only":
             value = "on" if constant.ival.ival else "off"

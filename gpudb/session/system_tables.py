@@ -80,8 +80,10 @@ def _activity(session: Session, context: Context) -> Row:
     catalog = context.transaction.catalog
     role = catalog.roles.get(session.user)
     own = session is context.session
-    state = "active" if session.active else {"I": "idle", "T": "idle in transaction"}.get(
-        session.status, "idle in transaction (aborted)"
+    state = (
+        "active"
+        if session.active
+        else {"I": "idle", "T": "idle in transaction"}.get(session.status, "idle in transaction (aborted)")
     )
     started = session.query_started
     return {

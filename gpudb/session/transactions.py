@@ -23,9 +23,7 @@ def transaction(context: Context) -> Result:
     match pg.TransactionStmtKind.Name(node.kind).removeprefix("TRANS_STMT_"):
         case "BEGIN" | "START" as verb:
             if session.explicit:
-                context.notice(
-                    "there is already a transaction in progress", severity="WARNING", sqlstate="25001"
-                )
+                context.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
             session.explicit = True
             apply_modes(context, node.options)
             return command("BEGIN" if verb == "BEGIN" else "START TRANSACTION")
@@ -85,9 +83,7 @@ def apply_modes(context: Context, options: Any) -> None:
         if option.defname == "transaction_isolation":
             level = constant.sval.sval if constant is not None else ""
             if level == "serializable":
-                raise FeatureNotSupported(
-                    "isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ."
-                )
+                raise FeatureNotSupported("isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ.")
             context.session.settings.set("transaction_isolation", level, local=True)
         elif option.defname == "transaction_read_only":
             on = constant is not None and bool(constant.ival.ival)

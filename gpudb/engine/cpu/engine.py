@@ -15,12 +15,14 @@ from gpudb.engine.cpu.cursors import Cursors
 from gpudb.engine.cpu.failures import translated
 from gpudb.engine.cpu.literals import name
 from gpudb.engine.cpu.plan import plan_of
+from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.cpu.render import Renderer
 from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
 from gpudb.engine.protocol import Cancel, PlanNode, Request
 from gpudb.errors import QueryCanceled
 from gpudb.sql import bound
+from gpudb.storage.prune import prune
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 
 BATCH_ROWS = 65536
@@ -92,9 +94,12 @@ class CpuEngine:
     def sql(self, request: Request, reading: Reading) -> str:
         """The DuckDB SQL of a query."""
 
-        def table(scan: bound.Scan) -> str:
+        def table(scan: bound.Scan, where: bound.Expr | None) -> str:
             current = request.table(scan.table)
-            return f"({scan_sql(current, with_row_ids=True)})" if scan.row_ids else reading.relation(current)
+            ranges = column_ranges(where, scan.rel, current, request.parameters)
+            if scan.row_ids:
+                return f"({scan_sql(current, prune(current.files, ranges), with_row_ids=True)})"
+            return reading.relation(current, ranges)
 
         def system(qualified: str) -> str:
             inside = Renderer(table, system, (), request.settings.values)

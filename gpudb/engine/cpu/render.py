@@ -14,11 +14,14 @@ from gpudb.sql.traverse import walk
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
 
 _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
-TableSource = Callable[[bound.Scan], str]
+TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 
 
 class Renderer:
-    """Renders one statement. `table` gives the SQL relation of a table's snapshot, with its columns by name."""
+    """Renders one statement.
+
+    `table` gives the SQL relation of a table's snapshot, with its columns by name, under the WHERE of its query.
+    """
 
     def __init__(
         self,
@@ -32,6 +35,7 @@ class Renderer:
         self._parameters = parameters
         self._values = values or {}
         self._columns: dict[int, tuple[str, ...]] = {}
+        self._where: bound.Expr | None = None
 
     def statement(self, query: bound.Query) -> str:
         """The whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
@@ -66,7 +70,9 @@ class Renderer:
 
     @_body.register
     def _(self, query: bound.Select) -> str:
+        outer, self._where = self._where, query.where
         source = self._from(query.source) if query.source is not None else ""
+        self._where = outer
         carried = tuple(key for key in query.group_by if key.type.carried)
         plain, made = self._expressions(), self._expressions(carried)
         if query.distinct is True and any(each.type.carried for each in query.targets):
@@ -190,7 +196,7 @@ class Renderer:
     def _(self, source: bound.Scan) -> str:
         names = [name(column.name) for column in source.table.columns]
         self._columns[source.rel] = (*names, name(FILE_COLUMN), name(ROW_COLUMN))
-        return f"{self._table(source)} AS r{source.rel}"
+        return f"{self._table(source, self._where)} AS r{source.rel}"
 
     @_from.register
     def _(self, source: bound.SystemScan) -> str:

@@ -8,7 +8,7 @@ read from Parquet. A segment is dropped once nothing reads it any more.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ import duckdb
 
 from gpudb.catalog.model import Table
 from gpudb.engine.cpu.failures import translated
+from gpudb.storage.prune import ColumnRange, prune
 from gpudb.storage.scan import scan_sql
 
 SMALL = 32 << 20
@@ -94,9 +95,7 @@ class LoadedTables:
                 found, rest = self._matching(table.oid, signature, paths)
                 return self._taken(found), sorted(rest)
 
-    def _matching(
-        self, oid: int, signature: tuple[object, ...], paths: set[str]
-    ) -> tuple[list[Segment], set[str]]:
+    def _matching(self, oid: int, signature: tuple[object, ...], paths: set[str]) -> tuple[list[Segment], set[str]]:
         found: list[Segment] = []
         rest = set(paths)
         for segment in sorted(self._segments, key=lambda s: -len(s.files)):
@@ -165,8 +164,8 @@ class Reading:
         self._tables = tables
         self._held: list[Segment] = []
 
-    def relation(self, table: Table) -> str:
-        """A SQL relation of the table's snapshot, to stand in FROM."""
+    def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
+        """A SQL relation of the table's snapshot, to stand in FROM; files without rows in `ranges` may be left out."""
         segments, rest = self._tables.acquire(table)
         self._held += segments
         if not table.files:
@@ -174,7 +173,7 @@ class Reading:
         parts = [f"SELECT * FROM {segment.name}" for segment in segments]
         if rest:
             paths = set(rest)
-            parts.append(scan_sql(table, [file for file in table.files if file.path in paths]))
+            parts.append(scan_sql(table, prune([file for file in table.files if file.path in paths], ranges)))
         if len(parts) == 1 and segments:
             return segments[0].name
         return f"({' UNION ALL '.join(parts)})"

@@ -1,0 +1,89 @@
+"""What a WHERE clause says of single columns, as ranges by which storage leaves out whole files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections.abc import Iterator, Sequence
+
+from gpudb.catalog.model import Table
+from gpudb.sql.bound import BoolOp, Call, Column, Constant, Expr, InList, Parameter, Test
+from gpudb.storage.prune import ColumnRange
+from gpudb.values.civil import days_of, microseconds_of
+
+_FLIPPED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_INTEGERS = frozenset({"int2", "int4", "int8"})
+_TEXTS = frozenset({"text", "varchar"})
+_PRUNED = _INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "uuid"}
+
+
+def column_ranges(where: Expr | None, rel: int, table: Table, parameters: Sequence[object]) -> list[ColumnRange]:
+    """Conditions on columns of relation `rel` that every row of the result meets."""
+    return list(_ranges(where, rel, table, parameters)) if where is not None else []
+
+
+def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) -> Iterator[ColumnRange]:
+    match expr:
+        case BoolOp(op="AND", args=args):
+            for arg in args:
+                yield from _ranges(arg, rel, table, parameters)
+        case Call(function=function, args=(left, right)):
+            symbol = function.name[-2:]
+            if symbol not in _FLIPPED:
+                return
+            if isinstance(right, Column):
+                left, right, symbol = right, left, _FLIPPED[symbol]
+            if isinstance(left, Column) and _comparable(left, right, rel, table):
+                value = _bound(right, parameters)
+                if value is not None:
+                    yield _range(_field(left, table), symbol, value)
+        case InList(arg=Column() as column, items=items, negated=False):
+            if all(_comparable(column, item, rel, table) for item in items):
+                values = [_bound(item, parameters) for item in items]
+                if values and all(value is not None for value in values):
+                    ordered = sorted(values)  # type: ignore[type-var]
+                    yield ColumnRange(_field(column, table), ordered[0], ordered[-1])
+        case Test(arg=Column() as column, what="NULL", negated=negated) if _own(column, rel, table) and negated:
+            yield ColumnRange(_field(column, table), not_null=True)
+
+
+def _own(column: Column, rel: int, table: Table) -> bool:
+    return column.rel == rel and column.index < len(table.columns)
+
+
+def _field(column: Column, table: Table) -> int:
+    return table.columns[column.index].field_id
+
+
+def _comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
+    """Whether a file's statistics of a column compare with the other side as the query compares them."""
+    if not _own(column, rel, table) or not isinstance(other, Constant | Parameter):
+        return False
+    name, wanted = column.type.name, other.type.name
+    same = name == wanted or {name, wanted} <= _INTEGERS or {name, wanted} <= _TEXTS
+    return same and name in _PRUNED and not column.type.carried
+
+
+def _bound(expr: Expr, parameters: Sequence[object]) -> object:
+    """A constant in the form of a file's statistics; None where there is none such."""
+    value = expr.value if isinstance(expr, Constant) else None
+    if isinstance(expr, Parameter):
+        value = parameters[expr.number - 1] if expr.number <= len(parameters) else None
+    match value:
+        case dt.datetime():
+            return microseconds_of(value)
+        case dt.date():
+            return days_of(value)
+        case uuid.UUID():
+            return str(value)
+        case str() if expr.type.name not in _TEXTS | {"uuid"}:
+            return None  # infinity
+    return value
+
+
+def _range(field_id: int, symbol: str, value: object) -> ColumnRange:
+    if symbol == "eq":
+        return ColumnRange(field_id, value, value)
+    if symbol in {"gt", "ge"}:
+        return ColumnRange(field_id, low=value, low_open=symbol == "gt")
+    return ColumnRange(field_id, high=value, high_open=symbol == "lt")

@@ -28,12 +28,8 @@ __all__ = ["MECHANISM", "Scram", "is_loopback", "make_verifier", "rejected", "tr
 _SECRET = secrets.token_bytes(32)
 """What the salts of unknown roles are made from; a new one each start."""
 
-_CLIENT_FIRST = re.compile(
-    rb"(([ny]|p=[^,]*),(a=[^,]*)?,)((m=[^,]*,)?n=([^,]*),r=([\x21-\x2b\x2d-\x7e]+)(,.*)?)"
-)
-_CLIENT_FINAL = re.compile(
-    rb"(c=([A-Za-z0-9+/=]*),r=([\x21-\x2b\x2d-\x7e]+)(?:,[^p].*)?),p=([A-Za-z0-9+/=]+)"
-)
+_CLIENT_FIRST = re.compile(rb"(([ny]|p=[^,]*),(a=[^,]*)?,)((m=[^,]*,)?n=([^,]*),r=([\x21-\x2b\x2d-\x7e]+)(,.*)?)")
+_CLIENT_FINAL = re.compile(rb"(c=([A-Za-z0-9+/=]*),r=([\x21-\x2b\x2d-\x7e]+)(?:,[^p].*)?),p=([A-Za-z0-9+/=]+)")
 _NONCE_BYTES = 18
 
 
@@ -75,9 +71,7 @@ class Scram:
             raise ProtocolViolation("malformed SCRAM message", fatal=True)
         self._header, binding, authorization, self._bare, extension, _, client_nonce, _ = found.groups()
         if binding.startswith(b"p="):
-            text = (
-                "client selected SCRAM-SHA-256 without channel binding, but its message includes binding data"
-            )
+            text = "client selected SCRAM-SHA-256 without channel binding, but its message includes binding data"
             raise ProtocolViolation(text, fatal=True)
         if authorization:
             text = "client uses authorization identity, but it is not supported"
@@ -101,9 +95,7 @@ class Scram:
         except binascii.Error:
             raise ProtocolViolation("malformed SCRAM message", fatal=True) from None
         if header != self._header:
-            raise ProtocolViolation(
-                "unexpected SCRAM channel-binding attribute in client-final-message", fatal=True
-            )
+            raise ProtocolViolation("unexpected SCRAM channel-binding attribute in client-final-message", fatal=True)
         if not hmac.compare_digest(nonce, self._nonce):
             raise ProtocolViolation("invalid SCRAM response: nonce does not match", fatal=True)
         signed = b",".join((self._bare, self._server_first, without_proof))

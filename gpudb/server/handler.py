@@ -55,7 +55,8 @@ class Handler(BuenaVistaHandler):
         try:
             self._serve()
         except ClientGone:
-            pass
+            if self._ending is not None:  # it is we who stopped reading
+                self._say_goodbye(self._ending)
         except BaseException as error:
             self._say_goodbye(self.failure(error))
 
@@ -104,7 +105,7 @@ class Handler(BuenaVistaHandler):
             if kind == _TERMINATE:
                 return
             conversation.receive(kind, payload)
-        self._check_ending()
+        raise self._ending or ClientGone("ended")
 
     def _ran(self, ran: Ran) -> None:
         log = self.server.statement_log
@@ -117,10 +118,6 @@ class Handler(BuenaVistaHandler):
         with self._lock:
             self._waiting = self._ending is None
             return self._waiting
-
-    def _check_ending(self) -> None:
-        if self._ending is not None:
-            raise self._ending
 
     def stop(self, error: GpudbError, now: bool = False) -> None:
         """Ends the connection with this error: between statements, or `now`, with what runs cancelled."""

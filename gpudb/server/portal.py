@@ -13,7 +13,7 @@
 
 ReadyForQuery answers Query and Sync. COPY from a Query goes on with the Query's other statements; COPY from
 an Execute goes on reading, or skips to Sync after an error. Copy messages in READY are left over from a COPY
-that failed, and dropped. A portal lives until Close, another unnamed one, an error, or the end of the transaction.
+that failed, and dropped. A portal lives until Close, another unnamed one, an error, or its transaction's end.
 """
 
 from __future__ import annotations
@@ -125,8 +125,6 @@ class Conversation:
             self._flush()
         elif self._skipping or kind in b"dcf":
             return
-        elif kind == ord("p"):
-            raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
         else:
             self._guarded(self._dispatch, kind, payload)
 
@@ -194,7 +192,10 @@ class Conversation:
     # ---- simple protocol
 
     def _dispatch(self, kind: int, payload: bytes) -> None:
-        self._handlers[kind](payload)
+        handler = self._handlers.get(kind)
+        if handler is None:
+            raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
+        handler(payload)
 
     def _query(self, payload: bytes) -> None:
         sql = messages.parse_query(payload)
@@ -342,6 +343,11 @@ class Conversation:
             prepared = self._prepared(target.name)
             self._send(messages.parameter_description(prepared.parameters))
             formats: tuple[int, ...] = (0,) * len(prepared.columns or ())
+        elif target.name and target.name not in self._portals:
+            # a cursor that DECLARE made: clients describe it like a portal
+            name = target.name.replace('"', '""')
+            prepared = self._session.prepare(f'FETCH NEXT FROM "{name}"')
+            formats = (0,) * len(prepared.columns or ())
         else:
             portal = self._portal(target.name)
             prepared, formats = portal.prepared, portal.formats

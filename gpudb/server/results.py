@@ -27,6 +27,7 @@ class Rows:
         self._formats = formats
         self._left: pa.RecordBatch | None = None
         self._total = 0
+        self._closed = False
         self.sent = 0
         self.ended = False
 
@@ -68,7 +69,9 @@ class Rows:
         """Frees what the statement holds."""
         self.ended = True
         self._left = None
-        self._result.close()
+        if not self._closed:
+            self._closed = True
+            self._result.close()
 
 
 def send_copy(result: CopyOut, send: Send) -> str:

@@ -163,9 +163,7 @@ def check_exposure(database: DatabaseFace, host: str) -> None:
     """F0000 unless `host` is loopback or every role that may log in has a password."""
     if _only_loopback(host):
         return
-    open_roles = sorted(
-        role.name for role in database.roles().values() if role.login and role.verifier is None
-    )
+    open_roles = sorted(role.name for role in database.roles().values() if role.login and role.verifier is None)
     if open_roles:
         names = ", ".join(f'"{name}"' for name in open_roles)
         raise SqlError.of(

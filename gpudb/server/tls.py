@@ -20,14 +20,10 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     try:
         if key.stat().st_mode & 0o027:
             hint = "Permissions should be u=rw (0600) or less, or u=rw,g=r (0640) or less if owned by root."
-            raise SqlError.of(
-                "config_file_error", f'private key file "{key}" has group or world access', hint=hint
-            )
+            raise SqlError.of("config_file_error", f'private key file "{key}" has group or world access', hint=hint)
         context.load_cert_chain(certificate, key, password=_no_password)
     except (OSError, ssl.SSLError) as error:
-        raise SqlError.of(
-            "config_file_error", f'could not load certificate "{certificate}": {error}'
-        ) from error
+        raise SqlError.of("config_file_error", f'could not load certificate "{certificate}": {error}') from error
     return context
 
 

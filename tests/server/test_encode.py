@@ -1,0 +1,99 @@
+"""Record batches to DataRow messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from gpudb.server import encode
+from gpudb.server.encode import encode_rows
+from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT, SqlType
+from tests.server import raw
+
+TYPES = (INT8, TEXT, FLOAT8, BOOL, INT4)
+
+
+def batch(count: int, nulls: bool) -> pa.RecordBatch:
+    numbers = np.arange(count)
+    mask = numbers % 3 == 0 if nulls else np.zeros(count, bool)
+    return pa.record_batch(
+        {
+            "a": pa.array(numbers, pa.int64(), mask=mask),
+            "b": pa.array([f"né{number}" for number in numbers], pa.string(), mask=mask),
+            "c": pa.array(numbers / 4, pa.float64(), mask=mask),
+            "d": pa.array(numbers % 2 == 0, pa.bool_(), mask=mask),
+            "e": pa.array(numbers, pa.int32(), mask=mask),
+        }
+    )
+
+
+def rows(data: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> list[list[bytes | None]]:
+    whole = b"".join(bytes(piece) for piece in encode_rows(data, types, formats))
+    answers = raw.split(whole)
+    assert all(answer.kind == "D" for answer in answers)
+    return [answer.values for answer in answers]
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_text_rows(count: int, nulls: bool) -> None:
+    data = batch(count, nulls)
+    expected = [[None if value is None else str(value).encode() for value in row.values()] for row in data.to_pylist()]
+    for row in expected:
+        if row[2] is not None:
+            row[2] = row[2].removesuffix(b".0")
+            row[3] = b"t" if row[3] == b"True" else b"f"
+    assert rows(data, TYPES, (0,) * 5) == expected
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("columns", [(0, 2, 3, 4), (0, 1, 2, 3, 4)])
+def test_binary_rows(columns: tuple[int, ...], nulls: bool) -> None:
+    data = batch(1000, nulls)
+    types = [TYPES[at] for at in columns]
+    picked = data.select([data.schema.names[at] for at in columns])
+    forms = {"int8": ">i8", "int4": ">i4", "float8": ">f8", "bool": "?"}
+
+    def packed(type_: SqlType, value: object) -> bytes | None:
+        if value is None:
+            return None
+        return str(value).encode() if type_ == TEXT else np.array(value, forms[type_.name]).tobytes()
+
+    expected = [[packed(type_, value) for type_, value in zip(types, row.values())] for row in picked.to_pylist()]
+    assert rows(picked, types, (1,) * len(columns)) == expected
+
+
+def test_formats_may_differ_by_column() -> None:
+    data = pa.record_batch({"a": pa.array([7], pa.int32()), "b": pa.array([8], pa.int32())})
+    assert rows(data, (INT4, INT4), (0, 1)) == [[b"7", b"\0\0\0\x08"]]
+
+
+def test_slices_are_encoded_from_their_start() -> None:
+    data = batch(100, nulls=True)
+    for formats in ((0,) * 5, (1,) * 5):
+        assert rows(data.slice(33, 20), TYPES, formats) == rows(data, TYPES, formats)[33:53]
+
+
+def test_rows_without_columns() -> None:
+    data = pa.record_batch({"a": pa.array([1, 2])}).select([])
+    assert data.num_rows == 2
+    assert rows(data, (), ()) == [[], []]
+
+
+def test_wide_rows_come_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "_BYTES", 10_000)
+    data = pa.record_batch({"a": pa.array(["x" * 1000] * 100)})
+    pieces = [len(piece) for piece in encode_rows(data, (TEXT,), (0,))]
+    assert len(pieces) >= 10
+    assert max(pieces) < 20_000
+
+
+def test_a_row_that_fits_no_message_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "_LARGEST_MESSAGE", 100)
+    data = pa.record_batch({"a": pa.array(["x" * 200])})
+    with pytest.raises(Exception, match="larger than 1 GiB") as raised:
+        list(encode_rows(data, (TEXT,), (0,)))
+    assert getattr(raised.value, "sqlstate", None) == "54000"

@@ -144,6 +144,8 @@ class SqlType:
 # How DuckDB and Arrow hold each type that a column or a result may have; numeric and arrays are worked out above.
 _TEXT = ("VARCHAR", pa.string())
 _OID = ("BIGINT", pa.int64())
+# An object of the catalog: an OID inside, a name where it leaves.
+_REGISTERED = ("BIGINT", pa.string())
 _HELD: dict[str, tuple[str, pa.DataType]] = {
     "bool": ("BOOLEAN", pa.bool_()),
     "int2": ("SMALLINT", pa.int16()),
@@ -169,17 +171,17 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "name": _TEXT,
     "char": _TEXT,
     "cstring": _TEXT,
-    "regproc": _OID,
-    "regprocedure": _OID,
-    "regoper": _OID,
-    "regoperator": _OID,
-    "regclass": _OID,
-    "regtype": _OID,
-    "regrole": _OID,
-    "regnamespace": _OID,
-    "regcollation": _OID,
-    "regconfig": _OID,
-    "regdictionary": _OID,
+    "regproc": _REGISTERED,
+    "regprocedure": _REGISTERED,
+    "regoper": _REGISTERED,
+    "regoperator": _REGISTERED,
+    "regclass": _REGISTERED,
+    "regtype": _REGISTERED,
+    "regrole": _REGISTERED,
+    "regnamespace": _REGISTERED,
+    "regcollation": _REGISTERED,
+    "regconfig": _REGISTERED,
+    "regdictionary": _REGISTERED,
     "oid": _OID,
     "xid": _OID,
     "xid8": _OID,

@@ -79,6 +79,13 @@ def _functions() -> Mapping[str, int]:
     return {row["proname"]: int(row["oid"]) for row in pgdata.table("proc")}
 
 
+def held_arrow(item: SqlType) -> pa.DataType:
+    """The Arrow type in which a column's values are brought here: OIDs stay numbers."""
+    if item.name.startswith("reg"):
+        return pa.int64()
+    return pa.list_(pa.int64()) if item.name.startswith("_reg") else item.arrow
+
+
 class Rows:
     """Rows by relation. A function named in a regproc column becomes its OID."""
 
@@ -116,6 +123,7 @@ class Rows:
             values = [row.get(column, fallback) for row in rows]
             if item.name == "regproc":
                 values = [_functions().get(v, 0) if isinstance(v, str) else v for v in values]
-            arrays.append(pa.array(values, type=item.arrow))
-            fields.append(pa.field(column, item.arrow))
+            held = held_arrow(item)
+            arrays.append(pa.array(values, type=held))
+            fields.append(pa.field(column, held))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

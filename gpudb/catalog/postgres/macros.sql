@@ -134,7 +134,11 @@ CREATE MACRO sys_found(found, t, state, before, after) AS
     coalesce(found, CASE WHEN t IS NOT NULL THEN CAST(pg_error(state, before || t || after) AS BIGINT) END);
 CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
 CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
-CREATE MACRO pg_to_regproc(t) AS sys_found(sys_find_proc(t), t, '42883', 'function "', '" does not exist');
+CREATE MACRO sys_several_procs(t) AS
+    (sys_parts(CAST(t AS VARCHAR))[-1] IN (SELECT lc.proname FROM procedure_names AS lc));
+CREATE MACRO pg_to_regproc(t) AS coalesce(sys_find_proc(t), CASE
+    WHEN sys_several_procs(t) THEN CAST(pg_error('42725', 'more than one function named "' || t || '"') AS BIGINT)
+    WHEN t IS NOT NULL THEN CAST(pg_error('42883', 'function "' || t || '" does not exist') AS BIGINT) END);
 CREATE MACRO pg_to_regprocedure(t) AS
     sys_found(sys_find_procedure(t), t, '42883', 'function "', '" does not exist');
 CREATE MACRO pg_to_regnamespace(t) AS sys_found(sys_find_namespace(t), t, '3F000', 'schema "', '" does not exist');

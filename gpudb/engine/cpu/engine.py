@@ -24,6 +24,7 @@ from gpudb.errors import QueryCanceled
 from gpudb.sql import bound
 from gpudb.storage.prune import prune
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+from gpudb.types import SqlType
 
 BATCH_ROWS = 65536
 
@@ -108,14 +109,9 @@ class CpuEngine:
         renderer = Renderer(table, system, request.parameters, request.settings.values)
         inner = renderer.statement(request.query)
         # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
-        columns = request.query.columns
-        if not any(column.type.name in _AS_TEXT for column in columns):
-            return inner
-        outputs = ", ".join(
-            f"CAST(c{n} AS VARCHAR{'[]' if c.type.element else ''})" if c.type.name in _AS_TEXT else f"c{n}"
-            for n, c in enumerate(columns, 1)
-        )
-        return f"SELECT {outputs} FROM ({inner})"
+        plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
+        outputs = [_leaving(each, c.type) for each, c in zip(plain, request.query.columns, strict=True)]
+        return inner if outputs == plain else f"SELECT {', '.join(outputs)} FROM ({inner}) AS q"
 
     def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """The rows of some of a table's files, as the table's columns, less those that `gone` names.
@@ -156,7 +152,17 @@ class CpuEngine:
         self._database.close()
 
 
-_AS_TEXT = frozenset({"uuid", "_uuid"})
+def _leaving(column: str, item: SqlType) -> str:
+    """A result column as Arrow is to have it: uuids as text, objects of the catalog by their names."""
+    base = item.element or item
+    if base.name == "uuid":
+        return f"CAST({column} AS VARCHAR{'' if base is item else '[]'})"
+    if not base.name.startswith("reg"):
+        return column
+    if base is item:
+        return f"pg_{base.name}_name({column})"
+    pairs = f"SELECT unnest({column}) AS item, generate_subscripts({column}, 1) AS place"
+    return f"(SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u)"
 
 
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:

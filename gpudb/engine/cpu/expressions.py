@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gpudb.engine.cpu.dispatch import by_type
-from gpudb.engine.cpu.literals import decimal_scale, literal
+from gpudb.engine.cpu.literals import decimal_scale, literal, quoted
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
@@ -87,6 +87,8 @@ class Expressions:
         if item.name == "numeric" and item.carried:
             decimal = SqlType("numeric", -1, item.numeric_digits)
             return Lanes(literal(value, decimal), str(decimal_scale(value)))
+        if isinstance(value, str) and item.name.startswith("reg"):
+            return Lanes(f"pg_to_{item.name}({quoted(value)})")
         return Lanes(literal(value, item), str(item.numeric_digits[1]) if item.name == "numeric" else "0")
 
     @_render.register

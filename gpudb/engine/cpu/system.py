@@ -19,7 +19,7 @@ import pyarrow as pa
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog, initial
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import OWN, columns_of
+from gpudb.catalog.postgres.collect import OWN, columns_of, held_arrow
 from gpudb.catalog.postgres.function_tables import function_columns
 from gpudb.catalog.postgres.names import (
     pretty_index_definitions,
@@ -284,7 +284,7 @@ def _function_tables(text: str) -> list[tuple[str, Columns]]:
 
 
 def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:
-    arrays = [pa.array([row.get(column) for row in made], type=item.arrow) for column, item in columns]
+    arrays = [pa.array([row.get(column) for row in made], type=held_arrow(item)) for column, item in columns]
     return pa.Table.from_arrays(arrays, names=[column for column, _ in columns])
 
 

@@ -17,7 +17,7 @@ from gpudb.api.frames import as_relation
 from gpudb.api.names import quoted
 from gpudb.api.relation import Relation
 from gpudb.api.rows import Row, Rows, tuples
-from gpudb.errors import GpudbError, SqlError
+from gpudb.errors import GpudbError, SqlError, UndefinedTable
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.sql.parse import RawStatement, parse
 
@@ -72,6 +72,18 @@ class Connection:
             with reading:
                 return self._collected(reading.result, list(reading))
 
+    def head(self, query: str, params: Sequence[object], rows: int) -> Rows:
+        """At least the first `rows` rows of a query, which is then given up."""
+        with self._turn():
+            reading = self._start(query, params)
+            batches: list[pa.RecordBatch] = []
+            with reading:
+                for batch in reading:
+                    batches.append(batch)
+                    if sum(each.num_rows for each in batches) >= rows:
+                        break
+            return self._collected(reading.result, batches)
+
     def describe(self, query: str, params: Sequence[object] = ()) -> tuple[ResultColumn, ...]:
         """The columns that a query would give: names and types."""
         with self._turn():
@@ -103,7 +115,7 @@ class Connection:
         """Forgets a registered frame; 42P01 if there is none of that name."""
         with self._turn():
             if not self._backend.unregister(name):
-                raise SqlError.of("undefined_table", f'no frame is registered as "{name}"')
+                raise UndefinedTable(f'no frame is registered as "{name}"')
 
     def copy_from(self, sql: str, chunks: Iterable[bytes]) -> int:
         """Runs `COPY … FROM STDIN` over chunks of data, cut anywhere; the number of rows. All or nothing."""

@@ -20,8 +20,7 @@ def aligned(fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...
     ]
     out: list[str] = []
     for number in range(max((len(head) for head in heads), default=0)):
-        parts = [_centred(head[number] if number < len(head) else "", w) for head, w in zip(heads, widths)]
-        out.append((" " + " | ".join(parts) + " ") if parts else "")
+        out.append("|".join(_head_cell(head, number, w) for head, w in zip(heads, widths)))
     out.append("-+-".join("-" * w for w in widths).join(("-", "-")) if widths else "--")
     for row in cells:
         out += _row(fields, row, widths)
@@ -29,6 +28,12 @@ def aligned(fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...
     label = "1 row" if count == 1 else f"{count} rows"
     out.append(f"({label}; there are more)" if more else f"({label})")
     return "\n".join(out)
+
+
+def _head_cell(lines: list[str], number: int, wanted: int) -> str:
+    text = lines[number] if number < len(lines) else ""
+    left = (wanted - width(text)) // 2
+    return " " + " " * left + text + " " * (wanted - width(text) - left) + ("+" if number < len(lines) - 1 else " ")
 
 
 def _row(fields: Sequence[ResultColumn], row: list[list[str]], widths: list[int]) -> list[str]:
@@ -53,11 +58,6 @@ def _row(fields: Sequence[ResultColumn], row: list[list[str]], widths: list[int]
 
 def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")
-
-
-def _centred(text: str, wanted: int) -> str:
-    left = (wanted - width(text)) // 2
-    return " " * left + text + " " * (wanted - width(text) - left)
 
 
 def width(text: str) -> int:

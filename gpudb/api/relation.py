@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -61,8 +62,8 @@ class Relation:
     # ---- its rows
 
     def __iter__(self) -> Iterator[Row]:
-        """Rows as tuples of Python values, while the query runs. A statement of the connection in between has
-        the rest read into memory first.
+        """Rows as tuples of Python values; an embedded database gives them while the query runs. A statement of
+        the connection in between has the rest read into memory first.
         """
         return self._connection.stream(self._query, self._params)
 
@@ -72,7 +73,7 @@ class Relation:
 
     def fetchone(self) -> Row | None:
         """The first row; None if there is none."""
-        return self.limit(1)._rows().fetchone() if self._composable else self._rows().fetchone()
+        return self._connection.head(self._query, self._params, 1).fetchone()
 
     def arrow(self) -> pa.Table:
         """An Arrow table (see `Rows.arrow`)."""
@@ -88,10 +89,9 @@ class Relation:
 
     def show(self, rows: int = 20) -> None:
         """Prints the first rows as psql does."""
-        relation = self.limit(rows + 1) if self._composable else self
-        found = relation._rows()
-        shown = [text for text, _ in zip(found.texts(), range(rows))]
-        sys.stdout.write(aligned(found._fields, shown, more=len(found) > rows) + "\n")
+        found = self._connection.head(self._query, self._params, rows + 1)
+        shown = list(islice(found.texts(), rows))
+        sys.stdout.write(aligned(found.fields, shown, more=len(found) > rows) + "\n")
 
     def _rows(self) -> Rows:
         return self._connection.execute(self._query, self._params)

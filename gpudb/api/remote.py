@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -39,7 +40,6 @@ class RemoteBackend:
         self._psycopg = psycopg = _psycopg()
         self._notices: list[Notice] = []
         self._registered: set[str] = set()
-        self._stream: Iterator[tuple[str | None, ...]] | None = None
         with self._errors():
             self._connection = psycopg.connect(
                 url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=CONNECT_TIMEOUT_S
@@ -86,40 +86,29 @@ class RemoteBackend:
     def run(self, sql: str, parameters: Sequence[object]) -> Result:
         cursor = self._connection.cursor()
         with self._errors():
-            if not parameters and not _gives_rows(sql):
+            if parameters:
+                cursor.execute(sql, [self._adapted(value) for value in parameters])
+            else:
                 cursor.execute(sql)
-                return Result(cursor.statusmessage or "")
-            size = CHUNK_ROWS if self._psycopg.capabilities.has_stream_chunked() else 1
-            stream = cursor.stream(sql, [self._adapted(value) for value in parameters], size=size)
-            try:
-                first = next(stream)
-            except StopIteration:
-                first = None
-            except self._psycopg.ProgrammingError as error:
-                if error.sqlstate is None and cursor.statusmessage:  # it gave no rows
-                    return Result(cursor.statusmessage)
-                raise
-        columns = _columns(cursor.pgresult) if cursor.pgresult is not None else ()
-        return self._whole(cursor, stream, first, columns)
+            return self._whole(cursor)
 
-    def _whole(
-        self, cursor: Any, stream: Any, first: tuple[str | None, ...] | None, columns: tuple[ResultColumn, ...]
-    ) -> Result:
-        """The whole result in columns: its numerics' digits are known once all have come."""
-        with self._errors():
-            rows = [] if first is None else [first, *stream]
-        texts: Iterable[Sequence[str | None]] = zip(*rows, strict=True) if rows else [()] * len(columns)
-        made = [from_text(column.type, list(values)) for column, values in zip(columns, texts, strict=True)]
-        shown = tuple(
-            ResultColumn(column.name, kind, column.table_oid, column.number)
-            for column, (kind, _) in zip(columns, made, strict=True)
-        )
-        tag = (cursor.statusmessage or "SELECT").rstrip("0123456789").strip()
-        if not columns:
-            return Result(tag, (), iter(()))
+    def _whole(self, cursor: Any) -> Result:
+        """The last result in columns; at once, since a numeric column's digits are known once all have come."""
+        status = cursor.statusmessage or ""
+        if cursor.description is None:
+            return Result(status)
+        described = _columns(cursor.pgresult)
+        rows = cursor.fetchall()
+        tag = status.rstrip("0123456789").rstrip() or "SELECT"
+        if not described:
+            whole = pa.RecordBatch.from_pylist([{}] * len(rows), pa.schema([]))
+            return Result(tag, (), iter([whole] if rows else []))
+        texts = zip(*rows, strict=True) if rows else [()] * len(described)
+        made = [from_text(column.type, list(values)) for column, values in zip(described, texts, strict=True)]
+        columns = tuple(replace(column, type=kind) for column, (kind, _) in zip(described, made, strict=True))
         arrays = [array for _, array in made]
         batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(1, len(arrays) + 1)])
-        return Result(tag, shown, iter([batch] if rows else []))
+        return Result(tag, columns, iter([batch] if rows else []))
 
     def finish(self, *, failed: bool) -> None:
         """Nothing to do: the server ends its implicit transactions."""
@@ -130,10 +119,7 @@ class RemoteBackend:
             cursor.execute(sql)
             while cursor.nextset():
                 pass
-            if cursor.description is None:
-                return Result(cursor.statusmessage or "")
-            rows = cursor.fetchall()
-        return self._whole(cursor, rows[1:], rows[0] if rows else None, _columns(cursor.pgresult))
+            return self._whole(cursor)
 
     def copy_in(self, sql: str, chunks: Iterable[bytes]) -> str:
         cursor = self._connection.cursor()
@@ -211,18 +197,6 @@ def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
         sink = pa.BufferOutputStream()
         pyarrow.csv.write_csv(pa.table(texts, names=table.column_names), sink, options)
         yield sink.getvalue().to_pybytes()
-
-
-def _gives_rows(sql: str) -> bool:
-    """Whether a statement may give rows; only those are streamed."""
-    from gpudb.sql.parse import parse
-
-    try:
-        kinds = [statement.kind for statement in parse(sql)]
-    except GpudbError:
-        return False
-    rows = {"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "VariableShowStmt", "ExplainStmt", "ExecuteStmt"}
-    return bool(kinds) and kinds[0] in rows | {"FetchStmt", "CallStmt", "MergeStmt"}
 
 
 def _columns(result: Any) -> tuple[ResultColumn, ...]:

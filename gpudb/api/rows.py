@@ -28,7 +28,8 @@ class Rows:
     ) -> None:
         self.gives_rows = columns is not None
         """Whether the statement gives rows at all, be they none, or without columns (`SELECT`)."""
-        self._fields = columns or ()
+        self.fields = columns or ()
+        """The columns, as the session tells them."""
         self._batches = batches
         self._timezone = timezone
         self._prefix = tag
@@ -49,12 +50,12 @@ class Rows:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns' names; a query may give two of one name."""
-        return tuple(field.name for field in self._fields)
+        return tuple(field.name for field in self.fields)
 
     @property
     def types(self) -> tuple[SqlType, ...]:
         """The columns' SQL types; `str` of one is PostgreSQL's name for it."""
-        return tuple(field.type for field in self._fields)
+        return tuple(field.type for field in self.fields)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -63,7 +64,7 @@ class Rows:
     def __iter__(self) -> Iterator[Row]:
         """Rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
         for batch in self._batches:
-            yield from tuples(self._fields, batch)
+            yield from tuples(self.fields, batch)
 
     def fetchall(self) -> list[Row]:
         """All rows as tuples."""
@@ -76,7 +77,7 @@ class Rows:
     def arrow(self) -> pa.Table:
         """An Arrow table, columns as in `gpudb.api.arrow`; rows in the order of the result."""
         arrays = []
-        for index, field in enumerate(self._fields):
+        for index, field in enumerate(self.fields):
             chunks = [batch.column(index) for batch in self._batches]
             arrays.append(published(field.type, pa.chunked_array(chunks, field.type.arrow)))
         return pa.Table.from_arrays(arrays, names=list(self.columns))
@@ -119,7 +120,7 @@ class Rows:
         for batch in self._batches:
             columns = [
                 text_column(field.type, batch.column(index), self._timezone).to_pylist()
-                for index, field in enumerate(self._fields)
+                for index, field in enumerate(self.fields)
             ]
             yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
 
@@ -127,7 +128,7 @@ class Rows:
         """The rows as psql prints them."""
         from gpudb.api.display import aligned
 
-        return aligned(self._fields, self.texts()) if self.gives_rows else self.tag
+        return aligned(self.fields, self.texts()) if self.gives_rows else self.tag
 
     def __repr__(self) -> str:
         """The tag and the columns."""

@@ -36,6 +36,9 @@ def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, strings.cast(type_.arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return type_, slow(type_, texts)
+    if type_.name == "bytea":
+        values = [None if text is None else parse_text(type_, text) for text in texts]
+        return type_, pa.array(values, type_.arrow)
     if type_.name == "bpchar":
         return type_, pc.utf8_rtrim(strings, " ")
     return type_, strings if pa.types.is_string(type_.arrow) else strings.cast(type_.arrow)
@@ -137,6 +140,5 @@ _SLOW: dict[str, Callable[[SqlType, Texts], pa.Array]] = {
     "time": _each(time_of),
     "timestamp": _each(microseconds_of),
     "timestamptz": _each(microseconds_of),
-    "bytea": lambda type_, texts: _each(_same)(type_, texts),
     "interval": _intervals,
 }

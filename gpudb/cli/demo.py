@@ -150,7 +150,7 @@ def _query(console: Console, connection: Connection, number: int, title: str, te
     for column in cursor.description or ():
         table.add_column(column.name, justify="right")
     for row in found[:_SHOWN]:
-        table.add_row(*("" if value is None else str(value) for value in row))
+        table.add_row(*("NULL" if value is None else str(value) for value in row))
     console.print(f"\n[bold]{number}. {title}[/]")
     console.print(text, style="cyan", soft_wrap=True)
     console.print(table)

@@ -78,13 +78,15 @@ def _create(connection: Connection, name: str, source: Source, options: Options)
 
 def _load(connection: Connection, name: str, source: Source, options: Options, told: Callable[[int, int], None]) -> int:
     """One file; `told(bytes read, rows seen)` as it goes on. Gives the number of rows."""
+    there = connection.table(name).columns
     if source.format in {"parquet", "arrow"}:
+        by_name = {column.lower(): column for column in there}
         rows = 0
         for batch, read in sources.tables(source):
-            rows += connection.append(name, batch)
+            names = [each if each in there else by_name.get(each.lower(), each) for each in batch.column_names]
+            rows += connection.append(name, batch.rename_columns(names))
             told(read, rows)
         return rows
-    there = connection.table(name).columns
     header, listed = sources.header_of(source, there, options.header, options.delimiter)
     clauses = [f"FORMAT {source.format}"]
     if header:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,16 +98,14 @@ def _read(stream: pa.NativeFile, source: Source) -> bytes:
 def tables(source: Source) -> Iterator[tuple[pa.Table, int]]:
     """A Parquet or Arrow file in tables of about TABLE_ROWS rows, each with the bytes of the file read so far."""
     size = source.path.stat().st_size
-    try:
+    with _readable(source), ExitStack() as stack:
         if source.format == "parquet":
-            with pyarrow.parquet.ParquetFile(source.path) as file:
-                whole = max(1, file.metadata.num_rows)
-                yield from _gathered(file.iter_batches(65536), file.schema_arrow, lambda rows: size * rows // whole)
-            return
-        with pa.memory_map(str(source.path)) as mapped:
+            file = stack.enter_context(pyarrow.parquet.ParquetFile(source.path))
+            whole = max(1, file.metadata.num_rows)
+            yield from _gathered(file.iter_batches(65536), file.schema_arrow, lambda rows: size * rows // whole)
+        else:
+            mapped = stack.enter_context(pa.memory_map(str(source.path)))
             yield from _gathered(*_arrow_batches(mapped), lambda rows: mapped.tell())
-    except pa.ArrowInvalid as error:
-        raise SqlError.of("data_corrupted", f'"{source.path.name}" cannot be read: {error}') from None
 
 
 def _arrow_batches(mapped: pa.NativeFile) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
@@ -173,12 +172,26 @@ def columns(source: Source, header: bool | None, delimiter: str | None) -> tuple
         raise FeatureNotSupported("a text file does not tell its columns", hint="Create the table first.")
     if source.format == "csv":
         schema = _guessed(source, header, delimiter)
-    elif source.format == "parquet":
-        schema = pyarrow.parquet.read_schema(source.path)
     else:
-        with pa.memory_map(str(source.path)) as mapped:
-            schema = _arrow_batches(mapped)[1]
+        with _readable(source):
+            schema = _schema(source)
     return [name.lower() for name in schema.names], [sql_type(field.type, field.name) for field in schema]
+
+
+def _schema(source: Source) -> pa.Schema:
+    if source.format == "parquet":
+        return pyarrow.parquet.read_schema(source.path)
+    with pa.memory_map(str(source.path)) as mapped:
+        return _arrow_batches(mapped)[1]
+
+
+@contextmanager
+def _readable(source: Source) -> Iterator[None]:
+    """XX001 naming the file, for what Arrow cannot read."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise SqlError.of("data_corrupted", f'"{source.path.name}" cannot be read: {error}') from None
 
 
 def _guessed(source: Source, header: bool | None, delimiter: str | None) -> pa.Schema:

@@ -1,0 +1,1 @@
+"""Tests of the Python API: embedded, and over the wire."""

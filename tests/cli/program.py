@@ -1,0 +1,35 @@
+"""Runs gpudb's commands: as a user does, or within this process where starting Python would only cost time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudb.cli.main import main
+
+
+def gpudb(
+    *arguments: str | Path, stdin: str = "", timeout: float = 100, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The finished command, in a process of its own; text in and out."""
+    command = [sys.executable, "-m", "gpudb.cli", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, env=env)
+
+
+def here(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The same within this process."""
+    out, err = io.StringIO(), io.StringIO()
+    status = 0
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setattr(sys, "argv", ["gpudb", *map(str, arguments)])
+        patch.setattr(sys, "stdin", io.StringIO(stdin))
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gpudb.cli import machine
+from gpudb.cli.doctor import examine
+from tests.cli.program import gpudb, here
+
+SMI = """#!/bin/sh
+case "$*" in
+  *query-gpu*) echo "0, NVIDIA H200, 143771, 9.0, 580.95.05"; echo "1, NVIDIA H200, 143771, 9.0, 580.95.05" ;;
+  *) echo "| NVIDIA-SMI 580.95.05     Driver Version: 580.95.05     CUDA Version: 13.0     |" ;;
+esac
+"""
+
+
+def host(root: Path, smi: str | None = None, nvidia_fs: bool = False) -> dict[str, str]:
+    """A file system with what doctor looks at, and the environment to look from."""
+    (root / "proc/driver").mkdir(parents=True)
+    (root / "proc/meminfo").write_text("MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n")
+    if nvidia_fs:
+        (root / "proc/driver/nvidia-fs").mkdir()
+    if smi is not None:
+        program = root / "bin/nvidia-smi"
+        program.parent.mkdir()
+        program.write_text(smi)
+        program.chmod(0o755)
+    return {"PATH": f"{root}/bin:/bin:/usr/bin" if smi is not None else f"{root}/none"}
+
+
+def test_without_a_gpu(tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = gpudb("doctor", "--data-dir", tmp_path / "data", env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "engine: cpu (no GPU found)"
+    assert "duckdb" in done.stdout
+    assert not (tmp_path / "data").exists()
+
+
+def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = here("doctor", "--json")
+    assert done.returncode == 0
+    report = json.loads(done.stdout)
+    assert report["verdict"] == "engine: cpu (no GPU found)"
+    found = {item["name"]: item for item in report["findings"]}
+    assert found["pyarrow"]["state"] == "ok"
+    assert {"section", "name", "state", "value", "advice"} == set(found["memory"])
+
+
+def test_with_gpus(tmp_path: Path) -> None:
+    environment = {**host(tmp_path, SMI, nvidia_fs=True), "KVIKIO_COMPAT_MODE": "ON"}
+    report = examine(tmp_path, environment, tmp_path)
+    assert report.verdict == "engine: cpu (2 GPUs found; the GPU engine is not part of this version)"
+    found = {item.name: item for item in report.findings}
+    assert found["GPU 1"].value == "NVIDIA H200, 140 GiB, compute capability 9.0"
+    assert found["driver"].value == "580.95.05, runs CUDA up to 13.0"
+    assert found["nvidia-fs"].state == "ok"
+    assert "KVIKIO_COMPAT_MODE=OFF" in found["KVIKIO_COMPAT_MODE"].advice
+    if found["cudf"].state == "missing":
+        assert found["to do"].advice == "Run: pip install 'gpudb[cu13]'"
+    assert found["memory"].state == "missing"  # under LEAST_MEMORY
+
+
+def test_an_nvidia_smi_that_fails(tmp_path: Path) -> None:
+    environment = host(tmp_path, "#!/bin/sh\necho 'Failed to initialize NVML'\nexit 9\n")
+    report = examine(tmp_path, environment, tmp_path)
+    assert "Failed to initialize NVML" in report.verdict
+    assert report.engine == "cpu"
+
+
+def test_direct_storage_is_off_unless_said_otherwise(tmp_path: Path) -> None:
+    host(tmp_path, nvidia_fs=True)
+    assert not machine.direct_storage({}, tmp_path).possible
+    assert not machine.direct_storage({"KVIKIO_COMPAT_MODE": "ON"}, tmp_path).possible
+    assert machine.direct_storage({"KVIKIO_COMPAT_MODE": "off"}, tmp_path).possible
+
+
+def test_memory_is_the_control_groups_where_that_is_less(tmp_path: Path) -> None:
+    host(tmp_path)
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    (group / "memory.max").write_text("max\n")
+    assert machine.memory(tmp_path) == machine.Memory(1_024_000_000, 921_600_000)
+    (group / "memory.max").write_text("536870912\n")
+    assert machine.memory(tmp_path) == machine.Memory(536_870_912, 536_870_912)

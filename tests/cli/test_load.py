@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import gzip
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import gpudb as package
+from gpudb.api import Connection
+from tests.api.conftest import url_of
+from tests.cli.program import gpudb, here
+
+
+def rows(data_dir: Path, query: str) -> list[tuple[object, ...]]:
+    with package.connect(data_dir) as connection:
+        return connection.sql(query).fetchall()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two csv files of one table: one plain, one packed with its columns in another order."""
+    (tmp_path / "part1.csv").write_text('id,name,price\n1,"a, b",1.50\n2,,\n')
+    with gzip.open(tmp_path / "part2.csv.gz", "wt") as file:
+        file.write('price,id,name\n2.25,3,"c\nd"\n')
+    return tmp_path
+
+
+def test_csv_files_by_glob_their_headers_found_out(files: Path) -> None:
+    data = files / "data"
+    with package.connect(data) as connection:
+        connection.execute("CREATE TABLE items (id int PRIMARY KEY, name text, price numeric(8,2))")
+    done = gpudb("load", "items", files / "part*", "--data-dir", data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip().startswith("loaded 3 rows")
+    assert "2 files" in done.stdout
+    assert rows(data, "SELECT * FROM items ORDER BY id") == [
+        (1, "a, b", Decimal("1.50")),
+        (2, None, None),
+        (3, "c\nd", Decimal("2.25")),
+    ]
+
+
+def test_all_files_or_none(files: Path) -> None:
+    data = files / "data"
+    (files / "part3.csv").write_text("4,x,1\nfive,y,2\n")
+    with package.connect(data) as connection:
+        connection.execute("CREATE TABLE items (id int, name text, price numeric(8,2))")
+    done = here("load", "items", files / "part*", "--data-dir", data)
+    assert done.returncode == 1
+    assert "22P02" in done.stderr
+    assert "line 2" in done.stderr
+    assert rows(data, "SELECT count(*) FROM items") == [(0,)]
+
+
+def test_create_takes_columns_from_the_first_file(files: Path) -> None:
+    data = files / "data"
+    done = here("load", "items", files / "part1.csv", "--create", "--data-dir", data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows(data, "SELECT id, name, price FROM items ORDER BY id") == [(1, "a, b", 1.5), (2, None, None)]
+    done = here("load", "items", files / "part1.csv", "--create", "--data-dir", data)
+    assert (done.returncode, "42P07" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "feather"])
+def test_columnar_files(tmp_path: Path, kind: str) -> None:
+    table = pa.table({"ID": pa.array([1, None], pa.int16()), "tags": [["a", None], []], "d": [Decimal("1.25"), None]})
+    path = tmp_path / f"t.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "feather":
+        pyarrow.feather.write_feather(table, path, compression="lz4")
+    else:
+        with pa.ipc.new_stream(str(path), table.schema) as writer:
+            writer.write_table(table)
+    data = tmp_path / "data"
+    done = here("load", "t", path, "--create", "--data-dir", data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows(data, "SELECT * FROM t ORDER BY id") == [(1, ["a", None], Decimal("1.25")), (None, [], None)]
+
+
+def test_into_a_server(files: Path, gpudb_server: str) -> None:
+    url = url_of(gpudb_server)
+    with package.connect(url) as connection:
+        connection.execute("DROP TABLE IF EXISTS cli_loaded")
+    pq.write_table(pa.table({"id": pa.array([7], pa.int64()), "price": [1.5]}), files / "more.parquet")
+    done = here("load", "cli_loaded", files / "part1.csv", files / "more.parquet", "--create", "--url", url)
+    assert (done.returncode, done.stderr) == (0, "")
+    with package.connect(url) as connection:
+        found = connection.sql("SELECT * FROM cli_loaded ORDER BY id").fetchall()
+        connection.execute("DROP TABLE cli_loaded")
+    assert found == [(1, "a, b", 1.5), (2, None, None), (7, None, 1.5)]
+
+
+def test_delimiters_nulls_and_text_files(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (tmp_path / "a.tsv").write_text("1\tx\n2\t-\n")
+    (tmp_path / "b.txt").write_text("3\t\\N\n")
+    (tmp_path / "c.dat").write_text("4|y\n")
+    with package.connect(data) as connection:
+        connection.execute("CREATE TABLE t (a int, b text)")
+    for arguments in (
+        ("a.tsv", "--null", "-"),
+        ("b.txt",),
+        ("c.dat", "--format", "csv", "--delimiter", "|", "--no-header"),
+    ):
+        done = here("load", "t", tmp_path / arguments[0], *arguments[1:], "--data-dir", data)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+    assert rows(data, "SELECT * FROM t ORDER BY a") == [(1, "x"), (2, None), (3, None), (4, "y")]
+
+
+def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
+    data = ("--data-dir", tmp_path / "data")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 this is not one PAR1")
+    (tmp_path / "bad.csv.gz").write_bytes(b"no gzip at all")
+    (tmp_path / "what.xyz").write_text("1\n")
+    cases = [
+        ("none.csv", "58P01"),
+        ("no*.csv", "58P01"),
+        ("what.xyz", "0A000"),
+        ("bad.parquet", "XX001"),
+        ("bad.csv.gz", "XX001"),
+    ]
+    for name, state in cases:
+        done = here("load", "t", tmp_path / name, "--create", *data)
+        assert done.returncode == 1
+        assert state in done.stderr, (name, done.stderr)
+        assert "Traceback" not in done.stderr
+    connection: Connection
+    with package.connect(tmp_path / "data") as connection:
+        assert connection.sql("SELECT count(*) FROM pg_tables WHERE tablename = 't'").fetchall() == [(0,)]

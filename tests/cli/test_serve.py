@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.cli.program import gpudb, here
+
+
+@contextlib.contextmanager
+def serving(*options: str | Path, env: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server program and its port; killed at the end if it has not ended by then."""
+    command = [sys.executable, "-m", "gpudb.cli", "serve", *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    try:
+        assert process.stdout is not None
+        assert select.select([process.stdout], [], [], 60)[0], "it says nothing"
+        line = process.stdout.readline()
+        found = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", line)
+        assert found is not None, line + (process.stderr.read() if process.stderr and not line else "")
+        yield process, int(found[1])
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=20)
+
+
+def dsn(port: int) -> str:
+    return f"host=127.0.0.1 port={port} user=gpudb dbname=gpudb connect_timeout=10"
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+def wait_for_statement(port: int) -> None:
+    """Until another session runs the long statement."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT sum%' AND state = 'active'"
+    with psycopg.connect(dsn(port), autocommit=True) as connection:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if connection.execute(query).fetchone() == (1,):
+                return
+            time.sleep(0.05)
+    raise AssertionError("it does not run")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_tells_its_port_and_ends_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    with serving("--port", "0", "--data-dir", tmp_path / "data") as (process, port):
+        with psycopg.connect(dsn(port)) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 1 AS a")
+        process.send_signal(number)
+        assert ended(process) == (0, "", "")
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(dsn(port))
+    options = ("--port", "0", "--data-dir", tmp_path / "data")
+    with serving(*options) as (process, port), psycopg.connect(dsn(port)) as connection:
+        assert connection.execute("SELECT a FROM kept").fetchall() == [(1,)]
+
+
+def test_a_running_statement_is_given_a_moment_then_cancelled(tmp_path: Path) -> None:
+    found: list[str | None] = []
+
+    def run(port: int) -> None:
+        try:
+            with psycopg.connect(dsn(port)) as connection:
+                connection.execute(
+                    "CREATE TABLE ten AS SELECT * FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS v(x)"
+                )
+                ten = ", ".join(f"ten AS t{i}" for i in range(12))
+                total = " + ".join(f"t{i}.x" for i in range(12))
+                connection.execute(f"SELECT sum({total}) FROM {ten} WHERE {total} > 5")
+        except psycopg.Error as error:
+            found.append(error.sqlstate)
+
+    with serving("--port", "0", "--data-dir", tmp_path / "data") as (process, port):
+        thread = threading.Thread(target=run, args=(port,))
+        thread.start()
+        wait_for_statement(port)
+        process.terminate()
+        started = time.monotonic()
+        code, _, _ = ended(process)
+        thread.join(20)
+        assert code == 0
+        assert 1 < time.monotonic() - started < 20
+        assert found in (["57P01"], ["57014"])
+
+
+def test_settings_come_from_options_then_variables_then_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "gpudb.toml"
+    log = tmp_path / "statements.log"
+    file.write_text(f'port = 1\nmax_connections = 2\nstatement_log = "{log}"\ndata_dir = "{tmp_path}/not this"\n')
+    environment = {**os.environ, "GPUDB_DATA_DIR": str(tmp_path / "data"), "GPUDB_PORT": "2"}
+    with serving("--config", file, "--port", "0", env=environment) as (process, port):
+        with contextlib.ExitStack() as stack:
+            for _ in range(2):
+                stack.enter_context(psycopg.connect(dsn(port), autocommit=True)).execute("SELECT 42")
+            with pytest.raises(psycopg.OperationalError, match="too many clients"):
+                psycopg.connect(dsn(port))
+        process.terminate()
+        assert ended(process)[0] == 0
+    assert (tmp_path / "data" / "catalog.db").exists()
+    statements = [json.loads(line)["statement"] for line in log.read_text().splitlines()]
+    assert statements.count("SELECT 42") == 2
+
+
+def test_tls_is_there_without_being_asked(tmp_path: Path) -> None:
+    options = ("--port", "0", "--data-dir", tmp_path / "data")
+    with serving(*options) as (_, port), psycopg.connect(dsn(port) + " sslmode=require") as connection:
+        assert connection.pgconn.ssl_in_use
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    data = ("--data-dir", tmp_path / "data")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        cases = [
+            (("--port", port, *data), "in use"),
+            (("--host", "0.0.0.0", "--port", "0", *data), "password"),
+            (("--engine", "gpu", *data), "GPU engine is not part of this version"),
+            (("--engine", "tpu", *data), "engine"),
+            (("--port", "70000", *data), "port"),
+            (("--memory-limit", "lots", *data), "memory_limit"),
+            (("--tls-cert", tmp_path / "x", *data), "tls_key"),
+            (("--config", tmp_path / "none.toml"), "does not exist"),
+        ]
+        for options, expected in cases:
+            run = gpudb if expected in {"in use", "password"} else here  # those get as far as setting signals
+            done = run("serve", *options)
+            assert done.returncode == 1, options
+            assert expected in done.stderr
+            assert "Traceback" not in done.stderr
+            assert done.stdout == ""
+
+
+def test_a_data_directory_has_one_server(tmp_path: Path) -> None:
+    with serving("--port", "0", "--data-dir", tmp_path / "data"):
+        done = gpudb("serve", "--port", "0", "--data-dir", tmp_path / "data")
+        assert (done.returncode, "in use" in done.stderr) == (1, True)
+        done = here("sql", tmp_path / "data", "-c", "SELECT 1")
+        assert (done.returncode, "55006" in done.stderr) == (1, True)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gpudb.cli.split import is_whole
+from tests.api.conftest import url_of
+from tests.cli.program import gpudb, here
+
+
+def test_c_prints_as_psql_does_and_tells_errors() -> None:
+    done = gpudb("sql", "-c", "CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, NULL); TABLE t")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "CREATE TABLE\nINSERT 0 1\n a | b \n---+---\n 1 | \n(1 row)\n\n"
+    done = here("sql", "-c", "SELECT 1;\nSELECT nothing FROM pg_class", "-c", "SELECT 'not reached'")
+    assert done.returncode == 1
+    assert "not reached" not in done.stdout
+    assert 'ERROR:  42703: column "nothing" does not exist' in done.stderr
+    assert "LINE 2: SELECT nothing FROM pg_class\n               ^" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_script_from_a_pipe_stops_at_the_first_error() -> None:
+    done = here("sql", stdin="SELECT 1 AS a;\nSELECT 1/0;\nSELECT 2 AS b;\n")
+    assert done.returncode == 1
+    assert " a \n---\n 1\n(1 row)\n" in done.stdout
+    assert "b" not in done.stdout
+    assert "22012" in done.stderr
+
+
+def test_a_server_by_its_url(gpudb_server: str) -> None:
+    done = here("sql", url_of(gpudb_server), "-c", "SHOW server_version_num", "-c", "DROP TABLE IF EXISTS nowhere")
+    assert done.returncode == 0
+    assert "160004" in done.stdout
+    assert 'NOTICE:  table "nowhere" does not exist, skipping' in done.stderr
+
+
+def test_backslash_commands(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n2,\n")
+    (tmp_path / "more.sql").write_text("SELECT sum(a) AS total FROM t;")
+    done = here(
+        "sql",
+        tmp_path / "data",
+        *("-c", "CREATE TABLE t (a int NOT NULL, b varchar(5)); CREATE VIEW v AS SELECT a FROM t"),
+        *("-c", f"\\copy t FROM '{tmp_path}/t.csv' WITH (FORMAT csv, HEADER)"),
+        *("-c", "\\d"),
+        *("-c", "\\d t"),
+        *("-c", f"\\i {tmp_path}/more.sql"),
+        *("-c", "\\dn", "-c", "\\du", "-c", "\\dv"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "COPY 2\n" in done.stdout
+    assert " public | t    | table | gpudb\n public | v    | view  | gpudb\n" in done.stdout
+    assert " a      | integer              | not null\n b      | character varying(5) | \n" in done.stdout
+    assert " total \n-------\n     3\n" in done.stdout
+    done = here("sql", "-c", "\\nonsense")
+    assert (done.returncode, "\\?" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("SELECT 1;", True),
+        ("SELECT 1", False),
+        ("SELECT ';", False),
+        ("SELECT ';';", True),
+        ("SELECT 'it''s;", False),
+        ("SELECT E'\\';", False),
+        ("SELECT E'\\'';", True),
+        ('SELECT ";', False),
+        ("SELECT $$;", False),
+        ("SELECT $a$ ; $$ ; $a$;", True),
+        ("SELECT $1;", True),
+        ("SELECT 1 -- ;", False),
+        ("SELECT 1; -- done", True),
+        ("SELECT 1 /* ; /* */", False),
+        ("SELECT 1 /* ; /* */ */;", True),
+        ("SELECT 1; SELECT 2", False),
+        ("", False),
+        (";", True),
+    ],
+)
+def test_where_a_statement_ends(text: str, whole: bool) -> None:
+    assert is_whole(text) is whole
+
+
+def talk(lines: list[str], until: str, home: Path, limit: float = 60) -> str:
+    """Types lines at a terminal of the shell; what it shows, up to its end."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "HOME": str(home), "TERM": "dumb", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpudb.cli", "sql"], stdin=slave, stdout=slave, stderr=slave, env=environment
+    )
+    os.close(slave)
+    seen = b""
+    waiting = list(lines)
+    deadline = time.monotonic() + limit
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 1)[0]:
+                continue
+            try:
+                piece = os.read(master, 65536)
+            except OSError:  # the other side has closed
+                break
+            seen += piece
+            if seen.rstrip().endswith((b"=>", b"->", b"=*>", b"=!>")) and waiting:
+                os.write(master, (waiting.pop(0) + "\n").encode())
+        process.wait(20)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait(20)
+        os.close(master)
+    text = seen.decode(errors="replace")
+    assert process.returncode == 0, text
+    assert until in text, text
+    return text
+
+
+def test_at_a_terminal(tmp_path: Path) -> None:
+    lines = [
+        "SELECT 1 AS one,",
+        "NULL AS nothing;",
+        "BEGIN;",
+        "SELECT 1/0;",
+        "ROLLBACK;",
+        "\\timing",
+        "SELECT 'done';",
+        "\\q",
+    ]
+    text = talk(lines, "done", tmp_path)
+    assert "gpudb->" in text  # the statement was not whole after its first line
+    assert "NULL" in text
+    assert "(1 row)" in text
+    assert "division by zero" in text
+    assert "gpudb=!>" in text
+    assert "Time: " in text
+    assert "SELECT 1 AS one," in (tmp_path / ".gpudb_history").read_text()

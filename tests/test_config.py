@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpudb.config import Settings, load
+from gpudb.errors import FeatureNotSupported, GpudbError
+
+
+def test_defaults() -> None:
+    settings = load()
+    assert (settings.host, settings.port, settings.engine) == ("127.0.0.1", 5433, "auto")
+    assert settings.memory_limit is None
+
+
+def test_code_goes_before_variables_and_these_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('port = 1\nhost = "::1"\nmemory_limit = "512MB"\n')
+    monkeypatch.setenv("GPUDB_PORT", "2")
+    assert load(file).port == 2
+    assert load(file, port=3).port == 3
+    assert load(file, port=None).host == "::1"
+    assert load(file).memory_limit == 512 * 2**20
+    monkeypatch.setenv("GPUDB_CONFIG", str(file))
+    assert load().host == "::1"
+    assert Settings().host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_"), [("8GB", 8 * 2**30), ("64kB", 65536), ("1GiB", 2**30), ("1000", 1000), ("2tb", 2**41)]
+)
+def test_sizes_are_postgresqls(text: str, bytes_: int) -> None:
+    assert load(memory_limit=text).memory_limit == bytes_
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("prot = 1", 'there is no setting "prot"'),
+        ("port = 70000", "port: "),
+        ('engine = "gpu"', "GPU engine is not part of this version"),
+        ('tls_cert = "x"', "tls_cert and tls_key go together"),
+        ("port = ", "settings cannot be read"),
+    ],
+)
+def test_bad_settings_are_named(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+    with pytest.raises(GpudbError) as caught:
+        load(file)
+    assert caught.value.sqlstate == "F0000"
+    assert message in str(caught.value)
+
+
+def test_a_gpu_engine_is_refused_until_there_is_one() -> None:
+    with pytest.raises(FeatureNotSupported):
+        load(engine="gpu")

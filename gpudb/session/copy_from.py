@@ -26,7 +26,7 @@ from gpudb.sql.parse import present, strings
 from gpudb.storage.copy.binary_reader import BinaryCutter, BinaryReader
 from gpudb.storage.copy.convert import Clock
 from gpudb.storage.copy.held import held_scalar
-from gpudb.storage.copy.inflow import Completion, Copied, Cutter, Inflow, Reader, repeated
+from gpudb.storage.copy.inflow import Completion, Copied, CopyFlow, Cutter, Inflow, Reader, repeated
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
@@ -118,7 +118,7 @@ def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
     return f"COPY {copied.rows}"
 
 
-def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Inflow:
+def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> CopyFlow:
     where = _where(context, node, table) if present(node.where_clause) else None
     with_marker = options.default is not None
     defaults = table_defaults(context, table, () if with_marker else columns)
@@ -130,15 +130,13 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
     else:
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
-    return Inflow(
-        cutter,
-        reader,
+    flow = Inflow(
         Completion(table, columns, defaults, where),
         lambda batches: context.transaction.append(table.oid, batches),
-        source=f"COPY {table.name}",
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )
+    return CopyFlow(cutter, reader, flow, f"COPY {table.name}")
 
 
 # ---- what the engine computes: defaults that are no constants, and WHERE

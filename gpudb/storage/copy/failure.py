@@ -31,9 +31,9 @@ class RowError(Exception):
         self.value = value
         self.binary = binary
 
-    def placed(self, source: str, lines_before: int) -> GpudbError:
-        """The error with its context; `source` is `COPY t`, or a file's name."""
-        where = f"{source}, line {lines_before + self.line}"
+    def placed(self, source: str, lines_before: int, unit: str = "line") -> GpudbError:
+        """The error with its context; `source` is `COPY t`, or a file's name; `unit` is what `line` counts."""
+        where = f"{source}, {unit} {lines_before + self.line}"
         if self.column is not None:
             where += f", column {self.column}"
             if not self.binary:

@@ -1,7 +1,7 @@
 """COPY FROM as a flow: bytes are fed by one thread, parsed by several, and written in order by another.
 
-    feed → Splitter → Pipeline(read) ─┬─ completed: defaults, WHERE, NOT NULL → write (Transaction.append)
-                                      └─ an error is raised by the next feed, or by finish
+    feed → Cutter → Pipeline(read) ─┬─ completed: defaults, WHERE, NOT NULL → write (Transaction.append)
+                                    └─ an error is raised by the next feed, or by finish
     open -finish→ done;  open -error, abort→ failed: nothing is left by `write`
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, Table
-from gpudb.errors import InvalidText, SqlError
+from gpudb.errors import GpudbError, InvalidText, QueryCanceled, SqlError
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.pipeline import Pipeline, Stopped
 from gpudb.storage.copy.reader import Block, Rows
@@ -24,6 +24,8 @@ from gpudb.storage.parquet import null_violation
 
 Write = Callable[[Iterable[pa.RecordBatch]], int]
 """Stores batches of the table's columns and says how many rows; leaves nothing after an error."""
+
+_MOST_NOTES = 1000
 
 
 class Cutter(Protocol):
@@ -100,82 +102,90 @@ class Copied:
 
 
 @dataclass(slots=True)
+class Origin:
+    """Where blocks come from, in errors: `name` is `COPY t` or a file's; `lines` is how many are behind."""
+
+    name: str
+    reader: Reader
+    unit: str = "line"
+    lines: int = 0
+
+    def placed(self, error: RowError) -> GpudbError:
+        """A block's error with its context."""
+        return error.placed(self.name, self.lines, self.unit)
+
+
+@dataclass(slots=True)
 class _Outcome:
+    origin: Origin
     block: Block
     rows: Rows | None = None
     error: RowError | None = None
 
 
 class Inflow:
-    """One COPY FROM. `feed`, `finish` and `abort` are called by one thread.
+    """Blocks in, rows stored. `put`, `finish` and `abort` are called by one thread.
 
-    `source` names the data in errors: `COPY t`. `check` is called now and then and may raise (a cancel).
+    `check` is called now and then and may raise (a cancel).
     """
 
     def __init__(
         self,
-        cutter: Cutter,
-        reader: Reader,
         completion: Completion,
         write: Write,
         *,
-        source: str,
         reject_limit: int | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self._cutter = cutter
-        self._reader = reader
         self._completion = completion
         self._write = write
-        self._source = source
         self._reject_limit = reject_limit
         self._check = check
         self._pipeline: Pipeline[_Outcome] | None = None
         self._thread: threading.Thread | None = None
+        self._first: _Outcome | None = None
         self._error: BaseException | None = None
-        self._copied = Copied()
         self._closed = False
+        self.copied = Copied()
 
-    def feed(self, data: bytes) -> None:
-        """Takes a piece of the data; raises what an earlier piece met."""
-        if self._error is not None:
-            self._fail(self._error)
+    def put(self, origin: Origin, block: Block) -> None:
+        """Hands in a block; raises what an earlier one met. A single one is read and written by `finish`."""
         try:
+            self._raise_earlier()
             self._check()
-            for block in self._cutter.feed(data):
-                self._hand_in(block)
+            if self._pipeline is None and self._first is None:
+                self._first = _Outcome(origin, block)
+                return
+            pipeline = self._started()
+            pipeline.put(lambda: self._read(_Outcome(origin, block)))
         except Stopped:
-            self._fail(self._joined())
-        except RowError as error:
-            # whatever came before is older news, if it failed
-            self._drain()
-            self._fail(error.placed(self._source, 0))
+            self.fail(self._joined())
         except BaseException as error:
-            self._fail(error)
+            self.fail(error)
 
     def finish(self) -> Copied:
         """Waits until everything is written."""
-        if self._error is not None:
-            self._fail(self._error)
         try:
-            blocks = list(self._cutter.finish())
+            self._raise_earlier()
             if self._pipeline is None:
-                self._run(self._read(block) for block in blocks)
+                self._run([] if self._first is None else [self._read(self._first)])
             else:
-                for block in blocks:
-                    self._hand_in(block)
-                self._drain()
-        except Stopped:
-            self._fail(self._joined())
-        except RowError as error:
-            self._drain()
-            self._fail(error.placed(self._source, 0))
+                self._pipeline.end()
+                self._join()
+                self._raise_earlier()
         except BaseException as error:
-            self._fail(error)
-        if self._error is not None:
-            self._fail(self._error)
+            self.fail(error)
         self._closed = True
-        return self._copied
+        return self.copied
+
+    def fail(self, error: BaseException) -> NoReturn:
+        """Ends it with an error of the data's source, unless an earlier block has one."""
+        if self._error is None and self._pipeline is not None and not isinstance(error, QueryCanceled):
+            self._pipeline.end()
+            self._join()
+        self._error = self._error or error
+        self.abort()
+        raise self._error
 
     def abort(self) -> None:
         """Ends it without a trace; idempotent, and nothing after `finish`."""
@@ -184,38 +194,33 @@ class Inflow:
         self._closed = True
         if self._pipeline is not None:
             self._pipeline.stop()
-        if self._thread is not None:
-            self._thread.join()
+        self._join()
 
     # ---- the feeding thread
 
-    def _hand_in(self, block: Block) -> None:
+    def _started(self) -> Pipeline[_Outcome]:
         if self._pipeline is None:
             self._pipeline = Pipeline()
-            outcomes = iter(self._pipeline)
             self._thread = threading.Thread(
-                target=self._write_all, args=(outcomes,), name="gpudb-copy-write", daemon=True
+                target=self._write_all, args=(iter(self._pipeline),), name="gpudb-copy-write", daemon=True
             )
             self._thread.start()
-        self._pipeline.put(lambda: self._read(block))
+            if (first := self._first) is not None:
+                self._first = None
+                self._pipeline.put(lambda: self._read(first))
+        return self._pipeline
 
-    def _drain(self) -> None:
-        """Lets the writer come to its end; its error counts before any later one."""
-        if self._pipeline is not None and self._thread is not None:
-            self._pipeline.end()
-            self._thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def _joined(self) -> BaseException:
+    def _join(self) -> None:
         if self._thread is not None:
             self._thread.join()
+
+    def _joined(self) -> BaseException:
+        self._join()
         return self._error or SqlError.of("internal_error", "COPY has ended")
 
-    def _fail(self, error: BaseException) -> None:
-        self._error = error
-        self.abort()
-        raise error
+    def _raise_earlier(self) -> None:
+        if self._error is not None:
+            raise self._error
 
     # ---- the writing thread
 
@@ -228,46 +233,48 @@ class Inflow:
                 self._pipeline.stop()
 
     def _run(self, outcomes: Iterable[_Outcome]) -> None:
-        self._copied.rows = self._write(self._batches(outcomes))
+        self.copied.rows = self._write(self._batches(outcomes))
 
-    def _read(self, block: Block) -> _Outcome:
+    def _read(self, outcome: _Outcome) -> _Outcome:
         try:
-            return _Outcome(block, self._reader.read(block))
+            outcome.rows = outcome.origin.reader.read(outcome.block)
         except RowError as error:
-            return _Outcome(block, error=error)
+            outcome.error = error
+        return outcome
 
     def _batches(self, outcomes: Iterable[_Outcome]) -> Iterator[pa.RecordBatch]:
-        before = 0
-        ended = False
+        ended: Origin | None = None
         for outcome in outcomes:
-            if ended:
+            origin = outcome.origin
+            if origin is ended:
                 continue
             self._check()
             rows = outcome.rows
             if rows is None:
                 assert outcome.error is not None
-                raise outcome.error.placed(self._source, before)
-            self._note(rows, before)
+                raise origin.placed(outcome.error)
+            self._note(rows, origin.lines)
             batch = self._completion.batch(rows)
             if self._completion.where is not None:
                 batch = self._completion.where(batch)
             else:
-                self._check_nulls(batch, outcome, before)
-            before += rows.lines
-            ended = rows.ended
+                self._check_nulls(batch, outcome)
+            origin.lines += rows.lines
+            ended = origin if rows.ended else None
             if batch.num_rows:
+                self.copied.rows += batch.num_rows
                 yield batch
 
     def _note(self, rows: Rows, before: int) -> None:
-        self._copied.skipped += rows.skipped
-        if len(self._copied.notes) < 1000:
-            self._copied.notes += [(before + line, column, text) for line, column, text in rows.notes]
+        self.copied.skipped += rows.skipped
+        if len(self.copied.notes) < _MOST_NOTES:
+            self.copied.notes += [(before + line, column, text) for line, column, text in rows.notes]
         limit = self._reject_limit
-        if limit is not None and self._copied.skipped > limit:
+        if limit is not None and self.copied.skipped > limit:
             message = f"skipped more than REJECT_LIMIT ({limit}) rows due to data type incompatibility"
             raise InvalidText(message)
 
-    def _check_nulls(self, batch: pa.RecordBatch, outcome: _Outcome, before: int) -> None:
+    def _check_nulls(self, batch: pa.RecordBatch, outcome: _Outcome) -> None:
         """23502 with its line: storage, which looks again, knows none."""
         found: tuple[int, int] | None = None
         for number, column in enumerate(self._completion.table.columns):
@@ -279,8 +286,43 @@ class Inflow:
             return
         row, number = found
         kept = None if outcome.rows is None else outcome.rows.kept
-        line, text = self._reader.line_of(outcome.block, row if kept is None else kept[row])
+        line, text = outcome.origin.reader.line_of(outcome.block, row if kept is None else kept[row])
         table = self._completion.table
         failing = batch.slice(row, 1)
         error = null_violation(table.name, table.columns[number], failing, failing.column(number))
-        raise RowError(error, line, raw=text).placed(self._source, before)
+        raise outcome.origin.placed(RowError(error, line, raw=text))
+
+
+class CopyFlow:
+    """One COPY FROM: bytes in. `feed`, `finish` and `abort` are called by one thread."""
+
+    def __init__(self, cutter: Cutter, reader: Reader, flow: Inflow, source: str) -> None:
+        self._cutter = cutter
+        self._flow = flow
+        self._origin = Origin(source, reader)
+        self._source = source
+
+    def feed(self, data: bytes) -> None:
+        """Takes a piece of the data; raises what an earlier piece met."""
+        self._put(self._cutter.feed(data))
+
+    def finish(self) -> Copied:
+        """Waits until everything is written."""
+        self._put(self._cutter.finish())
+        return self._flow.finish()
+
+    def abort(self) -> None:
+        """Ends it without a trace; idempotent, and nothing after `finish`."""
+        self._flow.abort()
+
+    def _put(self, blocks: Iterator[Block]) -> None:
+        while True:
+            try:
+                block = next(blocks, None)
+            except RowError as error:
+                self._flow.fail(error.placed(self._source, 0))
+            except GpudbError as error:
+                self._flow.fail(error)
+            if block is None:
+                return
+            self._flow.put(self._origin, block)

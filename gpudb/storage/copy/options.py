@@ -29,6 +29,7 @@ class GivenOption:
 class CopyOptions:
     """What COPY was told. `delimiter`, `quote` and `escape` are single ASCII characters.
 
+    A header is one line in COPY; load_data may skip more (`header_lines`).
     `encoding` is a Python codec's name. `reject_limit` bounds the rows that `ignore` may skip; None is no bound.
     """
 
@@ -37,6 +38,7 @@ class CopyOptions:
     null: str = "\\N"
     default: str | None = None
     header: Header = "none"
+    header_lines: int = 1
     quote: str = '"'
     escape: str = '"'
     force_quote: Columns = ()

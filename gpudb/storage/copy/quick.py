@@ -6,7 +6,8 @@ stray carriage returns, `\.`, backslashes, NUL. Where something of that kind is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,21 +34,23 @@ _PARSED = {
 
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 _BLOCK_LIMIT = 1 << 31
+_LOWER = np.uint8(0x20)
+_WRONG_COLUMN = re.compile(r"CSV column #(\d+)")
 
 
 class QuickReader:
-    """Splits blocks of one COPY; thread-safe. Columns are those of the data, in its order."""
+    """Splits blocks of one COPY; thread-safe. Columns are those of the data, in its order.
 
-    def __init__(self, types: Sequence[SqlType], options: CopyOptions) -> None:
+    `as_text` numbers columns that must come as text, whatever their type.
+    """
+
+    def __init__(
+        self, types: Sequence[SqlType], options: CopyOptions, as_text: frozenset[int] = frozenset()
+    ) -> None:
         self._types = tuple(types)
         self._options = options
         self._csv = options.format == "csv"
         self._names = [f"c{number}" for number in range(len(types))]
-        self._parsed = {
-            name: held
-            for name, type_ in zip(self._names, types)
-            if (held := _parsed_type(type_)) is not None
-        }
         own_escape = options.escape == options.quote
         self._parse = pyarrow.csv.ParseOptions(
             delimiter=options.delimiter,
@@ -57,87 +60,76 @@ class QuickReader:
             newlines_in_values=self._csv,
             ignore_empty_lines=False,
         )
-        self._strings = self._converting({name: pa.string() for name in self._names})
-        self._typed = self._converting({name: self._parsed.get(name, pa.string()) for name in self._names})
-        self.forced = bool(options.force_null or options.force_not_null)
-
-    def _converting(self, held: dict[str, pa.DataType]) -> pyarrow.csv.ConvertOptions:
-        return pyarrow.csv.ConvertOptions(
-            column_types=held,
-            null_values=[self._options.null],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        )
+        # replaced as a whole when a column shows text that pyarrow does not read: other blocks are read meanwhile
+        self._parsed = {
+            number: held
+            for number, type_ in enumerate(types)
+            if number not in as_text and (held := _parsed_type(type_)) is not None
+        }
 
     # ---- splitting
 
-    def typed(self, data: bytes) -> list[pa.Array] | None:
-        """The columns, numbers and dates in their final form, the rest as text; None where one must be read as text.
+    def columns(self, data: bytes, undo: bool) -> list[pa.Array] | None:
+        """The columns of a block that `check` approved, and None if its rows are of different lengths or the like.
 
-        For a block that `check` approved without backslashes to undo.
+        Those that `is_final` says so of come as their type's Arrow column, the others as text.
         """
-        table = self._read(data, self._typed)
-        if table is None:
-            return None
-        columns = []
-        for name, type_, column in zip(self._names, self._types, table.columns):
-            array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-            if name in self._parsed and (array := self._final(type_, array, data)) is None:
+        parsed = {} if undo else self._parsed
+        while True:
+            try:
+                columns = self._read(data, parsed)
+                break
+            except pa.ArrowInvalid as error:
+                found = _WRONG_COLUMN.search(str(error))
+                if found is None or int(found.group(1)) not in parsed:
+                    return None
+                wrong = int(found.group(1))
+                self._parsed = parsed = {n: held for n, held in parsed.items() if n != wrong}
+        if undo:
+            try:
+                return [_undone(column) for column in columns]
+            except RowError:
                 return None
-            columns.append(array)
+        doubtful = []
+        signs = _Signs(data)
+        for number in parsed:
+            final = _final(self._types[number], columns[number], signs)
+            if final is None:
+                doubtful.append(number)
+            else:
+                columns[number] = final
+        if doubtful:
+            texts = self._read(data, {}, doubtful)
+            for number, text in zip(doubtful, texts):
+                columns[number] = text
         return columns
 
-    def texts(self, data: bytes, undo: bool) -> list[pa.StringArray] | None:
-        """All columns as text, backslashes undone; None if rows are of different lengths or the like."""
-        table = self._read(data, self._strings)
-        if table is None:
-            return None
-        columns = [
-            column.combine_chunks() if column.num_chunks != 1 else column.chunk(0) for column in table.columns
-        ]
-        if not undo:
-            return columns
-        try:
-            return [_undone(column) for column in columns]
-        except RowError:
-            return None
+    def is_final(self, number: int, column: pa.Array) -> bool:
+        """Whether a column that `columns` gave has its final form."""
+        return bool(column.type != pa.string() and self._types[number].arrow == column.type)
 
-    def _read(self, data: bytes, converting: pyarrow.csv.ConvertOptions) -> pa.Table | None:
+    def _read(
+        self, data: bytes, parsed: Mapping[int, pa.DataType], only: Sequence[int] | None = None
+    ) -> list[pa.Array]:
         if len(data) >= _BLOCK_LIMIT - 1:
-            return None
-        reading = pyarrow.csv.ReadOptions(
-            use_threads=False, block_size=len(data) + 1, column_names=self._names
+            raise pa.ArrowInvalid("too long a block")
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            read_options=pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=len(data) + 1, column_names=self._names
+            ),
+            parse_options=self._parse,
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={name: parsed.get(n, pa.string()) for n, name in enumerate(self._names)},
+                include_columns=None if only is None else [self._names[number] for number in only],
+                null_values=[self._options.null],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
         )
-        try:
-            return pyarrow.csv.read_csv(
-                pa.BufferReader(data),
-                read_options=reading,
-                parse_options=self._parse,
-                convert_options=converting,
-            )
-        except pa.ArrowInvalid:
-            return None
-
-    def is_final(self, number: int) -> bool:
-        """Whether `typed` gives that column in its final form."""
-        return self._names[number] in self._parsed
-
-    def _final(self, type_: SqlType, array: pa.Array, data: bytes) -> pa.Array | None:
-        if type_.name == "numeric":
-            return decimal_of(type_, array)
-        if array.null_count == len(array):
-            return array
-        if type_.name == "date":
-            return array if pc.min(array.view(pa.int32())).as_py() >= FIRST_DAY else None
-        if pa.types.is_integer(array.type):
-            # 0xFFFF comes as the negative number of these bits
-            negative = pc.min(array).as_py() < 0
-            return None if negative and (b"0x" in data or b"0X" in data) else array
-        numbers = array.to_numpy(zero_copy_only=False)
-        # too large and too small a number come so, and are errors
-        if np.isinf(numbers).any() or ((numbers == 0).any() and (b"e-" in data or b"E-" in data)):
-            return None
-        return array
+        return [
+            column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in table.columns
+        ]
 
     # ---- what pyarrow reads otherwise
 
@@ -188,6 +180,54 @@ class QuickReader:
         if any(_escapes(data, place) for place in hidden.tolist()):
             return False, False
         return True, not (self._options.null == "\\N" and _only_nulls(view, places, delimiter))
+
+
+class _Signs:
+    """What of a block is asked only where a column's values give reason to, and then once."""
+
+    def __init__(self, data: bytes) -> None:
+        self._view = np.frombuffer(data, np.uint8)
+        self._hexadecimal: bool | None = None
+        self._small: bool | None = None
+
+    @property
+    def hexadecimal(self) -> bool:
+        """Whether something like 0xFF is there."""
+        if self._hexadecimal is None:
+            found = (self._view[1:] | _LOWER) == ord("x")
+            found &= self._view[:-1] == ord("0")
+            self._hexadecimal = bool(found.any())
+        return self._hexadecimal
+
+    @property
+    def small(self) -> bool:
+        """Whether something like 1e-400 is there."""
+        if self._small is None:
+            view = self._view
+            found = (view[:-3] | _LOWER) == ord("e")
+            found &= view[1:-2] == ord("-")
+            digits = view[np.flatnonzero(found)[:, None] + [2, 3]]
+            self._small = bool(((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1).any())
+        return self._small
+
+
+def _final(type_: SqlType, array: pa.Array, signs: _Signs) -> pa.Array | None:
+    """What pyarrow read as the type's Arrow column; None if a value may not be what PostgreSQL reads."""
+    if type_.name == "numeric":
+        return decimal_of(type_, array)
+    if array.null_count == len(array):
+        return array
+    if type_.name == "date":
+        return array if pc.min(array.view(pa.int32())).as_py() >= FIRST_DAY else None
+    if pa.types.is_integer(array.type):
+        # 0xFFFF comes as the negative number of these bits
+        negative = pc.min(array).as_py() < 0
+        return None if negative and signs.hexadecimal else array
+    numbers = array.to_numpy(zero_copy_only=False)
+    # too large and too small a number come so, and are errors
+    if np.isinf(numbers).any() or ((numbers == 0).any() and signs.small):
+        return None
+    return array
 
 
 def _parsed_type(type_: SqlType) -> pa.DataType | None:

@@ -1,7 +1,6 @@
 """A block of the text or csv format to a batch: the fast way where it is sure, the exact way elsewhere.
 
-    typed   pyarrow parses numbers and dates itself
-    texts   pyarrow splits only; columns are converted from text
+    fast    pyarrow splits rows and parses most numbers itself; other columns are converted from text
     exact   rows and fields one by one, which alone knows lines, and so names every error
 """
 
@@ -21,8 +20,6 @@ from gpudb.storage.copy.failure import RowError, bad_file
 from gpudb.storage.copy.options import Columns, CopyOptions
 from gpudb.storage.copy.quick import QuickReader, text_final
 from gpudb.storage.copy.rows import DEFAULT, Field, Fields, Line, Scanner
-
-_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +64,11 @@ class RowReader:
         self._options = options
         self._clock = clock
         self._with_default = with_default
-        self._quick = QuickReader(self._types, options)
         self._fields = Fields(options)
         self._force_null = self._chosen(options.force_null)
         self._force_not_null = self._chosen(options.force_not_null)
-        self._failed = 0
+        self._as_text = self._force_null | self._force_not_null
+        self._quick = QuickReader(self._types, options, self._as_text)
 
     def _chosen(self, names: Columns) -> frozenset[int]:
         return frozenset(n for n, c in enumerate(self._columns) if names == "*" or c.name in names)
@@ -94,15 +91,15 @@ class RowReader:
     def _without_header(self, block: Block) -> tuple[int, bytes]:
         """(physical lines of the header, the data after it)."""
         scanner = Scanner(self._options, block.eol)
-        line = next(scanner.lines(block.data), None)
-        if line is None or scanner.ended:
-            if scanner.ended or self._options.header != "match":
-                return 0, b""
-            line = Line(1, b"")
-        if self._options.header == "match":
-            self._match(line, block.data)
-        after = len(line.raw) + len(block.eol)
-        return line.number, block.data[after:]
+        after, number = 0, 0
+        for line, _ in zip(scanner.lines(block.data), range(self._options.header_lines)):
+            if self._options.header == "match":
+                self._match(line, block.data)
+            after += len(line.raw) + len(block.eol)
+            number = line.number
+        if number == 0 and not scanner.ended and self._options.header == "match":
+            self._match(Line(1, b""), b"")
+        return number, block.data[after:] if not scanner.ended else b""
 
     def _match(self, line: Line, data: bytes) -> None:
         fields = self._fields.split(line, data[len(line.raw) :])
@@ -129,43 +126,21 @@ class RowReader:
     def _fast(self, data: bytes, undo: bool) -> Rows | None:
         if not data:
             return Rows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
-        columns: list[pa.Array] | None = None
-        if not undo and not self._quick.forced and self._failed < _TRIES:
-            columns = self._typed(data)
-            if columns is None:
-                self._failed += 1
-        if columns is None:
-            columns = self._texts(data, undo)
-        return None if columns is None else Rows(columns, len(columns[0]), 0)
-
-    def _typed(self, data: bytes) -> list[pa.Array] | None:
-        found = self._quick.typed(data)
+        found = self._quick.columns(data, undo)
         if found is None:
             return None
         columns = []
         for number, (type_, column) in enumerate(zip(self._types, found)):
-            if not self._quick.is_final(number):
-                made = text_final(type_, column)
+            if not self._quick.is_final(number, column):
+                made = text_final(type_, column) if number not in self._as_text else None
                 if made is None:
-                    converted = convert(type_, column, self._clock)
+                    converted = convert(type_, self._forced(number, column), self._clock)
                     if converted.errors:
                         return None
                     made = converted.values
                 column = made
             columns.append(column)
-        return columns
-
-    def _texts(self, data: bytes, undo: bool) -> list[pa.Array] | None:
-        found = self._quick.texts(data, undo)
-        if found is None:
-            return None
-        columns = []
-        for number, (type_, column) in enumerate(zip(self._types, found)):
-            converted = convert(type_, self._forced(number, column), self._clock)
-            if converted.errors:
-                return None
-            columns.append(converted.values)
-        return columns
+        return Rows(columns, len(columns[0]), 0)
 
     def _forced(self, number: int, column: pa.StringArray) -> pa.StringArray:
         null = self._options.null
@@ -284,7 +259,7 @@ class RowReader:
     def line_of(self, block: Block, row: int) -> tuple[int, str]:
         """(line, text) of a block's data row, counting from 0."""
         scanner = Scanner(self._options, block.eol)
-        skip = self._options.header != "none" and block.first
+        skip = self._options.header_lines if self._options.header != "none" and block.first else 0
         for number, line in enumerate(scanner.lines(block.data)):
             if number == row + skip:
                 return line.number, line.raw.decode(errors="replace")

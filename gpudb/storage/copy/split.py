@@ -11,7 +11,7 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import Block
 from gpudb.storage.copy.rows import Scanner
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 2 << 20
 ROW_LIMIT = 1 << 30
 """Longer rows are refused, as PostgreSQL's line buffer does."""
 

@@ -78,16 +78,30 @@ declare(
 
 
 def _like_operand(types: Types, _: Constants) -> SqlType:
+    if types[0].name == "bpchar":
+        return types[0]  # its length is the padding that the value keeps
     return types[0].plain if types[0].name != "numeric" else exact(*types[0].numeric_digits, varying=types[0].carried)
 
 
-declare("min", lambda o: o.call("min", *o.sql), scale=lambda o: o.call("arg_min", o.scales[0], o.sql[0]),
-        result=_like_operand)
-declare("max", lambda o: o.call("max", *o.sql), scale=lambda o: o.call("arg_max", o.scales[0], o.sql[0]),
-        result=_like_operand)
+declare(
+    "min",
+    lambda o: o.call("min", *o.sql),
+    scale=lambda o: o.call("arg_min", o.scales[0], o.sql[0]),
+    result=_like_operand,
+)
+declare(
+    "max",
+    lambda o: o.call("max", *o.sql),
+    scale=lambda o: o.call("arg_max", o.scales[0], o.sql[0]),
+    result=_like_operand,
+)
 declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
-declare("any_value", lambda o: o.call("any_value", o.sql[0]), scale=lambda o: o.call("any_value", o.scales[0]),
-        result=_like_operand)
+declare(
+    "any_value",
+    lambda o: o.call("any_value", o.sql[0]),
+    scale=lambda o: o.call("any_value", o.scales[0]),
+    result=_like_operand,
+)
 declare("bool_or", lambda o: o.call("bool_or", *o.sql))
 for _name in ("bit_and", "bit_or", "bit_xor"):
     declare(_name, lambda o, name=_name: o.call(name, *o.sql))

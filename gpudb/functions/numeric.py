@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
-from gpudb.functions.let import let
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
@@ -90,22 +89,16 @@ def _sum(sign: str) -> Callable[[Operands], str]:
 
 
 def _product(operands: Operands) -> str:
-    """Where the product of 38 digits might overflow on the way, it is tried, and done in Python at need."""
+    """DuckDB's own where it has all the decimals (and raises beyond 38 digits); Python's where some are to be cut."""
     (left, right), (first, second) = operands.sql, operands.types
     (p, s), (q, r) = first.numeric_digits, second.numeric_digits
     scale = operands.result.numeric_digits[1]
     target = _decimal(operands.result)
-    if s + r <= MAX_DIGITS and p + q <= MAX_DIGITS and scale == s + r:
+    if scale == s + r:
         if max(p, q) <= _NARROW_DIGITS < p + q and not NARROW.get():
             left = _widened(left, first)
         return f"({left} * {right})"
-    if s + r > MAX_DIGITS:
-        return f"CAST(pg_numeric_product({left}, {right}, {scale}) AS {target})"
-    return let(
-        lambda x, y: f"coalesce(TRY(CAST({x} * {y} AS {target})), CAST(pg_numeric_product({x}, {y}, {scale}) AS {target}))",
-        left,
-        right,
-    )
+    return f"CAST(pg_numeric_product({left}, {right}, {scale}) AS {target})"
 
 
 def _decimal(item: SqlType) -> str:

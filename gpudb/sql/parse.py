@@ -47,6 +47,8 @@ def parse(text: str) -> list[RawStatement]:
     except postgast.PgQueryError as error:
         if "stack depth" in error.message or "memory" in error.message:
             raise SqlError.of("statement_too_complex", error.message) from None
+        if "invalid byte sequence" in error.message:
+            raise SqlError.of("character_not_in_repertoire", error.message) from None
         raise SyntaxError_(error.message, position=error.cursorpos or None) from None
     except (ValueError, RecursionError) as error:
         raise SqlError.of("statement_too_complex", "the statement is nested too deeply") from error

@@ -47,6 +47,11 @@ _RULES: tuple[Maker, ...] = tuple(
          'invalid input syntax for type timestamp: "{1}"'),
         (r"Date out of range|not in timestamp range|Overflow in date|Timestamp.*out of range|date field value out of range|"
          r"overflow.*[Tt]imestamp|Overflow exception in date/time", "datetime_field_overflow", "timestamp out of range"),
+        (r"Window \w+ PRECEDING expression cannot be negative|frame starting offset",
+         "invalid_preceding_or_following_size", "frame starting offset must not be negative"),
+        (r"Window \w+ FOLLOWING expression cannot be negative", "invalid_preceding_or_following_size",
+         "frame ending offset must not be negative"),
+        (r"Argument for ntile must be", "invalid_argument_for_ntile_function", "argument of ntile must be greater than zero"),
         (r"cannot take logarithm of zero", "invalid_argument_for_logarithm", "cannot take logarithm of zero"),
         (r"cannot take logarithm of a negative number", "invalid_argument_for_logarithm",
          "cannot take logarithm of a negative number"),
@@ -72,9 +77,7 @@ def translated(error: BaseException) -> GpudbError:
     if isinstance(error, duckdb.InterruptException):
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):
-        return OutOfMemory(
-            "out of memory", detail=plain, hint="Raise the setting memory_limit, or read less at once."
-        )
+        return OutOfMemory("out of memory", detail=plain, hint="Raise the setting memory_limit, or read less at once.")
     if isinstance(error, duckdb.Error) and (found := unreadable(error)) is not None:
         return found
     for pattern, condition, message in _RULES:
@@ -86,9 +89,7 @@ def translated(error: BaseException) -> GpudbError:
         return SqlError.of("invalid_text_representation", plain)
     if isinstance(error, duckdb.NotImplementedException):
         return FeatureNotSupported(plain)
-    return InternalError(
-        plain, detail="The embedded engine refused the statement that was made from this one."
-    )
+    return InternalError(plain, detail="The embedded engine refused the statement that was made from this one.")
 
 
 def _known_states() -> dict[str, str]:

@@ -47,7 +47,7 @@ CREATE MACRO pg_first_digit(n, scale) AS list_transform([CAST(abs(CAST(n AS HUGE
 -- and here at most 20.
 CREATE MACRO pg_quotient_scale(a, a_scale, a_shown, b, b_scale, b_shown) AS CAST(list_transform(
     [struct_pack(x := pg_first_digit(a, a_scale), y := pg_first_digit(b, b_scale), s := greatest(a_shown, b_shown))],
-    lambda p: least(20, greatest(p.s, 16 - 4 *
+    lambda p: least(CASE WHEN p.x.digit = 0 THEN 38 ELSE 20 END, greatest(p.s, 16 - 4 *
         (p.x.weight - p.y.weight - CASE WHEN p.x.digit <= p.y.digit THEN 1 ELSE 0 END))))[1] AS TINYINT);
 
 -- The quotient of a / 10^a_scale and b / 10^b_scale, half away from zero at its scale. Operands so long that a product

@@ -48,6 +48,7 @@ def number(text: str) -> Constant:
 
 def decimal(value: Decimal) -> Constant:
     """A numeric constant of exactly its digits. One beyond 38 may still become a float; as numeric it raises 22003."""
+    value = value or abs(value)  # numeric has no negative zero
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise FeatureNotSupported(f"numeric {value} is not supported")

@@ -113,8 +113,8 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     target = type_name(node.type_name)
     if kind(node.arg) == "a_array_expr" and target.element is not None:
-        items = tuple(bind_expression(binder, scope, each) for each in inner(node.arg).elements)
-        return coerce(binder, Array(items, target), target, "e")
+        items = (bind_expression(binder, scope, each) for each in inner(node.arg).elements)
+        return Array(tuple(coerce(binder, item, target.element, "e") for item in items), target)
     arg = bind_expression(binder, scope, node.arg)
     return coerce(binder, arg, target, "e")
 

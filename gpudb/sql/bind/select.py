@@ -8,7 +8,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedTable
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.calls import sort_key
 from gpudb.sql.bind.coerce import branch_type, condition, row_count, settled, unify_branches
@@ -280,7 +280,7 @@ def _distinct(
 
 
 def _limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr | None]:
-    level = Scope(parent=scope.parent, clause="LIMIT")
+    level = Scope(parent=scope, clause="LIMIT")
     found: list[Expr | None] = []
     for each, clause in ((node.limit_count, "LIMIT"), (node.limit_offset, "OFFSET")):
         level.clause = clause
@@ -313,17 +313,22 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
         }
         sides.append(retyped(binder, side, differing) if differing else side)
     columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
-    order = _positions(node.sort_clause, columns)
+    order = _positions(binder, node.sort_clause, columns)
     limit, offset = _limits(binder, scope, node)
     return SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes)
 
 
-def _positions(nodes: Sequence[Any], columns: Sequence[OutputColumn]) -> tuple[tuple[int, bool, bool], ...]:
+def _positions(
+    binder: Binder, nodes: Sequence[Any], columns: Sequence[OutputColumn]
+) -> tuple[tuple[int, bool, bool], ...]:
     made = []
     targets: Targets = [(column.name, Column(0, index, column.type)) for index, column in enumerate(columns)]
     for each in nodes:
         node = inner(each)
         expr = _output_reference(node.node, targets, "ORDER BY")
+        if expr is None and kind(node.node) == "column_ref" and len(inner(node.node).fields) == 1:
+            (name,) = strings(inner(node.node).fields)
+            raise binder.locate(UndefinedColumn(f'column "{name}" does not exist'), inner(node.node).location)
         if not isinstance(expr, Column):
             raise FeatureNotSupported(
                 "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
@@ -348,6 +353,6 @@ def _values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
         columns.append(OutputColumn(f"column{number}", target))
         cells.append(exprs)
     outputs = tuple(columns)
-    order = _positions(node.sort_clause, outputs)
+    order = _positions(binder, node.sort_clause, outputs)
     limit, offset = _limits(binder, scope, node)
     return Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes)

@@ -70,8 +70,7 @@ class PgServer(BuenaVistaServer):
     @property
     def address(self) -> tuple[str, int]:
         """(host, port) that it listens on."""
-        name = self.socket.getsockname()
-        return str(name[0]), int(name[1])
+        return str(self.server_address[0]), int(self.server_address[1])
 
     # ---- connections
 

@@ -27,6 +27,7 @@ def serving(database: DatabaseFace, **options: Any) -> Iterator[PgServer]:
     finally:
         server.shutdown(timeout=1)
         thread.join(5)
+        database.close()
         assert not thread.is_alive()
 
 
@@ -35,7 +36,6 @@ def fake() -> Iterator[tuple[FakeDatabase, PgServer]]:
     database = FakeDatabase()
     with serving(database) as server:
         yield database, server
-    database.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ Beside SQL that DuckDB knows it has statements that misbehave on purpose: `FAULT
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import threading
@@ -172,7 +173,8 @@ class FakeSession:
 
     def cancel(self) -> None:
         self._canceled.set()
-        self._connection.interrupt()
+        with contextlib.suppress(duckdb.ConnectionException):  # closed by its own thread meanwhile
+            self._connection.interrupt()
 
     def close(self) -> None:
         self.closed = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import pytest
 
@@ -46,8 +47,11 @@ class Talk:
 
 
 @pytest.fixture
-def talk() -> Talk:
-    return Talk()
+def talk() -> Iterator[Talk]:
+    made = Talk()
+    yield made
+    made.session.close()
+    made.database.close()
 
 
 def error(answers: list[Answer]) -> dict[str, str]:

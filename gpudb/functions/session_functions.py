@@ -9,8 +9,14 @@ from gpudb.functions.registry import declare
 
 for _name in (
     "now transaction_timestamp statement_timestamp clock_timestamp timeofday current_user session_user current_schema"
-    " current_schemas current_database version current_setting set_config pg_backend_pid inet_client_addr"
+    " current_schemas current_database version set_config pg_backend_pid inet_client_addr"
     " inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time pg_cancel_backend"
     " pg_terminate_backend txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query"
 ).split():
     declare(_name, session=_name)
+# Of a column, settings are looked up one by one among those that are shown.
+declare(
+    "current_setting",
+    '(SELECT first(s.setting) FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({0}))',
+    session="current_setting",
+)

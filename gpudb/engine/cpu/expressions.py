@@ -168,17 +168,31 @@ class Expressions:
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
         value = fill(how.duckdb, operands)
+        if function.returns_set:
+            return Lanes(value)
         if operands.result.carried and how.scale is not None:
             return Lanes(value, fill(how.scale, operands))
         if operands.result.carried and how.result is None:
             return self._opened(value, operands.result)
         return Lanes(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
 
+    def _known(self, expr: bound.Expr) -> object:
+        """The value of an expression that needs no engine, or MISSING."""
+        if isinstance(expr, bound.Constant):
+            return expr.value
+        if isinstance(expr, bound.Parameter):
+            return self.parameters[expr.number - 1]
+        if isinstance(expr, bound.Cast) and expr.type.modifier == -1:
+            same = expr.type.name in _TEXTS and expr.arg.type.name in _TEXTS
+            return self._known(expr.arg) if same else MISSING
+        return MISSING
+
     @_render.register
     def _(self, expr: bound.Call) -> Lanes:
         how = implementation(expr.function)
-        if how.session is not None:
-            constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in expr.args)
+        # A function of the session's state is worked out before; of columns only where it can be looked up.
+        constants = tuple(self._known(arg) for arg in expr.args) if how.session is not None else ()
+        if how.session is not None and (MISSING not in constants or how.duckdb is None):
             maker = self.values.get(how.session)
             if maker is None:
                 raise FeatureNotSupported(f"function {expr.function} is not supported here")
@@ -245,7 +259,9 @@ class Expressions:
         distinct = "DISTINCT " if expr.distinct else ""
 
         def call(name: str, *args: str) -> str:
-            return f"{name}({distinct}{', '.join(args)}{order}){keep}"
+            # PostgreSQL sorts to find what is distinct, and what lists values shows it
+            sort = f" ORDER BY {args[0]} ASC NULLS LAST" if expr.distinct and name in {"list", "string_agg"} else ""
+            return f"{name}({distinct}{', '.join(args)}{order or sort}){keep}"
 
         args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
         operands = self.operands(args, expr.type, call)
@@ -291,7 +307,7 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.SetReturning) -> Lanes:
         listed = self.applied(expr.function, self.operands(expr.args, expr.type)).value
-        return Lanes(f"unnest({listed})")
+        return self._opened(f"unnest({listed})", expr.type)
 
     # -------------------------------------------------------------------------------------------- subqueries
 
@@ -323,6 +339,7 @@ class Expressions:
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
 
 
+_TEXTS = frozenset({"text", "varchar", "name", "unknown"})
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 

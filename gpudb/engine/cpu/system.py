@@ -8,10 +8,13 @@ rendered as any other query.
 
 from __future__ import annotations
 
+import re
 import threading
-from collections import OrderedDict
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -40,6 +43,8 @@ from gpudb.sql.parse import parse
 from gpudb.types import OID, SqlType
 
 KEPT_VERSIONS = 16
+# Between `prepare` and the end of planning; a statement that runs keeps what it reads by itself.
+GRACE_S = 60.0
 _FUNCTION = "fn "
 
 Columns = tuple[tuple[str, SqlType], ...]
@@ -53,7 +58,10 @@ class SystemCatalog:
         self._lock = threading.Lock()
         self._ready = False
         self._versions: OrderedDict[int, str] = OrderedDict()
-        self._sizes: OrderedDict[int, tuple[Catalog, str]] = OrderedDict()
+        # By identity: the catalog is held as long as its schema, so that no other takes its place.
+        self._sizes: OrderedDict[int, str] = OrderedDict()
+        self._catalogs: dict[str, Catalog] = {}
+        self._stale: deque[tuple[float, str]] = deque()
         self._paths: OrderedDict[tuple[int, tuple[int, ...]], str] = OrderedDict()
         self._made = 0
         self._views: dict[str, Query] = {}
@@ -95,7 +103,7 @@ class SystemCatalog:
     @staticmethod
     def needed(text: str) -> bool:
         """Whether a statement's SQL names system relations or functions that look into them."""
-        return any(each in text for each in _MARKS)
+        return _MARK.search(text) is not None
 
     # -------------------------------------------------------------------------------------------- statements
 
@@ -137,8 +145,7 @@ class SystemCatalog:
                 cursor.execute(f"CREATE TABLE {schema}.{identifier(name)} AS {' UNION ALL '.join(parts)}")
             cursor.execute("COMMIT")
         self._versions[catalog.version] = schema
-        if len(self._versions) > KEPT_VERSIONS:
-            self._drop(self._versions.popitem(last=False)[1])
+        self._shorten(self._versions)
         return schema
 
     def _names(self, catalog: Catalog, path: tuple[int, ...]) -> str:
@@ -161,15 +168,14 @@ class SystemCatalog:
                 cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")
             cursor.execute("COMMIT")
         self._paths[key] = schema
-        if len(self._paths) > KEPT_VERSIONS:
-            self._drop(self._paths.popitem(last=False)[1])
+        self._shorten(self._paths)
         return schema
 
     def _size(self, catalog: Catalog) -> str:
         key = id(catalog)
         if key in self._sizes:
             self._sizes.move_to_end(key)
-            return self._sizes[key][1]
+            return self._sizes[key]
         self._made += 1
         schema = f"sizes_{self._made}"
         made = sizes(catalog)
@@ -181,14 +187,21 @@ class SystemCatalog:
                 cursor.register("pg_new_rows", made)
                 cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM pg_new_rows")
             cursor.execute("COMMIT")
-        self._sizes[key] = catalog, schema
-        if len(self._sizes) > KEPT_VERSIONS:
-            self._drop(self._sizes.popitem(last=False)[1][1])
+        self._sizes[key] = schema
+        self._catalogs[schema] = catalog
+        self._shorten(self._sizes)
         return schema
 
-    def _drop(self, schema: str) -> None:
-        with self._database.cursor() as cursor:
-            cursor.execute(f"DROP SCHEMA {schema} CASCADE")
+    def _shorten(self, kept: OrderedDict[Any, str]) -> None:
+        """Drops what was used least lately, once no statement can be about to read it."""
+        now = time.monotonic()
+        while len(kept) > KEPT_VERSIONS:
+            self._stale.append((now, kept.popitem(last=False)[1]))
+        while self._stale and self._stale[0][0] < now - GRACE_S:
+            _, schema = self._stale.popleft()
+            self._catalogs.pop(schema, None)
+            with self._database.cursor() as cursor:
+                cursor.execute(f"DROP SCHEMA {schema} CASCADE")
 
     # -------------------------------------------------------------------------------------------- what stays
 
@@ -217,7 +230,7 @@ class SystemCatalog:
 # Rows of a new database that the catalog has its own of.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 
-_MARKS = ("sys_", "pg_path", "_name(", "pg_to_reg", "tableoid", _FUNCTION)
+_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg\w+|pg_to_reg\w+)\(|AS tableoid FROM |"{_FUNCTION}|pg_class AS u')
 
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:

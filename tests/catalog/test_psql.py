@@ -1,0 +1,47 @@
+"""psql's backslash commands print the same as against PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.catalog import differences
+from tests.catalog.conftest import Side
+
+PSQL = shutil.which("psql")
+pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
+
+COMMANDS = (
+    r"\d", r"\d customers", r"\d+ customers", r"\d orders", r"\d v_cust", r"\d sales.regions", r"\d nothing", r"\d+",
+    r"\dt", r"\dt+", r"\dt sales.*", r"\dn", r"\dn+", r"\du", r"\l", r"\df", r"\df+ upper", r"\df pg_catalog.array_*",
+    r"\dv", r"\di", r"\dT", r"\dT pg_catalog.*", r"\ds", r"\dp", r"\dC", r"\dd", r"\db", r"\dE", r"\dm", r"\dD",
+    r"\do pg_catalog.+", r"\da pg_catalog.*", r"\dA", r"\dc", r"\des", r"\det", r"\dew", r"\dF", r"\dFd", r"\dFp",
+    r"\dg", r"\dL", r"\dO pg_catalog.*", r"\dRp", r"\dRs", r"\dX", r"\dy", r"\dconfig max_index_keys",
+)  # fmt: skip
+
+# Lines that may differ, by what they hold.
+_UNLIKE = ("Access method", "iceberg", "heap", "Size", " bytes|", "kB|", "=CTc/")
+
+
+def _printed(side: Side, command: str) -> list[str]:
+    assert PSQL is not None
+    done = subprocess.run(
+        [PSQL, "-X", "-A", "-q", "-d", side.dsn, "-c", command], capture_output=True, text=True, timeout=60
+    )
+    lines = (done.stdout + done.stderr).splitlines()
+    kept = [line for line in lines if not any(pattern.search(line) for pattern in differences.ROWS)]
+    shown = [line.replace(differences.BOOTSTRAP, "gpudb") for line in kept if not line.startswith("(")]
+    return [line for line in shown if not any(word in line for word in _UNLIKE)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_same_as_postgresql(command: str, postgresql: Side, gpudb: Side) -> None:
+    """What psql prints, line by line, but for what `differences` lists."""
+    expected, actual = _printed(postgresql, command), _printed(gpudb, command)
+    if command in (r"\du", r"\dg"):
+        # One side's gpudb is the bootstrap superuser, which has every attribute.
+        assert [line.split("|")[0] for line in actual] == [line.split("|")[0] for line in expected]
+        return
+    assert actual == expected

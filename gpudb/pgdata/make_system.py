@@ -39,8 +39,9 @@ KEPT = {
     "pg_class": "oid < 16384",
     "pg_attribute": "attrelid < 16384",
     "pg_type": "oid < 16384",
-    "pg_description": "objoid < 12000 AND NOT (classoid = 'pg_namespace'::regclass AND objoid = 2200)"
-    " AND NOT (classoid = 'pg_collation'::regclass AND objoid >= 12000)",
+    "pg_description": "objoid < 16384 AND NOT (classoid = 'pg_namespace'::regclass AND objoid = 2200)"
+    " AND NOT (objoid >= 12000 AND classoid IN ('pg_collation'::regclass, 'pg_extension'::regclass,"
+    " 'pg_language'::regclass))",
     "pg_depend": "refclassid <> 'pg_extension'::regclass AND objid < 16384"
     " AND classid <> 'pg_collation'::regclass AND classid <> 'pg_language'::regclass",
     "pg_init_privs": "classoid <> 'pg_language'::regclass AND objoid <> 2200",

@@ -245,6 +245,7 @@ UNKNOWN = SqlType("unknown")
 OID = SqlType("oid")
 NAME = SqlType("name")
 VOID = SqlType("void")
+RECORD = SqlType("record")
 
 
 def numeric(precision: int, scale: int) -> SqlType:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from gpudb.catalog.model import Table
 from gpudb.functions.registry import Function
-from gpudb.types import BOOL, INT4, SqlType
+from gpudb.types import BOOL, INT4, RECORD, SqlType
 
 # ---------------------------------------------------------------------------------------------- expressions
 
@@ -162,7 +162,7 @@ class Row:
     """ROW(…); only compared, counted or tested: whole rows are not results here."""
 
     items: tuple[Expr, ...]
-    type: SqlType = SqlType("record")
+    type: SqlType = RECORD
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gpudb.functions import resolve
 from gpudb.functions.library import functions_by_name
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce, condition
+from gpudb.sql.bind.coerce import check_equality, coerce, condition
 from gpudb.sql.bind.operators import apply_operator, call
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import (
@@ -101,6 +101,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     implementation(target)
     if over is not None:
         return _window(binder, scope, node, made, keep)
+    if node.agg_distinct:
+        check_equality(arg.type for arg in made.args)
     return _aggregate(
         scope,
         Aggregate(target, made.args, made.type, node.agg_distinct, tuple(order), (), keep, node.agg_star),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from gpudb.errors import DatatypeMismatch, GpudbError, SqlError
+from gpudb.errors import DatatypeMismatch, GpudbError, SqlError, UndefinedFunction
 from gpudb.functions.resolve import as_numeric, can_coerce, common_type
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.constants import small_integer, typed
@@ -107,6 +107,13 @@ def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     if not can_coerce(expr.type.plain, INT8, "a"):
         raise DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
     return coerce(binder, expr, INT8, "a")
+
+
+def check_equality(types: Iterable[SqlType]) -> None:
+    """42883 for a type whose values PostgreSQL cannot tell apart: json."""
+    for item in types:
+        if item.name in {"json", "_json"}:
+            raise UndefinedFunction(f"could not identify an equality operator for type {item}")
 
 
 def settled(binder: Binder, expr: Expr) -> Expr:

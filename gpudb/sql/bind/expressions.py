@@ -99,7 +99,8 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 item = scope.relation(name)
                 if item is None:
                     raise
-                return Row(tuple(expr for _, expr in item.columns))
+                fields = tuple((each, expr.type) for each, expr in item.columns)
+                return Row(tuple(expr for _, expr in item.columns), SqlType("record", fields=fields))
         case (alias, name):
             return scope.qualified(alias, name)
         case (schema, alias, name):
@@ -226,6 +227,8 @@ def _field(arg: Expr, step: Any) -> Expr:
     found = [item for each, item in arg.type.fields if each == name]
     if not found:
         raise UndefinedColumn(f'could not identify column "{name}" in record data type')
+    if isinstance(arg, Row):
+        return next(expr for (each, _), expr in zip(arg.type.fields, arg.items, strict=True) if each == name)
     return Field(arg, name, found[0])
 
 

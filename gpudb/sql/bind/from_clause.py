@@ -285,7 +285,7 @@ def _using(binder: Binder, how: str, left: Source, right: Source, names: Sequenc
             kept = second if how == "RIGHT" else first
             merged.append((name, kept if kept.type.name == target.name else coerce(binder, kept, target)))
     rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]
-    return operators.conjunction(conditions) if conditions else None, tuple([*merged, *rest])
+    return operators.conjunction(conditions) if conditions else None, (*merged, *rest)
 
 
 def _only(side: Source, name: str, which: str) -> Expr:

@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import settled
+from gpudb.sql.bind.coerce import check_equality, settled
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Aggregate, Column, Constant, Expr, From, Grouping, Join, Row, Scan
@@ -95,6 +95,7 @@ def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, E
 def _grouped(expr: Expr) -> Expr:
     if any(isinstance(each, Aggregate) for each in _walk_level(expr)):
         raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
+    check_equality([expr.type])
     return expr
 
 

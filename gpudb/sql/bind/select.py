@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.calls import sort_key
-from gpudb.sql.bind.coerce import branch_type, condition, row_count, settled, unify_branches
+from gpudb.sql.bind.coerce import branch_type, check_equality, condition, row_count, settled, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_at
@@ -267,6 +267,7 @@ def _distinct(
         if any(key.expr not in [expr for _, expr in targets] for key in order):
             message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
             raise SqlError.of("invalid_column_reference", message)
+        check_equality(expr.type for _, expr in targets)
         return True
     made = []
     for node in nodes:
@@ -304,6 +305,8 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
         branch_type([Column(0, 0, a.type), Column(0, 0, b.type)], op)
         for a, b in zip(left.columns, right.columns, strict=True)
     ]
+    if not (node.all and op == "UNION"):
+        check_equality(types)
     sides = []
     for side in (left, right):
         differing = {

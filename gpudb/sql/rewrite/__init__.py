@@ -1,6 +1,6 @@
 """Constructs normalised before binding, one rule a file: each a plain function from parse tree to parse tree.
 
-A rule changes nothing of what a statement means; its fixture (`tests/sql/rewrite/NAME.sql`) shows text before and after.
+A rule changes nothing of what a statement means; `tests/sql/rewrite/NAME.sql` shows text before and after it.
 """
 
 from __future__ import annotations

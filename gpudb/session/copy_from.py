@@ -26,7 +26,7 @@ from gpudb.sql.parse import present, strings
 from gpudb.storage.copy.binary_reader import BinaryCutter, BinaryReader
 from gpudb.storage.copy.convert import Clock
 from gpudb.storage.copy.held import held_scalar
-from gpudb.storage.copy.inflow import Completion, Copied, CopyFlow, Cutter, Inflow, Reader, repeated
+from gpudb.storage.copy.inflow import Completion, Copied, CopyFlow, Cutter, Inflow, Origin, Reader, repeated
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
@@ -131,12 +131,12 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
     flow = Inflow(
-        Completion(table, columns, defaults, where),
         lambda batches: context.transaction.append(table.oid, batches),
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )
-    return CopyFlow(cutter, reader, flow, f"COPY {table.name}")
+    origin = Origin(f"COPY {table.name}", reader, Completion(table, columns, defaults, where))
+    return CopyFlow(cutter, origin, flow)
 
 
 # ---- what the engine computes: defaults that are no constants, and WHERE

@@ -19,6 +19,7 @@ from gpudb.session import (
     set_show,
     transactions,
 )
+from gpudb.session.loading import LOAD_COLUMNS, is_load_call
 from gpudb.session.results import ResultColumn
 from gpudb.sql.parse import RawStatement
 from gpudb.types import TEXT
@@ -53,6 +54,8 @@ def columns_of(session: Session, statement: RawStatement) -> tuple[ResultColumn,
     """The columns that a statement will give which is not bound ahead; None for one without rows."""
     node: Any = statement.node
     match statement.kind:
+        case "SelectStmt" if is_load_call(statement):
+            return LOAD_COLUMNS
         case "VariableShowStmt":
             return set_show.show_columns(node.name)
         case "ExplainStmt":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudb.errors import SqlError
 from gpudb.session.context import Context, handles, result_columns
+from gpudb.session.loading import load_call
 from gpudb.session.results import Result
 from gpudb.sql.bound import DataChange, Query
 
@@ -11,6 +12,9 @@ from gpudb.sql.bound import DataChange, Query
 @handles("SelectStmt")
 def select(context: Context) -> Result:
     """SELECT and VALUES."""
+    loaded = load_call(context)
+    if loaded is not None:
+        return loaded
     query = context.session.bind(context)
     assert not isinstance(query, DataChange)
     return rows(context, query)

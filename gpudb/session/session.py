@@ -19,6 +19,7 @@ from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, S
 from gpudb.session import handlers, session_functions
 from gpudb.session.binding import bind_statement, statements_of
 from gpudb.session.context import Context, handler, result_columns
+from gpudb.session.loading import is_load_call
 from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result
 from gpudb.session.settings import SettingValues, milliseconds
@@ -179,7 +180,7 @@ class Session:
                 return Prepared(sql, (), None, None)
             statement = statements[0]
             self._check_failed(statement)
-            if statement.kind not in BINDABLE:
+            if statement.kind not in BINDABLE or is_load_call(statement):
                 return Prepared(sql, (), handlers.columns_of(self, statement), statement)
             context = self._context(statement, Cancel())
             plan = self._plan(context, sql, tuple(parameter_oids))

@@ -103,10 +103,11 @@ class Copied:
 
 @dataclass(slots=True)
 class Origin:
-    """Where blocks come from, in errors: `name` is `COPY t` or a file's; `lines` is how many are behind."""
+    """Where blocks come from: `name` is `COPY t` or a file's, in errors; `lines` is how many are behind."""
 
     name: str
     reader: Reader
+    completion: Completion
     unit: str = "line"
     lines: int = 0
 
@@ -131,13 +132,11 @@ class Inflow:
 
     def __init__(
         self,
-        completion: Completion,
         write: Write,
         *,
         reject_limit: int | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self._completion = completion
         self._write = write
         self._reject_limit = reject_limit
         self._check = check
@@ -254,9 +253,9 @@ class Inflow:
                 assert outcome.error is not None
                 raise origin.placed(outcome.error)
             self._note(rows, origin.lines)
-            batch = self._completion.batch(rows)
-            if self._completion.where is not None:
-                batch = self._completion.where(batch)
+            batch = origin.completion.batch(rows)
+            if origin.completion.where is not None:
+                batch = origin.completion.where(batch)
             else:
                 self._check_nulls(batch, outcome)
             origin.lines += rows.lines
@@ -277,7 +276,8 @@ class Inflow:
     def _check_nulls(self, batch: pa.RecordBatch, outcome: _Outcome) -> None:
         """23502 with its line: storage, which looks again, knows none."""
         found: tuple[int, int] | None = None
-        for number, column in enumerate(self._completion.table.columns):
+        table = outcome.origin.completion.table
+        for number, column in enumerate(table.columns):
             values = batch.column(number)
             if column.not_null and values.null_count:
                 row = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
@@ -287,7 +287,6 @@ class Inflow:
         row, number = found
         kept = None if outcome.rows is None else outcome.rows.kept
         line, text = outcome.origin.reader.line_of(outcome.block, row if kept is None else kept[row])
-        table = self._completion.table
         failing = batch.slice(row, 1)
         error = null_violation(table.name, table.columns[number], failing, failing.column(number))
         raise outcome.origin.placed(RowError(error, line, raw=text))
@@ -296,11 +295,10 @@ class Inflow:
 class CopyFlow:
     """One COPY FROM: bytes in. `feed`, `finish` and `abort` are called by one thread."""
 
-    def __init__(self, cutter: Cutter, reader: Reader, flow: Inflow, source: str) -> None:
+    def __init__(self, cutter: Cutter, origin: Origin, flow: Inflow) -> None:
         self._cutter = cutter
         self._flow = flow
-        self._origin = Origin(source, reader)
-        self._source = source
+        self._origin = origin
 
     def feed(self, data: bytes) -> None:
         """Takes a piece of the data; raises what an earlier piece met."""
@@ -308,8 +306,12 @@ class CopyFlow:
 
     def finish(self) -> Copied:
         """Waits until everything is written."""
-        self._put(self._cutter.finish())
+        self.end()
         return self._flow.finish()
+
+    def end(self) -> None:
+        """There is no more data; what was fed may still be under way."""
+        self._put(self._cutter.finish())
 
     def abort(self) -> None:
         """Ends it without a trace; idempotent, and nothing after `finish`."""
@@ -320,7 +322,7 @@ class CopyFlow:
             try:
                 block = next(blocks, None)
             except RowError as error:
-                self._flow.fail(error.placed(self._source, 0))
+                self._flow.fail(error.placed(self._origin.name, 0))
             except GpudbError as error:
                 self._flow.fail(error)
             if block is None:

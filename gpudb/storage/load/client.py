@@ -1,0 +1,72 @@
+"""Files as COPY data, for a client that loads them through its connection: one COPY a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.writer import RowWriter
+from gpudb.storage.load import files
+from gpudb.storage.load.cast import sql_type
+from gpudb.storage.load.load import BATCH_ROWS
+from gpudb.storage.load.progress import Meter, Report, quiet
+
+
+@dataclass(frozen=True, slots=True)
+class CopySource:
+    """A file to send: `columns` are to be listed in the COPY (None: csv, all by position), `chunks` are its data.
+
+    The COPY's options are `format`'s (`csv`), and, where `is_csv`, those of the file itself (HEADER, DELIMITER …).
+    """
+
+    file: files.DataFile
+    columns: tuple[str, ...] | None
+    chunks: Iterator[bytes]
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the data are the file's own text."""
+        return self.columns is None
+
+
+def copy_sources(pattern: str, report: Report = quiet) -> list[CopySource]:
+    """The files that a path or glob names, as csv for `COPY t [(columns)] FROM STDIN (FORMAT csv, …)`.
+
+    Files are opened as their chunks are taken, so take them one after the other. Compressed csv is decompressed;
+    Parquet and Arrow become csv with the columns that they name. Errors as for `load_files`, for files.
+    """
+    found = files.find(pattern)
+    sent = [0]
+    meter = Meter(sum(file.size for file in found), report, lambda: sent[0])
+    return [_source(file, meter, sent) for file in found]
+
+
+def _source(file: files.DataFile, meter: Meter, sent: list[int]) -> CopySource:
+    if file.kind == "csv":
+        return CopySource(file, None, _csv(file, meter))
+    schema = files.schema(file)
+    types = []
+    for name, held in zip(schema.names, schema.types):
+        type_ = sql_type(held.value_type if pa.types.is_dictionary(held) else held)
+        if type_ is None:
+            raise FeatureNotSupported(f'column "{name}" of file "{file.path}" is of type {held}')
+        types.append(type_)
+    writer = RowWriter(schema.names, types, CopyOptions(format="csv", delimiter=",", null=""))
+
+    def chunks() -> Iterator[bytes]:
+        before = sent[0]
+        for data in writer.blocks(files.batches(file, BATCH_ROWS, meter.at)):
+            sent[0] = before + writer.rows
+            yield data
+        meter.file_done(file.size)
+
+    return CopySource(file, tuple(schema.names), chunks())
+
+
+def _csv(file: files.DataFile, meter: Meter) -> Iterator[bytes]:
+    yield from files.csv_bytes(file, meter.at)
+    meter.file_done(file.size)

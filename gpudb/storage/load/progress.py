@@ -1,0 +1,44 @@
+"""How far a load is, for a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A moment of a load: bytes of the files (as they lie on the disk) that are read, of all, and rows stored.
+
+    `rows` lags behind `done`, since blocks are still being parsed; it is exact at the end.
+    """
+
+    done: int
+    total: int
+    rows: int
+
+
+Report = Callable[[Progress], None]
+
+
+def quiet(progress: Progress) -> None:
+    """Reports nothing."""
+
+
+class Meter:
+    """Adds up the bytes of several files and reports each step."""
+
+    def __init__(self, total: int, report: Report, rows: Callable[[], int]) -> None:
+        self._total = total
+        self._report = report
+        self._rows = rows
+        self._finished = 0
+
+    def at(self, position: int) -> None:
+        """The current file is read up to `position`."""
+        self._report(Progress(min(self._finished + position, self._total), self._total, self._rows()))
+
+    def file_done(self, size: int) -> None:
+        """The current file is read to its end."""
+        self._finished += size
+        self.at(0)

@@ -1,7 +1,7 @@
 """One tree of errors; each carries PostgreSQL's SQLSTATE, and a detail, a hint and a position where known.
 
 Raise the narrowest class. A condition without a class of its own is raised by its PostgreSQL name:
-`SqlError.of("division_by_zero", "division by zero")`. The names are those of PostgreSQL's errcodes (`pgdata/errcodes.tsv`).
+`SqlError.of("division_by_zero", "division by zero")`. The names are PostgreSQL's (`pgdata/errcodes.tsv`).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class SqlType:
 
     @property
     def category(self) -> str:
-        """PostgreSQL's typcategory: N number, S string, D date/time, T interval, B boolean, A array, U other, X unknown."""
+        """PostgreSQL's typcategory: Number, String, Date/time, T interval, Boolean, Array, U other, X unknown."""
         return _row(self.name)["typcategory"]
 
     @property

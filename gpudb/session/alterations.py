@@ -11,19 +11,10 @@ from gpudb.catalog.model import Catalog, Column, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.changes import lock_table
 from gpudb.session.context import Context, command, handles
-from gpudb.session.definitions import (
-    check_column_type,
-    check_free,
-    column_definition,
-    deparse_expression,
-    dependents,
-    drop_with_dependents,
-    identifier,
-    named_relation,
-    spoken,
-    target_schema,
-)
+from gpudb.session.drops import dependents, drop_with_dependents
+from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
+from gpudb.session.tables import check_column_type, column_definition, deparse_expression
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression

@@ -11,13 +11,15 @@ from gpudb.session import (
     changes,
     copying,
     cursors,
-    definitions,
+    drops,
     explain,
     prepared,
     queries,
     roles,
     set_show,
+    tables,
     transactions,
+    views,
 )
 from gpudb.session.loading import LOAD_COLUMNS, is_load_call
 from gpudb.session.results import ResultColumn
@@ -32,13 +34,15 @@ REGISTERED = (
     changes,
     copying,
     cursors,
-    definitions,
+    drops,
     explain,
     prepared,
     queries,
     roles,
     set_show,
+    tables,
     transactions,
+    views,
 )
 
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
@@ -80,4 +84,4 @@ def transaction_ended(session: Session, committed: bool) -> None:
 
 def session_closed(session: Session) -> None:
     """Temporary tables end with their session."""
-    definitions.drop_temporary(session)
+    drops.drop_temporary(session)

@@ -8,6 +8,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles, text_rows
+from gpudb.session.drops import drop_temporary_in
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.settings import setting
 from gpudb.session.transactions import apply_modes
@@ -113,7 +114,5 @@ def discard(context: Context) -> Result:
         context.session.settings.reset_all()
         context.session.prepared.clear()
     if what in {"ALL", "TEMP"}:
-        from gpudb.session.definitions import drop_temporary_in
-
         drop_temporary_in(context)
     return command(f"DISCARD {what}")

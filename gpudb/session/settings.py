@@ -161,7 +161,7 @@ _ALL = (
     Setting("max_identifier_length", "63", "Shows the maximum identifier length.", fixed=True),
     Setting("row_security", "on", "Enable row security.", boolean("row_security"), kind="bool"),
     Setting("search_path", '"$user", public', "Sets the schema search order for names that are not qualified."),
-    Setting("server_encoding", "UTF8", "Shows the server (database) character set encoding.", reported=True, fixed=True),
+    Setting("server_encoding", "UTF8", "Shows the server's character set encoding.", reported=True, fixed=True),
     Setting("server_version", VERSION, "Shows the server version.", reported=True, fixed=True),
     Setting("server_version_num", "160004", "Shows the server version as an integer.", fixed=True),
     Setting("session_authorization", "", "Shows the session user name.", reported=True, fixed=True),
@@ -184,7 +184,8 @@ _ALIASES = {"timezone": "timezone", "time zone": "timezone", "names": "client_en
 
 
 def _encoding(value: str) -> str:
-    if value.strip().lower().replace("-", "").replace("_", "") not in {"utf8", "unicode", "sqlascii", "auto"}:
+    # punctuation plays no part: asyncpg asks for "'utf-8'", quotes and all
+    if re.sub("[^a-z0-9]", "", value.lower()) not in {"utf8", "unicode", "sqlascii", "auto"}:
         raise FeatureNotSupported(f'client_encoding "{value}" is not supported', hint="Use UTF8.")
     return "UTF8"
 

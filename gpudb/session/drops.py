@@ -1,0 +1,172 @@
+"""CREATE SCHEMA, and DROP of schemas, tables and views with what depends on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Relation, Schema, Table, View
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.results import Result
+from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.parse import inner, parse, strings
+
+if TYPE_CHECKING:
+    from gpudb.session.session import Session
+
+
+@handles("CreateSchemaStmt")
+def create_schema(context: Context) -> Result:
+    """CREATE SCHEMA [IF NOT EXISTS] name."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE SCHEMA")
+    if len(node.schema_elts):
+        raise FeatureNotSupported("CREATE SCHEMA with elements is not supported")
+    name = node.schemaname or node.authrole.rolename
+    catalog = context.transaction.catalog
+    if name.startswith("pg_"):
+        message = f'unacceptable schema name "{name}"'
+        detail = 'The prefix "pg_" is reserved for system schemas.'
+        raise SqlError.of("reserved_name", message, detail=detail)
+    if name in catalog.schemas or name in SYSTEM_SCHEMAS:
+        if node.if_not_exists:
+            context.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
+            return command("CREATE SCHEMA")
+        raise SqlError.of("duplicate_schema", f'schema "{name}" already exists')
+    oid, catalog = catalog.allocate_oid()
+    context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, context.session.user)))
+    return command("CREATE SCHEMA")
+
+
+@handles("DropStmt")
+def drop(context: Context) -> Result:
+    """DROP TABLE, VIEW or SCHEMA [IF EXISTS] … [CASCADE]."""
+    node: Any = context.statement.node
+    what = pg.ObjectType.Name(node.remove_type).removeprefix("OBJECT_")
+    context.session.check_writable(f"DROP {what}")
+    cascade = node.behavior == pg.DROP_CASCADE
+    if what not in {"TABLE", "VIEW", "SCHEMA"}:
+        raise FeatureNotSupported(f"DROP {what} is not supported")
+    for each in node.objects:
+        if what == "SCHEMA":
+            _drop_schema(context, inner(each).sval, node.missing_ok, cascade)
+        else:
+            names = strings(inner(each).items)
+            _drop_relation(context, names, what, node.missing_ok, cascade)
+    return command(f"DROP {what}")
+
+
+def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_ok: bool, cascade: bool) -> None:
+    catalog = context.transaction.catalog
+    path = names[-2:-1] or context.session.search_path()
+    if len(names) > 1 and names[-2] not in catalog.schemas:
+        if missing_ok:
+            context.notice(f'schema "{names[-2]}" does not exist, skipping')
+            return
+        raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
+    found = catalog.find(names[-1], path)
+    noun = what.lower()
+    if found is None:
+        if missing_ok:
+            context.notice(f'{noun} "{names[-1]}" does not exist, skipping')
+            return
+        raise UndefinedTable(f'{noun} "{".".join(names)}" does not exist')
+    if isinstance(found, Table) != (what == "TABLE"):
+        hint = f"Use DROP {'TABLE' if isinstance(found, Table) else 'VIEW'} to remove a {_noun(found)}."
+        raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
+    drop_with_dependents(context, [found], cascade)
+
+
+def _noun(relation: Relation) -> str:
+    return "table" if isinstance(relation, Table) else "view"
+
+
+def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
+    """Drops relations and, with CASCADE, the views over them; 2BP01 without."""
+    catalog = context.transaction.catalog
+    gone = {relation.oid: relation for relation in doomed}
+    queue = list(doomed)
+    while queue:
+        relation = queue.pop()
+        for view in dependents(context, relation):
+            if view.oid in gone:
+                continue
+            if not cascade:
+                message = f"cannot drop {_noun(relation)} {relation.name} because other objects depend on it"
+                detail = f"view {view.name} depends on {_noun(relation)} {relation.name}"
+                hint = "Use DROP ... CASCADE to drop the dependent objects too."
+                raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+            context.notice(f"drop cascades to view {view.name}")
+            gone[view.oid] = view
+            queue.append(view)
+    for relation in gone.values():
+        catalog = catalog.without_relation(relation.schema, relation.name)
+    context.transaction.set_catalog(catalog)
+
+
+def dependents(context: Context, relation: Relation) -> list[View]:
+    """The views whose queries name a relation."""
+    found = []
+    for view in context.transaction.catalog.relations.values():
+        if isinstance(view, View) and view.oid != relation.oid:
+            names = relation_names(parse(view.query)[0].node)
+            if (relation.schema, relation.name) in names:
+                found.append(view)
+    return found
+
+
+def relation_names(node: Any) -> set[tuple[str, str]]:
+    """Every qualified relation name in a parse tree."""
+    if node.DESCRIPTOR.name == "RangeVar":
+        return {(node.schemaname, node.relname)}
+    names: set[tuple[str, str]] = set()
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if not hasattr(value, "DESCRIPTOR") else (value,):
+                names |= relation_names(each)
+    return names
+
+
+def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -> None:
+    catalog = context.transaction.catalog
+    if name in SYSTEM_SCHEMAS:
+        message = f"cannot drop schema {name} because it is required by the database system"
+        raise SqlError.of("dependent_objects_still_exist", message)
+    if name not in catalog.schemas:
+        if missing_ok:
+            context.notice(f'schema "{name}" does not exist, skipping')
+            return
+        raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
+    inside = [relation for relation in catalog.relations.values() if relation.schema == name]
+    if inside and not cascade:
+        message = f"cannot drop schema {name} because other objects depend on it"
+        detail = "\n".join(f"{_noun(r)} {name}.{r.name} depends on schema {name}" for r in inside)
+        hint = "Use DROP ... CASCADE to drop the dependent objects too."
+        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+    for relation in inside:
+        context.notice(f"drop cascades to {_noun(relation)} {name}.{relation.name}")
+    drop_with_dependents(context, inside, cascade)
+    context.transaction.set_catalog(context.transaction.catalog.without_schema(name))
+
+
+def drop_temporary_in(context: Context) -> None:
+    """DISCARD TEMP: drops the session's temporary relations."""
+    schema = context.session.temporary_schema
+    inside = [r for r in context.transaction.catalog.relations.values() if r.schema == schema]
+    if inside:
+        drop_with_dependents(context, inside, True)
+
+
+def drop_temporary(session: Session) -> None:
+    """At a session's end its temporary relations go, with their schema."""
+    schema = session.temporary_schema
+    if schema not in session.database.store.catalog().schemas:
+        return
+    with session.database.store.begin() as transaction:
+        catalog = transaction.catalog
+        for relation in [r for r in catalog.relations.values() if r.schema == schema]:
+            catalog = catalog.without_relation(schema, relation.name)
+        transaction.set_catalog(catalog.without_schema(schema))
+        transaction.commit()

@@ -1,0 +1,268 @@
+"""CREATE TABLE and CREATE TABLE AS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, Distribution, Table
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.results import Result
+from gpudb.sql.bind.changes import bind_default
+from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bound import Cast, Derived, OutputColumn, Query, Select
+from gpudb.sql.bound import Column as Reference
+from gpudb.sql.parse import deparse, inner, kind, strings
+from gpudb.types import COLUMN_TYPES, TEXT, SqlType
+
+MAX_COLUMNS = 1600
+_RESERVED = {"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"}
+
+
+@handles("CreateStmt")
+def create_table(context: Context) -> Result:
+    """CREATE [TEMPORARY] TABLE [IF NOT EXISTS] … [DISTRIBUTE BY …]."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE TABLE")
+    for field, what in (("inh_relations", "INHERITS"), ("options", "WITH"), ("partspec", "PARTITION BY")):
+        if node.HasField(field) if field == "partspec" else len(getattr(node, field)):
+            raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
+    if node.HasField("of_typename") or node.HasField("partbound") or node.access_method not in ("", "iceberg"):
+        raise FeatureNotSupported("this form of CREATE TABLE is not supported")
+    temporary = node.relation.relpersistence == "t"
+    if temporary and node.oncommit not in (pg.ONCOMMIT_NOOP, pg.ONCOMMIT_PRESERVE_ROWS, 0):
+        raise FeatureNotSupported("ON COMMIT DELETE ROWS and ON COMMIT DROP are not supported")
+    schema = target_schema(context, node.relation.schemaname, temporary=temporary)
+    name = identifier(node.relation.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return command("CREATE TABLE")
+    check_free(context.transaction.catalog, schema, name)
+    columns, key, key_name = _elements(context, node.table_elts)
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    table = Table(
+        oid,
+        schema,
+        name,
+        tuple(columns),
+        context.session.user,
+        tuple(key),
+        key_name or (f"{name}_pkey" if key else None),
+        _distribution(context, columns),
+        temporary,
+    )
+    context.transaction.set_catalog(catalog.with_relation(table))
+    return command("CREATE TABLE")
+
+
+def _distribution(context: Context, columns: list[Column]) -> Distribution | None:
+    clause = context.statement.distribution
+    if clause is None:
+        return None
+    for name in clause.columns:
+        if all(column.name != name for column in columns):
+            raise SqlError.of("undefined_column", f'column "{name}" named in DISTRIBUTE BY does not exist')
+    if clause.kind == "hash" and not clause.columns:
+        raise SqlError.of("syntax_error", "DISTRIBUTE BY HASH needs a column")
+    return Distribution(clause.kind, clause.columns)
+
+
+def _elements(context: Context, elements: Any) -> tuple[list[Column], list[str], str | None]:
+    columns: list[Column] = []
+    key: list[str] = []
+    key_name = None
+    for each in elements:
+        node = inner(each)
+        if kind(each) == "column_def":
+            column, is_key = column_definition(context, node)
+            if any(other.name == column.name for other in columns):
+                raise SqlError.of("duplicate_column", f'column "{column.name}" specified more than once')
+            columns.append(column)
+            if is_key:
+                key = _one_key(key, [column.name])
+        elif kind(each) == "constraint":
+            names = _table_constraint(node)
+            if names:
+                key, key_name = _one_key(key, names), node.conname or None
+        else:
+            copied, names = _like(context, node)
+            columns += copied
+            key = _one_key(key, names) if names else key
+    if len(columns) > MAX_COLUMNS:
+        raise SqlError.of("too_many_columns", f"tables can have at most {MAX_COLUMNS} columns")
+    for name in key:
+        if all(column.name != name for column in columns):
+            raise SqlError.of("undefined_column", f'column "{name}" named in key does not exist')
+    return [replace(c, not_null=True) if c.name in key else c for c in columns], key, key_name
+
+
+_LIKE_COMMENTS, _LIKE_DEFAULTS, _LIKE_INDEXES = 1 << 0, 1 << 3, 1 << 6
+
+
+def _like(context: Context, node: Any) -> tuple[list[Column], list[str]]:
+    """LIKE table [INCLUDING …]: its columns, and its primary key with INDEXES."""
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    columns = [
+        Column(
+            column.name,
+            column.type,
+            column.not_null,
+            column.default if node.options & _LIKE_DEFAULTS else None,
+            comment=column.comment if node.options & _LIKE_COMMENTS else None,
+        )
+        for column in relation.columns
+    ]
+    indexed = isinstance(relation, Table) and node.options & _LIKE_INDEXES
+    return columns, list(relation.primary_key) if isinstance(relation, Table) and indexed else []
+
+
+def _one_key(old: list[str], new: list[str]) -> list[str]:
+    if old:
+        raise SqlError.of("invalid_table_definition", "multiple primary keys for table are not allowed")
+    if len(set(new)) != len(new):
+        raise SqlError.of("duplicate_column", "a column appears twice in primary key constraint")
+    return new
+
+
+def _table_constraint(node: Any) -> list[str]:
+    if node.contype != pg.CONSTR_PRIMARY:
+        what = pg.ConstrType.Name(node.contype).removeprefix("CONSTR_")
+        raise FeatureNotSupported(f"{what} constraints are not supported")
+    return list(strings(node.keys))
+
+
+def column_definition(context: Context, node: Any) -> tuple[Column, bool]:
+    """A ColumnDef message as a column, and whether it declares the primary key."""
+    if node.colname in _RESERVED:
+        message = f'column name "{node.colname}" conflicts with a system column name'
+        raise SqlError.of("duplicate_column", message)
+    try:
+        column_type = type_name(node.type_name)
+        check_column_type(node.colname, column_type)
+    except SqlError as error:
+        raise context.session.binder(context).locate(error, node.type_name.location) from None
+    if node.HasField("coll_clause") and strings(node.coll_clause.collname)[-1] not in {
+        "C",
+        "POSIX",
+        "default",
+    }:
+        raise FeatureNotSupported("collations other than C are not supported")
+    column = Column(identifier(node.colname), column_type)
+    is_key = False
+    for each in node.constraints:
+        constraint = inner(each)
+        match pg.ConstrType.Name(constraint.contype).removeprefix("CONSTR_"):
+            case "NOTNULL":
+                column = replace(column, not_null=True)
+            case "NULL":
+                pass
+            case "DEFAULT":
+                text = deparse_expression(constraint.raw_expr)
+                bind_default(context.session.binder(context), text, column)
+                column = replace(column, default=text)
+            case "PRIMARY":
+                is_key = True
+            case other:
+                raise FeatureNotSupported(f"{other} constraints are not supported")
+    return column, is_key
+
+
+def check_column_type(name: str, item: SqlType) -> None:
+    """0A000 or 42P16 for a type that no column may have."""
+    base = item.element or item
+    if base.name not in COLUMN_TYPES:
+        if base.category == "P" or base.name in {"unknown", "record"}:
+            raise SqlError.of("invalid_table_definition", f'column "{name}" has pseudo-type {item}')
+        raise FeatureNotSupported(f'columns of type {item} are not supported (column "{name}")')
+
+
+def deparse_expression(node: Any) -> str:
+    """An expression as SQL text."""
+    select = pg.SelectStmt()
+    target = select.target_list.add()
+    target.res_target.val.CopyFrom(node)
+    select.limit_option = pg.LIMIT_OPTION_DEFAULT
+    select.op = pg.SETOP_NONE
+    return deparse(select).removeprefix("SELECT ")
+
+
+@handles("CreateTableAsStmt")
+def create_table_as(context: Context) -> Result:
+    """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
+    node: Any = context.statement.node
+    if node.objtype == pg.OBJECT_MATVIEW:
+        raise FeatureNotSupported("materialized views are not supported")
+    context.session.check_writable("CREATE TABLE AS")
+    into = node.into
+    if len(into.options) or into.access_method not in ("", "iceberg"):
+        raise FeatureNotSupported("CREATE TABLE … WITH is not supported")
+    temporary = into.rel.relpersistence == "t"
+    schema = target_schema(context, into.rel.schemaname, temporary=temporary)
+    name = identifier(into.rel.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return command("CREATE TABLE AS")
+    check_free(context.transaction.catalog, schema, name)
+    source = inner(node.query)
+    if source.DESCRIPTOR.name != "SelectStmt":
+        raise FeatureNotSupported("CREATE TABLE AS EXECUTE is not supported")
+    query = bind_query(context.session.binder(context), source, None)
+    columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
+    for column in columns:
+        check_column_type(column.name, column.type)
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    table = Table(
+        oid,
+        schema,
+        name,
+        columns,
+        context.session.user,
+        temporary=temporary,
+        distribution=_distribution(context, list(columns)),
+    )
+    context.transaction.set_catalog(catalog.with_relation(table))
+    if into.skip_data:
+        return command("CREATE TABLE AS")
+    stream = context.session.engine(query).run(context.request(as_stored(query, columns)))
+    try:
+        count = context.transaction.append(oid, iter(stream))
+    finally:
+        stream.close()
+    return command(f"SELECT {count}")
+
+
+def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
+    """The query with its columns held as the table holds them."""
+    rel = 1_000_000
+    targets = []
+    for index, (output, column) in enumerate(zip(query.columns, columns, strict=True)):
+        reference = Reference(rel, index, output.type, output.name)
+        targets.append(reference if output.type == column.type else Cast(reference, column.type))
+    outputs = tuple(OutputColumn(column.name, column.type) for column in columns)
+    return Select(outputs, tuple(targets), Derived(rel, query))
+
+
+def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:
+    """A query's columns as those of a table or view; numerics without modifier are stored carried."""
+    if len(names) > len(query.columns):
+        raise SqlError.of("syntax_error", f"{what} specifies too many column names")
+    made: list[Column] = []
+    for index, output in enumerate(query.columns):
+        name = names[index] if index < len(names) else output.name
+        if any(each.name == name for each in made):
+            raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
+        item = output.type if output.type.name != "unknown" else TEXT
+        base = item.element or item
+        if base.name == "numeric" and base.modifier == -1:
+            item = SqlType(item.name)
+        if base.name == "name":
+            item = TEXT
+        made.append(Column(name, item))
+    return tuple(made)

@@ -81,7 +81,6 @@ declare("pg_relation_is_publishable", "({0} >= 16384)")
 # ---------------------------------------------------------------------------------------------- comments
 
 
-
 def _described(operands: Operands, macro: str) -> str:
     """The class by its name; a known one is put in as its OID."""
     text = operands.constants[1]

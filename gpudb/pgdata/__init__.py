@@ -34,9 +34,7 @@ def system(name: str) -> tuple[list[str], list[list[str | None]]] | None:
     if not path.is_file():
         return None
     header, *lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    rows: list[list[str | None]] = [
-        [None if cell == r"\N" else cell for cell in line.split("\t")] for line in lines
-    ]
+    rows: list[list[str | None]] = [[None if cell == r"\N" else cell for cell in line.split("\t")] for line in lines]
     for row in rows:
         for index, cell in enumerate(row):
             if cell is not None and "\\" in cell:

@@ -36,9 +36,7 @@ def _rows(connection: object, query: str) -> list[str]:
     cursor = connection.execute(query)  # type: ignore[attr-defined]
     out = ["\t".join(column.name for column in cursor.description)]
     for row in cursor:
-        cells = [
-            "" if v is None else {True: "t", False: "f"}.get(v, v) if isinstance(v, bool) else v for v in row
-        ]
+        cells = ["" if v is None else {True: "t", False: "f"}.get(v, v) if isinstance(v, bool) else v for v in row]
         out.append("\t".join(str(cell) for cell in cells))
     return out
 

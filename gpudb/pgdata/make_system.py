@@ -117,9 +117,7 @@ def _rows_of(connection: Any, oid: int, relation: str) -> str:
             text = f"{text}::oid"
         parts.append(f"{text} AS {name}")
     schema = "information_schema" if relation.startswith("sql_") else "pg_catalog"
-    return (
-        f"SELECT {', '.join(parts)} FROM {schema}.{relation} WHERE {KEPT.get(relation, 'true')} ORDER BY 1, 2"
-    )
+    return f"SELECT {', '.join(parts)} FROM {schema}.{relation} WHERE {KEPT.get(relation, 'true')} ORDER BY 1, 2"
 
 
 def _save(connection: Any, path: Path, query: str, *, required: bool = False) -> None:

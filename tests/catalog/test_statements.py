@@ -49,7 +49,9 @@ def test_same_as_postgresql(statement: dict[str, Any], postgresql: Side, gpudb: 
     assert actual.sqlstate == expected.sqlstate, f"{statement['sql']}\n{actual.sqlstate} {actual.message}"
     assert actual.columns == expected.columns
     assert actual.oids == expected.oids, list(zip(expected.columns, expected.oids, actual.oids, strict=True))
-    ignored = differences.COLUMNS.keys() | differences.OF_STATEMENT.get((statement["client"], statement["what"]), {}).keys()
+    ignored = (
+        differences.COLUMNS.keys() | differences.OF_STATEMENT.get((statement["client"], statement["what"]), {}).keys()
+    )
     wanted, given = _compared(expected, postgresql, set(ignored)), _compared(actual, gpudb, set(ignored))
     ordered = statement.get("ordered", bool(re.search(r"ORDER BY[^)]*$", statement["sql"], re.I)))
     if not ordered:

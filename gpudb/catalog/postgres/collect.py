@@ -101,9 +101,7 @@ class Rows:
         if comment is not None:
             self.add("pg_description", objoid=oid, classoid=catalog, objsubid=number, description=comment)
 
-    def depend(
-        self, catalog: int, oid: int, number: int, on_catalog: int, on: int, on_number: int, kind: str
-    ) -> None:
+    def depend(self, catalog: int, oid: int, number: int, on_catalog: int, on: int, on_number: int, kind: str) -> None:
         """One object's dependency on another."""
         self.add(
             "pg_depend", classid=catalog, objid=oid, objsubid=number, refclassid=on_catalog, refobjid=on,

@@ -64,7 +64,11 @@ def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
         is_array = subscript == "6179" and name.startswith("_")
         yield Named(int(oid), int(namespace), name, int(element) if is_array else 0, int(array))
     for relation in catalog.relations.values():
-        row, array_oid, namespace_oid = oids.row_type(relation.oid), oids.array_type(relation.oid), schemas[relation.schema]
+        row, array_oid, namespace_oid = (
+            oids.row_type(relation.oid),
+            oids.array_type(relation.oid),
+            schemas[relation.schema],
+        )
         yield Named(row, namespace_oid, relation.name, 0, array_oid)
         yield Named(array_oid, namespace_oid, f"_{relation.name}"[:63], row)
 
@@ -95,9 +99,7 @@ def relation_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
     visible = _visible(items, path)
     shorts = [quoted_name(item.name) for item in items]
     longs = [f"{spoken[item.namespace]}.{short}" for item, short in zip(items, shorts, strict=True)]
-    shown = [
-        short if item.oid in visible else long for item, short, long in zip(items, shorts, longs, strict=True)
-    ]
+    shown = [short if item.oid in visible else long for item, short, long in zip(items, shorts, longs, strict=True)]
     return _table(
         oid=[item.oid for item in items], name=shown, short=shorts, qualified=longs,
         visible=[item.oid in visible for item in items],
@@ -134,7 +136,7 @@ def type_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
             before, _, after = name.partition(" ") if base.name.startswith("time") else (name, "", "")
             after = f" {after}" if after else ""
         values = (
-            item.oid, name + suffix, unmodified + suffix, before, after + suffix, _STYLES.get(base.name, ""),
+            item.oid, name + suffix, unmodified + suffix, before, after + suffix, _STYLES.get(base.name, "plain"),
             quoted_name(item.name), f"{spoken[item.namespace]}.{quoted_name(item.name)}", item.oid in visible, item.array,
         )  # fmt: skip
         for column, value in zip(rows.values(), values, strict=True):

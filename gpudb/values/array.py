@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 
 from gpudb.errors import FeatureNotSupported, InvalidText, SqlError
+from gpudb.values.numbers import SPACE
 
 MAX_DIMENSIONS = 6
 
-_TOKEN = re.compile(r'\s*(?:([{},])|"((?:[^"\\]|\\.)*)"|((?:[^{},"\\]|\\.)+))', re.DOTALL)
+_TOKEN = re.compile(r'\s*(?:([{},])|"((?:[^"\\]|\\.)*)"|((?:[^{},"\\]|\\.)+))', re.DOTALL | re.ASCII)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _BOUNDS = re.compile(r"\s*((?:\[\s*[+-]?\d+(?:\s*:\s*[+-]?\d+)?\s*\]\s*)+)=", re.ASCII)
-_NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE)
+_NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE | re.ASCII)
 
 
 def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
@@ -26,13 +27,13 @@ def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
         if any(int(low) != 1 for low in re.findall(r"\[\s*([+-]?\d+)\s*:", bounds.group(1))):
             raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
         body = text[bounds.end() :]
-    if not body.lstrip().startswith("{"):
+    if not body.lstrip(SPACE).startswith("{"):
         detail = 'Array value must start with "{" or dimension information.'
         raise InvalidText(f'malformed array literal: "{text}"', detail=detail)
     tokens = _tokens(body, text)
     next(tokens)
     value = _items(tokens, text, element, 1)
-    if (extra := next(tokens, None)) is not None and not (extra[0] == "word" and not extra[1].strip()):
+    if (extra := next(tokens, None)) is not None and not (extra[0] == "word" and not extra[1].strip(SPACE)):
         raise _malformed(text, "Junk after closing right brace.")
     _check_shape(value, text)
     return value
@@ -40,7 +41,7 @@ def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
 
 def _tokens(body: str, text: str) -> Iterator[tuple[str, str]]:
     at = 0
-    while body[at:].strip():
+    while body[at:].strip(SPACE):
         found = _TOKEN.match(body, at)
         if found is None:
             raise _malformed(text, "Unexpected end of input.")
@@ -50,14 +51,12 @@ def _tokens(body: str, text: str) -> Iterator[tuple[str, str]]:
             yield "mark", mark
         elif quoted is not None:
             yield "quoted", _ESCAPE.sub(r"\1", quoted)
-        elif word.strip():
+        elif word.strip(SPACE):
             yield "word", word
     return
 
 
-def _items(
-    tokens: Iterator[tuple[str, str]], text: str, element: Callable[[str], object], depth: int
-) -> list[object]:
+def _items(tokens: Iterator[tuple[str, str]], text: str, element: Callable[[str], object], depth: int) -> list[object]:
     """The elements up to the closing brace; the opening one is read already."""
     if depth > MAX_DIMENSIONS:
         message = f"number of array dimensions ({depth}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
@@ -89,8 +88,8 @@ def _items(
 
 
 def _unquoted(word: str) -> str:
-    word = word.lstrip()
-    bare = word.rstrip()
+    word = word.lstrip(SPACE)
+    bare = word.rstrip(SPACE)
     if bare != word and (len(bare) - len(bare.rstrip("\\"))) % 2:
         bare = word[: len(bare) + 1]  # the space after a backslash belongs to the element
     return _ESCAPE.sub(r"\1", bare)

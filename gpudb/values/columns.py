@@ -29,9 +29,7 @@ _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype="<u2
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 
 
-def text_column(
-    type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Resolve | None = None
-) -> pa.StringArray:
+def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Resolve | None = None) -> pa.StringArray:
     """The column's values as PostgreSQL prints them.
 
     `zone` is the session's TimeZone. reg* types are OIDs in the column: `resolve` names them, without it they
@@ -164,9 +162,7 @@ def _bytea_text(column: pa.Array) -> pa.StringArray:
     if doubled[-1] > np.iinfo(np.int32).max:
         raise SqlError.of("program_limit_exceeded", "the rows of a batch exceed 2 GiB")
     buffers = [validity(column), pa.py_buffer(doubled.astype(np.int32)), pa.py_buffer(_HEX[data])]
-    return pc.binary_join_element_wise(
-        "\\x", pa.StringArray.from_buffers(count, *buffers[1:], buffers[0]), ""
-    )
+    return pc.binary_join_element_wise("\\x", pa.StringArray.from_buffers(count, *buffers[1:], buffers[0]), "")
 
 
 def validity(column: pa.Array) -> pa.Buffer | None:
@@ -190,8 +186,7 @@ def _interval_text(column: pa.Array) -> pa.StringArray:
 def _registered_text(name: str, column: pa.Array, resolve: Resolve | None) -> pa.StringArray:
     coded = column.dictionary_encode()
     names = [
-        "-" if oid == 0 else str(oid) if resolve is None else resolve(name, oid)
-        for oid in coded.dictionary.to_pylist()
+        "-" if oid == 0 else str(oid) if resolve is None else resolve(name, oid) for oid in coded.dictionary.to_pylist()
     ]
     return pa.array(names, pa.string()).take(coded.indices)
 

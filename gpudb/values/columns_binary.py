@@ -203,9 +203,7 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
         return pa.array([_nested(element, row) for row in _rows(column)], pa.binary())
     body = pc.binary_join(list_of(column, framed(binary_column(element, items))), b"")
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-    header = np.empty(
-        len(column), [(name, ">i4") for name in ("dimensions", "nulls", "oid", "length", "low")]
-    )
+    header = np.empty(len(column), [(name, ">i4") for name in ("dimensions", "nulls", "oid", "length", "low")])
     header["dimensions"] = 1
     ends = np.cumsum(lengths)
     nulls = np.concatenate(([0], np.cumsum(pc.is_null(items).to_numpy(zero_copy_only=False))))

@@ -53,9 +53,7 @@ def parse_time(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | N
     return civil.time_value(rounded(time, type_.modifier))
 
 
-def parse_timestamp(
-    type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None
-) -> dt.datetime | str:
+def parse_timestamp(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.datetime | str:
     """A timestamp or timestamptz, by the type's name. 22007, 22008, 22009, 22023."""
     aware = type_.name == "timestamptz"
     name = "timestamp with time zone" if aware else "timestamp"

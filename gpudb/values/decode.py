@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from gpudb.errors import SqlError
 from gpudb.values import civil, zones
+from gpudb.values.numbers import SPACE
 
 _FIELD = re.compile(
     r"""(?P<time>\d+:[\d:.]*)
@@ -28,8 +29,7 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 _FULL_MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = {name: n for names in (MONTHS, _FULL_MONTHS) for n, name in enumerate(names, 1)} | {"sept": 9}
 _WEEKDAYS = frozenset(
-    "sun sunday mon monday tue tues tuesday wed weds wednesday thu thur thurs thursday fri friday"
-    " sat saturday".split()
+    "sun sunday mon monday tue tues tuesday wed weds wednesday thu thur thurs thursday fri friday sat saturday".split()
 )
 _IGNORED = frozenset({"at", "on"})
 _SPECIAL = frozenset({"epoch", "infinity", "now", "today", "tomorrow", "yesterday", "allballs"})
@@ -81,7 +81,7 @@ class _Decoder:
     weekday: bool = False
 
     def run(self) -> Fields:
-        fields = self._split(self.text.strip().lower())
+        fields = self._split(self.text.strip(SPACE).lower())
         if not fields:
             raise self._bad()
         for at, (kind, word) in enumerate(fields):
@@ -115,7 +115,7 @@ class _Decoder:
         while at < len(text):
             found = _FIELD.match(text, at)
             if found is None:
-                if text[at].isalnum() or text[at] in "+-" or not (text[at].isspace() or text[at].isascii()):
+                if text[at].isalnum() or text[at] in "+-" or not text[at].isascii():
                     raise self._bad()
                 at += 1
                 continue

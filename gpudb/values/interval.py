@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpudb.errors import SqlError
 from gpudb.values import civil
+from gpudb.values.numbers import SPACE
 
 _UNIT_NAMES = {
     "microsecond": "us usec usecs useconds microsecon microsecond microseconds",
@@ -84,7 +85,7 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
     """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22015."""
     bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
     try:
-        total = _iso(text.strip()) if re.match(r"\s*P", text) else _fields(text, unit)
+        total = _iso(text.strip(SPACE)) if re.match(r"\s*P", text, re.ASCII) else _fields(text, unit)
     except _BadFormat:
         raise bad from None
     if max(abs(total.months), abs(total.days)) >= _INT32 or abs(total.microseconds) >= _INT64:
@@ -165,7 +166,7 @@ def _nearest(value: float) -> int:
 def _fields(text: str, unit: str) -> _Sum:
     fields: list[tuple[str, str]] = []
     at = 0
-    while at < len(text.rstrip()):
+    while at < len(text.rstrip(SPACE)):
         found = _FIELD.match(text, at)
         if found is None:
             raise _BadFormat

@@ -114,9 +114,7 @@ def _mended(
     text: pa.StringArray, values: pa.Array, odd: npt.NDArray[np.bool_], write: Callable[[int], str]
 ) -> pa.StringArray:
     numbers = values.filter(pa.array(odd)).to_pylist()
-    return pc.replace_with_mask(
-        text, pa.array(odd), pa.array([write(number) for number in numbers], pa.string())
-    )
+    return pc.replace_with_mask(text, pa.array(odd), pa.array([write(number) for number in numbers], pa.string()))
 
 
 def _trimmed(text: pa.StringArray) -> pa.StringArray:

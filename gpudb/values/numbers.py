@@ -16,15 +16,11 @@ from gpudb.types import MAX_DIGITS, SqlType
 SPACE = " \t\n\r\v\f"
 
 _INTEGER_BITS = {"int2": 16, "int4": 32, "int8": 64}
-_INTEGER = re.compile(
-    r"([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|(\d(?:_?\d)*))"
-)
+_INTEGER = re.compile(r"([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|(\d(?:_?\d)*))")
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _HEX_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?")
 _DIGITS = r"\d(?:_?\d)*"
-_NUMERIC = re.compile(
-    rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?", re.ASCII
-)
+_NUMERIC = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?", re.ASCII)
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "infinity": math.inf}
 _EXACT = Context(prec=2000, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 

@@ -19,9 +19,7 @@ ITERATIONS = 4096
 SALT_BYTES = 16
 MECHANISM = "SCRAM-SHA-256"
 
-_TEXT = re.compile(
-    rf"{MECHANISM}\$(\d{{1,9}}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):([A-Za-z0-9+/=]+)", re.ASCII
-)
+_TEXT = re.compile(rf"{MECHANISM}\$(\d{{1,9}}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):([A-Za-z0-9+/=]+)", re.ASCII)
 _PROHIBITED = (
     stringprep.in_table_c12,
     stringprep.in_table_c21_c22,
@@ -62,9 +60,7 @@ def derive(password: str, iterations: int, salt: bytes) -> Verifier:
     """The keys of a password."""
     salted = hashlib.pbkdf2_hmac("sha256", saslprep(password).encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha256")
-    return Verifier(
-        iterations, salt, hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256")
-    )
+    return Verifier(iterations, salt, hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256"))
 
 
 def parse_verifier(text: str) -> Verifier | None:

@@ -1,0 +1,299 @@
+"""gpudb beside DuckDB and PostgreSQL on the same data: queries, COPY, big results, latency.
+
+    python -m benchmarks.compare [--only ssb tpch copy select latency] [--scale 1] [--without postgresql]
+
+Each suite's answers are compared before its times are printed; results go to benchmarks/results/SUITE.MACHINE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Answer, Row, check, row_of, save, timed
+
+SUITES = ("ssb", "tpch", "copy", "select", "latency")
+SYSTEMS = ("gpudb", "gpudb server", "duckdb", "postgresql")
+TRUSTED = "postgresql"
+BUDGET_S = {"postgresql": 20.0}
+"""Seconds for all runs of one case, where it is not 60."""
+
+
+class Session:
+    """One run of the program: what was asked for, and where results gather."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.versions: dict[str, str] = {}
+
+    def wants(self, system: str) -> bool:
+        """Whether a system takes part."""
+        return system not in self.options.without
+
+    def note(self, system: Any) -> None:
+        """Remembers a system's version."""
+        self.versions[system.name] = system.version
+
+    def save(self, name: str, rows: list[Row]) -> None:
+        """Writes a suite's results and prints them."""
+        path = save(name, rows, self.versions, self.options.machine)
+        show(name, rows)
+        print(f"→ {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}\n", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the suites; status 1 if answers differ."""
+    parser = argparse.ArgumentParser(description="gpudb beside its peers on the same data")
+    parser.add_argument("--only", nargs="+", choices=SUITES, default=list(SUITES), metavar="SUITE")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale factor of ssb and tpch; 1 is 1 GB")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of copy and select")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--without", nargs="+", choices=SYSTEMS, default=[], metavar="SYSTEM")
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--machine", help="the results' label; cpu2, say")
+    session = Session(parser.parse_args(arguments))
+    right = True
+    for suite in session.options.only:
+        rows = _RUN[suite](session)
+        right &= all(row.answers_agree is not False for row in rows)
+        session.save(suite, rows)
+    return 0 if right else 1
+
+
+# ---- queries
+
+
+def run_queries(session: Session, name: str) -> list[Row]:
+    """A suite's queries on each system in turn, each alone on the machine; warm, over loaded tables."""
+    from benchmarks import tables
+
+    suite = getattr(tables, name)(session.options.scale, session.options.data)
+    rows: list[Row] = []
+    answers: dict[tuple[str, str], Answer] = {}
+    for system in _systems(session, suite):
+        times: list[Row] = []
+        for case, text in suite.queries.items():
+            times.append(_case(session, system, case, text, suite.rows, answers))
+            _progress(times[-1])
+        rows += [*times, _total(system.name, times, suite.rows)]
+    check(rows, answers, TRUSTED if session.wants(TRUSTED) else "duckdb")
+    return rows
+
+
+def _systems(session: Session, suite: Any) -> Iterator[Any]:
+    """Each system with the suite's tables loaded; the last one is closed before the next is opened."""
+    from benchmarks.systems import DuckDb, Gpudb, gpudb_server, postgres
+
+    with ExitStack() as stack:
+        data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-"))) / "data"
+        if session.wants("gpudb") or session.wants("gpudb server"):
+            with closing(Gpudb(data_dir)) as embedded:
+                _loaded(session, embedded, suite)
+                if session.wants("gpudb"):
+                    yield embedded
+        if session.wants("gpudb server"):
+            with gpudb_server(data_dir) as server:
+                session.note(server)
+                yield server
+    if session.wants("duckdb"):
+        with closing(DuckDb()) as duck:
+            _loaded(session, duck, suite)
+            yield duck
+    if session.wants("postgresql"):
+        with postgres() as server:
+            _loaded(session, server, suite)
+            yield server
+
+
+def _loaded(session: Session, system: Any, suite: Any) -> None:
+    session.note(system)
+    times, _ = timed(lambda: system.load(suite.schema, suite.tables, suite.indexes), warm=0, runs=1)
+    print(f"{suite.name}: {system.name} loaded in {times[0]:.1f} s", file=sys.stderr, flush=True)
+
+
+def _case(
+    session: Session, system: Any, case: str, text: str, table_rows: int, answers: dict[tuple[str, str], Answer]
+) -> Row:
+    try:
+        times, answer = timed(
+            lambda: system.query(text), runs=session.options.runs, budget_s=BUDGET_S.get(system.name, 60.0)
+        )
+    except Exception as error:
+        return Row(case, system.name, None, None, 0, table_rows, note=f"{type(error).__name__}: {error}"[:200])
+    answers[case, system.name] = answer
+    return row_of(case, system.name, times, table_rows, result_rows=len(answer))
+
+
+def _total(system: str, rows: list[Row], table_rows: int) -> Row:
+    medians = [row.median_s for row in rows if row.median_s is not None]
+    whole = len(medians) == len(rows)
+    note = None if whole else f"{len(rows) - len(medians)} without a time"
+    least = sum(row.min_s or 0.0 for row in rows)
+    return Row("total", system, sum(medians), least, min(row.runs for row in rows), table_rows, note=note)
+
+
+def _progress(row: Row) -> None:
+    took = f"{row.median_s * 1000:9.1f} ms" if row.median_s is not None else f"{'—':>9}    {row.note}"
+    print(f"  {row.case:8} {row.system:13} {took}", file=sys.stderr, flush=True)
+
+
+# ---- the wire
+
+
+def _servers(session: Session) -> Iterator[Any]:
+    from benchmarks.systems import gpudb_server, postgres
+
+    for name, start in (("gpudb server", gpudb_server), ("postgresql", postgres)):
+        if session.wants(name):
+            with start() as system:
+                session.note(system)
+                yield system
+
+
+def run_copy(session: Session) -> list[Row]:
+    """COPY FROM STDIN of taxi rides, 51 columns, by psycopg; the CSV is made beforehand, a new table each time."""
+    from benchmarks.tables import schema
+    from gpudb.demo.taxi import csv
+
+    count = session.options.rows
+    pieces = list(csv(count, seed=1))
+    size = sum(map(len, pieces))
+    rows = []
+    answers: dict[tuple[str, str], Answer] = {}
+    for system in _servers(session):
+
+        def copy(system: Any = system) -> None:
+            system.query_none("DROP TABLE IF EXISTS trips")
+            system.query_none(schema("taxi")[0])
+            with system.connection.cursor().copy("COPY trips FROM STDIN (FORMAT csv)") as out:
+                for piece in pieces:
+                    out.write(piece)
+
+        times, _ = timed(copy, warm=1, runs=min(3, session.options.runs), budget_s=180)
+        totals = "SELECT count(*), sum(trip_id), sum(total_amount), max(pickup_datetime), count(pickup) FROM trips"
+        answers["taxi rides", system.name] = system.query(totals)
+        rows.append(row_of("taxi rides", system.name, times, count, bytes=size))
+        _progress(rows[-1])
+    check(rows, answers, TRUSTED)
+    return rows
+
+
+_SELECTED = """
+CREATE TABLE selected (id bigint, whole integer, price numeric(10,2), name text, at timestamp)
+"""
+
+
+def run_select(session: Session) -> list[Row]:
+    """SELECT of all rows of a table of five columns, by psycopg: text as it comes, and made into Python values."""
+    import psycopg
+
+    count = session.options.rows
+    lines = [
+        f"{i},{i * 7919 % 100_000},{i % 100_000}.{i % 100:02},name {i % 5000},2024-01-{1 + i % 28:02} 12:00:00\n"
+        for i in range(count)
+    ]
+    data = "".join(lines).encode()
+    rows = []
+    answers: dict[tuple[str, str], Answer] = {}
+    for system in _servers(session):
+        system.query_none(_SELECTED)
+        with system.connection.cursor().copy("COPY selected FROM STDIN (FORMAT csv)") as out:
+            out.write(data)
+        system.query_none("ANALYZE selected")
+
+        def raw(system: Any = system) -> int:
+            result = system.connection.pgconn.exec_(b"SELECT * FROM selected")
+            assert result.status == psycopg.pq.ExecStatus.TUPLES_OK
+            return int(result.ntuples)
+
+        for case, run in (("libpq", raw), ("psycopg", lambda s=system: len(s.query("SELECT * FROM selected")))):
+            times, got = timed(run, warm=2, runs=session.options.runs)
+            rows.append(row_of(case, system.name, times, count, result_rows=got, bytes=len(data)))
+            _progress(rows[-1])
+        answers["psycopg", system.name] = system.query("SELECT * FROM selected WHERE id % 97 = 0")
+    check(rows, answers, TRUSTED)
+    return rows
+
+
+def run_latency(session: Session) -> list[Row]:
+    """SELECT 1 by psycopg, one after the other: the simple protocol, and a prepared statement."""
+    rows = []
+    for system in _servers(session):
+        connection = system.connection
+        cases: dict[str, Callable[[], Any]] = {
+            "SELECT 1": partial(_fetched, connection, "SELECT 1"),
+            "SELECT $1, prepared": partial(_fetched, connection, "SELECT %s::int", (1,), prepare=True),
+        }
+        for case, run in cases.items():
+            times, answer = timed(run, warm=200, runs=2000)
+            rows.append(row_of(case, system.name, times, 0, result_rows=len(answer)))
+            rows[-1].answers_agree = answer == [(1,)]
+            _progress(rows[-1])
+    return rows
+
+
+def _fetched(connection: Any, *arguments: Any, **options: Any) -> Answer:
+    return connection.execute(*arguments, **options).fetchall()  # type: ignore[no-any-return]
+
+
+_RUN: dict[str, Callable[[Session], list[Row]]] = {
+    "ssb": lambda session: run_queries(session, "ssb"),
+    "tpch": lambda session: run_queries(session, "tpch"),
+    "copy": run_copy,
+    "select": run_select,
+    "latency": run_latency,
+}
+
+
+# ---- what is printed
+
+
+def show(name: str, rows: list[Row]) -> None:
+    """A line a case, a column a system, and gpudb's ratios to its peers."""
+    from rich.console import Console
+    from rich.table import Table
+
+    systems = list(dict.fromkeys(row.system for row in rows))
+    ours = systems[0]
+    table = Table(title=name, title_justify="left", header_style="bold")
+    table.add_column("case")
+    for system in systems:
+        table.add_column(f"{system}, ms", justify="right")
+    for system in systems[1:]:
+        table.add_column(f"{system} / {ours}", justify="right")
+    table.add_column("answers")
+    for case in dict.fromkeys(row.case for row in rows):
+        line = {row.system: row for row in rows if row.case == case}
+        base = line[ours].median_s if ours in line else None
+        cells = [_milliseconds(line.get(system)) for system in systems]
+        ratios = [_ratio(line.get(system), base) for system in systems[1:]]
+        verdicts = {row.answers_agree for row in line.values()} - {None}
+        mark = "" if not verdicts else "agree" if verdicts == {True} else "[bold red]differ[/]"
+        table.add_row(case, *cells, *ratios, mark)
+    Console(highlight=False, width=140).print(table)
+    speeds = [row for row in rows if row.bytes and row.median_s]
+    for row in speeds:
+        rate = row.table_rows / (row.median_s or 1)
+        print(
+            f"  {row.case}, {row.system}: {rate:,.0f} rows/s, {(row.bytes or 0) / (row.median_s or 1) / 1e6:,.0f} MB/s"
+        )
+
+
+def _milliseconds(row: Row | None) -> str:
+    if row is None or row.median_s is None:
+        return "—"
+    return f"{row.median_s * 1000:,.2f}" + ("*" if row.note else "")
+
+
+def _ratio(row: Row | None, base: float | None) -> str:
+    return f"{row.median_s / base:.2f}" if row is not None and row.median_s and base else ""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,170 @@
+"""Timed runs, the comparison of answers, and the files that results are kept in."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+TOLERANCE = 1e-9
+"""Relative, between numbers: sums of floats depend on their order, and peers average in floats."""
+
+Answer = list[tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class Row:
+    """One case on one system. Seconds; `bytes` of the data that went in or out, where that is what is timed."""
+
+    case: str
+    system: str
+    median_s: float | None
+    min_s: float | None
+    runs: int
+    table_rows: int
+    result_rows: int | None = None
+    bytes: int | None = None
+    answers_agree: bool | None = None
+    note: str | None = None
+
+
+def timed(run: Callable[[], Any], *, warm: int = 2, runs: int = 5, budget_s: float = 60.0) -> tuple[list[float], Any]:
+    """Runs `warm` times unmeasured, then up to `runs` times; fewer once `budget_s` is used. Times, last result."""
+    started = time.perf_counter()
+    for _ in range(warm):
+        result = run()
+        if time.perf_counter() - started > budget_s / 3:
+            break
+    times = []
+    for _ in range(runs):
+        at = time.perf_counter()
+        result = run()
+        times.append(time.perf_counter() - at)
+        if time.perf_counter() - started > budget_s:
+            break
+    return times, result
+
+
+def row_of(case: str, system: str, times: Sequence[float], table_rows: int, **more: Any) -> Row:
+    """A row with the median and the minimum of some times."""
+    return Row(case, system, statistics.median(times), min(times), len(times), table_rows, **more)
+
+
+def agree(one: Answer, other: Answer) -> bool:
+    """Whether two answers are equal as multisets; numbers to TOLERANCE, texts without char's padding."""
+    if len(one) != len(other):
+        return False
+    return all(_same(a, b) for a, b in zip(_sorted(one), _sorted(other), strict=True))
+
+
+def _sorted(answer: Answer) -> Answer:
+    return sorted((tuple(_plain(value) for value in row) for row in answer), key=_key)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        return value.rstrip(" ")
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | float | Decimal):
+        return float(value)
+    if isinstance(value, dt.datetime | dt.date):
+        return value.isoformat()
+    return value
+
+
+def _key(row: tuple[object, ...]) -> list[tuple[str, object]]:
+    """Numbers that differ by rounding alone must sort alike."""
+    return [(type(v).__name__, float(f"{v:.7g}") if isinstance(v, float) else str(v)) for v in row]
+
+
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    if len(one) != len(other):
+        return False
+    for a, b in zip(one, other, strict=True):
+        if isinstance(a, float) and isinstance(b, float):
+            if not (math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))):
+                return False
+        elif a != b:
+            return False
+    return True
+
+
+def check(rows: Iterable[Row], answers: dict[tuple[str, str], Answer], trusted: str) -> None:
+    """Marks each row by whether its answer is that of the `trusted` system."""
+    for row in rows:
+        wanted, got = answers.get((row.case, trusted)), answers.get((row.case, row.system))
+        if wanted is not None and got is not None:
+            row.answers_agree = agree(got, wanted)
+
+
+def save(name: str, rows: Sequence[Row], versions: dict[str, str], machine: str | None = None) -> Path:
+    """Writes results/NAME.MACHINE.json."""
+    label = machine or default_machine()
+    found = {
+        "machine": label,
+        "processor": _processor(),
+        "threads": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "gpus": gpu_names(),
+        "versions": {"python": platform.python_version(), **versions},
+        "commit": commit(),
+        "command": " ".join(["python", "-m", "benchmarks.compare", *sys.argv[1:]]),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "rows": [{key: value for key, value in asdict(row).items() if value is not None} for row in rows],
+    }
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.{label}.json"
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def default_machine() -> str:
+    """`cpu2`, or `NVIDIA-H200x1` where there are GPUs."""
+    names = gpu_names()
+    if names:
+        return f"{names[0].replace(' ', '-')}x{len(names)}"
+    return f"cpu{len(os.sched_getaffinity(0))}"
+
+
+def gpu_names() -> list[str]:
+    """The GPUs' names, by nvidia-smi."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    command = [program, "--query-gpu=name", "--format=csv,noheader"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def commit() -> str:
+    """The commit that was measured; with + where files had changed."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=20)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True, timeout=20
+        )
+    except OSError:
+        return "unknown"
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

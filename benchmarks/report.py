@@ -1,0 +1,122 @@
+"""Makes benchmarks/results/README.md and its plots from the result files: python -m benchmarks.report"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from benchmarks.harness import RESULTS
+
+_TITLES = {
+    "ssb": "Star schema benchmark",
+    "tpch": "TPC-H",
+    "copy": "COPY FROM STDIN of taxi rides",
+    "select": "SELECT of a whole table",
+    "latency": "SELECT 1",
+}
+_COLOURS = {"gpudb": "#1f6feb", "gpudb server": "#54aeff", "duckdb": "#d4a72c", "postgresql": "#8250df"}
+_OTHER = "#6e7781"
+
+
+def main() -> None:
+    """Writes the README and one SVG file a result."""
+    found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.*.json"))]
+    parts = [
+        "# Results\n",
+        "Made by `python -m benchmarks.report` from the files beside it, which `make bench` writes. Medians, in"
+        " milliseconds; each system alone on the machine, over the same data, its answers compared.\n",
+    ]
+    for path, result in found:
+        parts.append(section(path.name.removesuffix(".json"), result))
+        (path.with_suffix(".svg")).write_text(plot(result), encoding="utf-8")
+    (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def section(name: str, result: dict[str, Any]) -> str:
+    """One result as Markdown."""
+    suite, _, machine = name.partition(".")
+    rows: list[dict[str, Any]] = result["rows"]
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    versions = ", ".join(f"{key} {value}" for key, value in result["versions"].items())
+    memory = f", {result['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in result else ""
+    gpus = f", {len(result['gpus'])} × {result['gpus'][0]}" if result["gpus"] else ""
+    processor = f"{result.get('processor', '')}, {result.get('threads', '?')} threads{memory}{gpus}"
+    lines = [
+        f"## {_TITLES.get(suite, suite)} on {machine}\n",
+        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`  ",
+        f"{processor}  ",
+        f"{versions}\n",
+        f"![{suite} on {machine}]({name}.svg)\n",
+        f"| case | rows | {' | '.join(systems)} | answers |",
+        f"|---|--:|{'--:|' * len(systems)}---|",
+    ]
+    for case in dict.fromkeys(row["case"] for row in rows):
+        line = {row["system"]: row for row in rows if row["case"] == case}
+        counts = {row.get("result_rows") for row in line.values()} - {None}
+        cells = [_cell(line.get(system)) for system in systems]
+        count = f"{counts.pop():,}" if len(counts) == 1 else ""
+        lines.append(f"| {case} | {count} | {' | '.join(cells)} | {_verdict(line)} |")
+    rates = [
+        f"{row['system']}, {row['case']}: {row['table_rows'] / row['median_s']:,.0f} rows/s,"
+        f" {row['bytes'] / row['median_s'] / 1e6:,.0f} MB/s"
+        for row in rows
+        if row.get("bytes") and row.get("median_s")
+    ]
+    notes = [f"{row['system']}, {row['case']}: {row['note']}" for row in rows if row.get("note")]
+    return "\n".join([*lines, "", *(f"- {each}" for each in [*rates, *notes]), ""])
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None or row.get("median_s") is None:
+        return "—"
+    return f"{row['median_s'] * 1000:,.2f}" + ("*" if row.get("note") else "")
+
+
+def _verdict(line: dict[str, dict[str, Any]]) -> str:
+    verdicts = {row["answers_agree"] for row in line.values() if "answers_agree" in row}
+    return "" if not verdicts else "agree" if verdicts == {True} else "**differ**"
+
+
+def plot(result: dict[str, Any]) -> str:
+    """Bars by case and system, their length the logarithm of the median."""
+    import math
+
+    rows = [row for row in result["rows"] if row.get("median_s")]
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    low = min(row["median_s"] for row in rows) / 2
+    high = max(row["median_s"] for row in rows)
+    left, wide, bar, gap = 150, 560, 9, 8
+    height = 40 + len(cases) * (len(systems) * bar + gap) + 10
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + wide + 90}" height="{height}"'
+        ' font-family="sans-serif" font-size="11">',
+        f'<rect width="{left + wide + 90}" height="{height}" fill="white"/>',
+    ]
+    for number, system in enumerate(systems):
+        x = left + number * 130
+        out.append(f'<rect x="{x}" y="10" width="10" height="10" fill="{_COLOURS.get(system, _OTHER)}"/>')
+        out.append(f'<text x="{x + 14}" y="19">{escape(system)}</text>')
+    y = 34
+    for case in cases:
+        middle = y + len(systems) * bar / 2 + 4
+        out.append(f'<text x="{left - 6}" y="{middle:.0f}" text-anchor="end">{escape(case)}</text>')
+        for system in systems:
+            for row in rows:
+                if row["case"] == case and row["system"] == system:
+                    share = math.log(row["median_s"] / low) / math.log(high / low)
+                    length = max(1, share * wide)
+                    colour = _COLOURS.get(system, _OTHER)
+                    out.append(
+                        f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{bar - 1}" fill="{colour}"/>'
+                        f'<text x="{left + length + 4:.1f}" y="{y + bar - 1}" font-size="9">{_cell(row)} ms</text>'
+                    )
+            y += bar
+        y += gap
+    out.append("</svg>")
+    return "\n".join(out) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The data of the suites as Parquet files, made once and kept; their schemas, queries and PostgreSQL's indexes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+TPCH = ("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem")
+
+# What PostgreSQL is given beside the tables: primary keys, and an index on each foreign key.
+_TPCH_KEYS = {
+    "region": "r_regionkey", "nation": "n_nationkey", "supplier": "s_suppkey", "customer": "c_custkey",
+    "part": "p_partkey", "partsupp": "ps_partkey, ps_suppkey", "orders": "o_orderkey",
+    "lineitem": "l_orderkey, l_linenumber",
+}  # fmt: skip
+_TPCH_FOREIGN = {
+    "supplier": ["s_nationkey"], "customer": ["c_nationkey"], "partsupp": ["ps_suppkey"], "orders": ["o_custkey"],
+    "lineitem": ["l_partkey, l_suppkey", "l_suppkey"], "nation": ["n_regionkey"],
+}  # fmt: skip
+_SSB_KEYS = {"date1": "d_datekey", "customer": "c_custkey", "supplier": "s_suppkey", "part": "p_partkey"}
+_SSB_FOREIGN = {"lineorder": ["lo_orderdate", "lo_custkey", "lo_suppkey", "lo_partkey"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Tables, queries and indexes of a benchmark at one scale."""
+
+    name: str
+    schema: list[str]
+    tables: dict[str, Path]
+    queries: dict[str, str]
+    indexes: list[str]
+
+    @property
+    def rows(self) -> int:
+        """The rows of all tables."""
+        import pyarrow.parquet as pq
+
+        return sum(pq.read_metadata(path).num_rows for path in self.tables.values())
+
+
+def tpch(scale: float, folder: Path) -> Suite:
+    """TPC-H by tpchgen-cli."""
+    where = folder / f"tpch-{scale:g}"
+    if not (where / "done").exists():
+        where.mkdir(parents=True, exist_ok=True)
+        program = Path(sys.executable).with_name("tpchgen-cli")
+        subprocess.run([program, "parquet", "-s", f"{scale:g}", "--output-dir", where, "--quiet"], check=True)
+        (where / "done").touch()
+    tables = {name: where / f"{name}.parquet" for name in TPCH}
+    return Suite("tpch", schema("tpch"), tables, queries("tpch"), _indexes(_TPCH_KEYS, _TPCH_FOREIGN))
+
+
+def ssb(scale: float, folder: Path) -> Suite:
+    """The star schema benchmark by our own maker."""
+    from benchmarks.data import ssb as maker
+
+    where = folder / f"ssb-{scale:g}"
+    if not (where / "done").exists():
+        where.mkdir(parents=True, exist_ok=True)
+        maker.write(where, scale)
+        (where / "done").touch()
+    tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
+    return Suite("ssb", schema("ssb"), tables, queries("ssb"), _indexes(_SSB_KEYS, _SSB_FOREIGN))
+
+
+def schema(suite: str) -> list[str]:
+    """The statements of queries/SUITE/schema.sql."""
+    text = (HERE / "queries" / suite / "schema.sql").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return [statement.strip() for statement in "\n".join(lines).split(";") if statement.strip()]
+
+
+def queries(suite: str) -> dict[str, str]:
+    """The queries of a suite by the names of their files."""
+    paths = sorted((HERE / "queries" / suite).glob("q*.sql"))
+    return {path.stem: path.read_text(encoding="utf-8").strip().rstrip(";") for path in paths}
+
+
+def _indexes(keys: dict[str, str], foreign: dict[str, list[str]]) -> list[str]:
+    primary = [f"ALTER TABLE {table} ADD PRIMARY KEY ({columns})" for table, columns in keys.items()]
+    return primary + [f"CREATE INDEX ON {table} ({each})" for table, columns in foreign.items() for each in columns]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
 
 # Integers. DuckDB computes int2 + int4 in the wider type, as PostgreSQL declares it.
@@ -26,40 +30,69 @@ declare("int2shr int4shr", "({0} >> ({1} & 31))")
 declare("int8shr", "({0} >> ({1} & 63))")
 
 
-def _checked(operator: str) -> str:
-    """A float operation that raises 22003 where finite operands give infinity."""
-    value = f"({{0}} {operator} {{1}})"
-    return (
-        f"(CASE WHEN isinf{value} AND isfinite({{0}}) AND isfinite({{1}})"
-        f" THEN pg_error('22003', 'value out of range: overflow')::{{t}} ELSE {value}::{{t}} END)"
-    )
+def _error(message: str, held: str) -> str:
+    return raises("22003", f"'value out of range: {message}'", held)
 
 
-declare("float4pl float8pl float48pl float84pl", _checked("+"))
-declare("float4mi float8mi float48mi float84mi", _checked("-"))
+def _finite_constant(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _sum(sign: str) -> Callable[[Operands], str]:
+    """A sum or difference that raises 22003 where finite operands give infinity."""
+
+    def render(operands: Operands) -> str:
+        held = operands.result.duckdb
+
+        def body(left: str, right: str) -> str:
+            made = f"({left} {sign} {right})"
+            return (
+                f"(CASE WHEN isinf{made} AND isfinite({left}) AND isfinite({right}) THEN {_error('overflow', held)}"
+                f" ELSE {made}::{held} END)"
+            )
+
+        return let(body, *operands.sql)
+
+    return render
+
+
+declare("float4pl float8pl float48pl float84pl", _sum("+"))
+declare("float4mi float8mi float48mi float84mi", _sum("-"))
 declare("float4um float8um", "(-{0})")
 declare("float4abs float8abs", "abs({0})")
 
 
-def _float_multiply(operands: Operands) -> str:
-    left, right = operands.sql
-    under = f"({left} * {right}) = 0 AND {left} <> 0 AND {right} <> 0"
-    return f"(CASE WHEN {under} THEN pg_error('22003', 'value out of range: underflow')::{operands.result.duckdb} " + (
-        f"ELSE {_checked('*').format(left, right, t=operands.result.duckdb)} END)"
-    )
-
-
-def _float_divide(operands: Operands) -> str:
-    left, right = operands.sql
+def _product(operands: Operands) -> str:
     held = operands.result.duckdb
-    return (
-        f"(CASE WHEN {right} = 0 AND NOT isnan({left}) THEN pg_error('22012', 'division by zero')::{held}"
-        f" WHEN isinf({left} / {right}) AND isfinite({left})"
-        f" THEN pg_error('22003', 'value out of range: overflow')::{held}"
-        f" WHEN {left} / {right} = 0 AND {left} <> 0 AND isfinite({right})"
-        f" THEN pg_error('22003', 'value out of range: underflow')::{held} ELSE ({left} / {right})::{held} END)"
-    )
+
+    def body(left: str, right: str) -> str:
+        made = f"({left} * {right})"
+        return (
+            f"(CASE WHEN isinf{made} AND isfinite({left}) AND isfinite({right}) THEN {_error('overflow', held)}"
+            f" WHEN {made} = 0 AND {left} <> 0 AND {right} <> 0 THEN {_error('underflow', held)}"
+            f" ELSE {made}::{held} END)"
+        )
+
+    return let(body, *operands.sql)
 
 
-declare("float4mul float8mul float48mul float84mul", _float_multiply)
-declare("float4div float8div float48div float84div", _float_divide)
+def _quotient(operands: Operands) -> str:
+    held = operands.result.duckdb
+    divisor = operands.constants[1]
+    known = _finite_constant(divisor) and divisor != 0
+    zero = raises("22012", "'division by zero'", held)
+
+    def body(left: str, right: str) -> str:
+        made = f"({left} / {right})"
+        checked = "" if known else f"WHEN {right} = 0 AND NOT isnan({left}) THEN {zero} "
+        return (
+            f"(CASE {checked}WHEN isinf{made} AND isfinite({left}) THEN {_error('overflow', held)}"
+            f" WHEN {made} = 0 AND {left} <> 0 AND isfinite({right}) THEN {_error('underflow', held)}"
+            f" ELSE {made}::{held} END)"
+        )
+
+    return let(body, *operands.sql)
+
+
+declare("float4mul float8mul float48mul float84mul", _product)
+declare("float4div float8div float48div float84div", _quotient)

@@ -89,13 +89,17 @@ def _to_float(sql: str, scale: str, source: SqlType, target: SqlType) -> str | N
         over = raises("22003", "'value out of range: overflow'", "FLOAT")
         under = raises("22003", "'value out of range: underflow'", "FLOAT")
         return let(
-            lambda v: f"(CASE WHEN isfinite({v}) AND abs({v}) > 3.4028235677973366e38 THEN {over}"
-            f" WHEN {v} <> 0 AND abs({v}) <= 7.006492321624085e-46 THEN {under} ELSE CAST({v} AS FLOAT) END)",
+            lambda v: (
+                f"(CASE WHEN isfinite({v}) AND abs({v}) > 3.4028235677973366e38 THEN {over}"
+                f" WHEN {v} <> 0 AND abs({v}) <= 7.006492321624085e-46 THEN {under} ELSE CAST({v} AS FLOAT) END)"
+            ),
             sql,
         )
     if source.name == "numeric":
         # by its text: DuckDB divides the digits by a power of ten, which can miss the nearest double by one
-        return f"CAST(CAST({sql} AS VARCHAR) AS {target.duckdb})" if source.numeric_digits[0] > 15 else _plain(sql, target)
+        return (
+            f"CAST(CAST({sql} AS VARCHAR) AS {target.duckdb})" if source.numeric_digits[0] > 15 else _plain(sql, target)
+        )
     if source.name in INTEGERS | FLOATS:
         return _plain(sql, target)
     if source.name == "jsonb":
@@ -228,10 +232,12 @@ def _to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit:
         (lambda v: f"rtrim({v}, ' ')") if target.name == "bpchar" else (lambda v: f"left({v}, {length})")
     )
     return let(
-        lambda v: f"(CASE WHEN length(rtrim({v}, ' ')) > {length} THEN {wrong} ELSE {kept(v)} END)"
-        if target.name == "bpchar"
-        else f"(CASE WHEN length({v}) <= {length} THEN {v} WHEN length(rtrim({v}, ' ')) > {length} THEN {wrong}"
-        f" ELSE {kept(v)} END)",
+        lambda v: (
+            f"(CASE WHEN length(rtrim({v}, ' ')) > {length} THEN {wrong} ELSE {kept(v)} END)"
+            if target.name == "bpchar"
+            else f"(CASE WHEN length({v}) <= {length} THEN {v} WHEN length(rtrim({v}, ' ')) > {length} THEN {wrong}"
+            f" ELSE {kept(v)} END)"
+        ),
         text,
     )
 
@@ -294,7 +300,9 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
 def _to_date(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
         return f"pg_date_in({sql})"
-    return _plain(sql, target) if source.name in {"timestamp", "timestamptz"} else sql if source.name == "date" else None
+    return (
+        _plain(sql, target) if source.name in {"timestamp", "timestamptz"} else sql if source.name == "date" else None
+    )
 
 
 def _to_time(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
@@ -343,7 +351,7 @@ _FIELD_UNITS = ((_SECOND, 0), (_MINUTE, 60_000_000), (_HOUR, 3_600_000_000))
 
 
 def _limited(sql: str, modifier: int) -> str:
-    """An interval cut to the fields that `interval day to minute` names, its seconds rounded (AdjustIntervalForTypmod)."""
+    """An interval cut to the fields that `interval day to minute` names, seconds rounded (AdjustIntervalForTypmod)."""
     fields, precision = modifier >> 16, modifier & 0xFFFF
     months, days, micros = "pg_interval_months({0})", "pg_interval_days({0})", "pg_interval_us({0})"
     if fields not in {_ALL_FIELDS, -1}:

@@ -7,7 +7,7 @@ from gpudb.functions.registry import declare
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FAMILIES = (
     "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 float4 float8 float48 float84 bpchar bytea"
-    " uuid_ array_ oid char name date_ time_ timestamp_ timestamptz_ interval_"
+    " uuid_ oid char name date_ time_ timestamp_ timestamptz_ interval_"
     " oidvector record_"
 )
 
@@ -30,5 +30,5 @@ declare("text_lt", "({0} < {1})")
 declare("text_le", "({0} <= {1})")
 declare("text_gt", "({0} > {1})")
 declare("text_ge", "({0} >= {1})")
-declare("xideq xideqint4 cideq tideq jsonb_eq", "({0} = {1})")
-declare("xidneq xidneqint4 tidne jsonb_ne", "({0} <> {1})")
+declare("xideq xideqint4 cideq tideq", "({0} = {1})")
+declare("xidneq xidneqint4 tidne", "({0} <> {1})")

@@ -131,7 +131,7 @@ declare("make_timestamp", "(pg_make_date({0}, {1}, {2}) + pg_make_time_of({3}, {
 
 
 def _make_timestamptz(operands: Operands) -> str:
-    local = "(pg_make_date({0}, {1}, {2}) + pg_make_time_of({3}, {4}, {5}))".format(*operands.sql)
+    local = f"(pg_make_date({', '.join(operands.sql[:3])}) + pg_make_time_of({', '.join(operands.sql[3:6])}))"
     if len(operands.sql) == 6:
         return f"CAST({local} AS TIMESTAMPTZ)"
     return _from_local(local, _zone(known(operands, 6)))
@@ -144,7 +144,8 @@ def _make_interval(operands: Operands) -> str:
     years, months, weeks, days, hours, minutes, seconds = (*operands.sql, *["0"] * (7 - len(operands.sql)))
     return (
         f"pg_make_interval({years}::BIGINT * 12 + {months}, {weeks}::BIGINT * 7 + {days},"
-        f" {hours}::BIGINT * 3600000000 + {minutes}::BIGINT * 60000000 + round_even({seconds}::DOUBLE * 1000000, 0)::BIGINT)"
+        f" {hours}::BIGINT * 3600000000 + {minutes}::BIGINT * 60000000"
+        f" + round_even({seconds}::DOUBLE * 1000000, 0)::BIGINT)"
     )
 
 
@@ -197,7 +198,8 @@ def _add_in_zone(sign: str) -> Callable[[Operands], str]:
         zone = _zone(known(operands, 2))
         # days and months count on the zone's clock, hours do not
         span = operands.sql[1]
-        local = f"({_to_local(operands.sql[0], zone)} {sign} pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0))"
+        days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
+        local = f"({_to_local(operands.sql[0], zone)} {sign} {days})"
         return f"({_from_local(local, zone)} {sign} to_microseconds(pg_interval_us({span})))"
 
     return render
@@ -214,8 +216,10 @@ def _overlaps(operands: Operands) -> str:
     for at in (0, 2):
         start, end = operands.sql[at : at + 2]
         if operands.types[at + 1].name == "interval":
-            end = f"({start} + {end})" if operands.types[at].name != "time" else (
-                f"pg_day_time(epoch_us({start}) + pg_interval_us({end}))"
+            end = (
+                f"({start} + {end})"
+                if operands.types[at].name != "time"
+                else (f"pg_day_time(epoch_us({start}) + pg_interval_us({end}))")
             )
         ends += [start, end]
     return f"pg_overlaps({', '.join(ends)})"
@@ -229,7 +233,9 @@ def _series(operands: Operands) -> str:
     span = operands.constants[2]
     if operands.types[0].name == "timestamptz":
         if not isinstance(span, Interval):
-            raise FeatureNotSupported("generate_series over timestamptz by an interval that is not constant is not supported")
+            raise FeatureNotSupported(
+                "generate_series over timestamptz by an interval that is not constant is not supported"
+            )
         if span.microseconds and not (span.months or span.days):
             series = f"pg_time_series(timezone('UTC', {first}), timezone('UTC', {last}), {step})"
             return f"list_transform({series}, lambda pg_e: timezone('UTC', pg_e))"

@@ -101,9 +101,7 @@ def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
         left = int(row["oprleft"])
         function = functions.get(int(row["oprcode"]))
         if function is not None and int(row["oprright"]):
-            operator = Operator(
-                row["oprname"], by_oid(left) if left else None, by_oid(int(row["oprright"])), function
-            )
+            operator = Operator(row["oprname"], by_oid(left) if left else None, by_oid(int(row["oprright"])), function)
             found.setdefault(operator.name, []).append(operator)
     return {name: tuple(group) for name, group in found.items()}
 

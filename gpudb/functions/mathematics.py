@@ -58,8 +58,10 @@ declare("log(float8) log10(float8) dlog10", _logarithm("log10({0})"))  # type: i
 
 def _exp(operands: Operands) -> str:
     return let(
-        lambda v: f"(CASE WHEN isinf(exp({v})) AND isfinite({v}) THEN {_OVER}"
-        f" WHEN exp({v}) = 0 AND isfinite({v}) THEN {_UNDER} ELSE exp({v}) END)",
+        lambda v: (
+            f"(CASE WHEN isinf(exp({v})) AND isfinite({v}) THEN {_OVER}"
+            f" WHEN exp({v}) = 0 AND isfinite({v}) THEN {_UNDER} ELSE exp({v}) END)"
+        ),
         operands.sql[0],
     )
 
@@ -71,12 +73,14 @@ def _power(operands: Operands) -> str:
     undefined = raises("2201F", "'zero raised to a negative power is undefined'", "DOUBLE")
     message = "'a negative number raised to a non-integer power yields a complex result'"
     return let(
-        lambda x, y: f"(CASE WHEN {x} = 0 AND {y} < 0 THEN {undefined}"
-        f" WHEN {x} < 0 AND isfinite({x}) AND isfinite({y}) AND {y} <> trunc({y})"
-        f" THEN {raises('2201F', message, 'DOUBLE')}"
-        f" WHEN isinf(pow({x}, {y})) AND isfinite({x}) AND isfinite({y}) THEN {_OVER}"
-        f" WHEN pow({x}, {y}) = 0 AND {x} <> 0 AND isfinite({x}) AND isfinite({y}) THEN {_UNDER}"
-        f" ELSE pow({x}, {y}) END)",
+        lambda x, y: (
+            f"(CASE WHEN {x} = 0 AND {y} < 0 THEN {undefined}"
+            f" WHEN {x} < 0 AND isfinite({x}) AND isfinite({y}) AND {y} <> trunc({y})"
+            f" THEN {raises('2201F', message, 'DOUBLE')}"
+            f" WHEN isinf(pow({x}, {y})) AND isfinite({x}) AND isfinite({y}) THEN {_OVER}"
+            f" WHEN pow({x}, {y}) = 0 AND {x} <> 0 AND isfinite({x}) AND isfinite({y}) THEN {_UNDER}"
+            f" ELSE pow({x}, {y}) END)"
+        ),
         *operands.sql,
     )
 
@@ -86,8 +90,10 @@ declare("power(float8,float8) pow(float8,float8) dpow", _power)
 declare(
     "cbrt dcbrt",
     lambda o: let(
-        lambda v: f"(CASE WHEN {v} = 0 OR NOT isfinite({v}) OR isnan({v}) THEN {v}"
-        f" ELSE cbrt({v}) - (cbrt({v}) * cbrt({v}) * cbrt({v}) - {v}) / (3 * cbrt({v}) * cbrt({v})) END)",
+        lambda v: (
+            f"(CASE WHEN {v} = 0 OR NOT isfinite({v}) OR isnan({v}) THEN {v}"
+            f" ELSE cbrt({v}) - (cbrt({v}) * cbrt({v}) * cbrt({v}) - {v}) / (3 * cbrt({v}) * cbrt({v})) END)"
+        ),
         o.sql[0],
     ),
 )
@@ -99,7 +105,9 @@ declare("degrees", "degrees({0})")
 declare("radians", "radians({0})")
 for _name in ("sin", "cos", "tan"):
     _domain(_name, "isinf({0})", _RANGE, _name + "({0})")
-_domain("cot", "isinf({0})", _RANGE, "(CASE WHEN {0} = 0 THEN 'Infinity'::DOUBLE / sign(1 / {0}) ELSE 1 / tan({0}) END)")
+_domain(
+    "cot", "isinf({0})", _RANGE, "(CASE WHEN {0} = 0 THEN 'Infinity'::DOUBLE / sign(1 / {0}) ELSE 1 / tan({0}) END)"
+)
 for _name in ("asin", "acos"):
     _domain(_name, "abs({0}) > 1 AND NOT isnan({0})", _RANGE, _name + "({0})")
 declare("atan", "atan({0})")

@@ -101,8 +101,11 @@ def _whole_quotient(operands: Operands) -> str:
     zero = raises("22012", "'division by zero'", operands.result.duckdb)
     common = min(up, down)
     return let(
-        lambda x, y: f"(CASE WHEN {x} IS NULL OR {y} IS NULL THEN NULL WHEN {y} = 0 THEN {zero} ELSE"
-        f" CAST(({x} * pg_ten_to({up - common})) // ({y} * pg_ten_to({down - common})) AS {operands.result.duckdb}) END)",
+        lambda x, y: (
+            f"(CASE WHEN {x} IS NULL OR {y} IS NULL THEN NULL WHEN {y} = 0 THEN {zero} ELSE"
+            f" CAST(({x} * pg_ten_to({up - common})) // ({y} * pg_ten_to({down - common}))"
+            f" AS {operands.result.duckdb}) END)"
+        ),
         a,
         b,
     )
@@ -149,8 +152,10 @@ declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_shown(o)
 def _factorial(operands: Operands) -> str:
     wrong = raises("22003", "'factorial of a negative number is undefined'", operands.result.duckdb)
     return let(
-        lambda v: f"(CASE WHEN {v} < 0 THEN {wrong} ELSE"
-        f" CAST(factorial(CAST(least({v}, 34) AS INTEGER)) AS {operands.result.duckdb}) END)",
+        lambda v: (
+            f"(CASE WHEN {v} < 0 THEN {wrong} ELSE"
+            f" CAST(factorial(CAST(least({v}, 34) AS INTEGER)) AS {operands.result.duckdb}) END)"
+        ),
         operands.sql[0],
     )
 
@@ -170,5 +175,3 @@ def _bucket(operands: Operands) -> str:
 
 
 declare("width_bucket(numeric,numeric,numeric,int4)", _bucket)
-
-

@@ -26,7 +26,7 @@ MOST_REPEATS = 255
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A translated pattern. `text` is for RE2 unless `python_only`; both want `.` to match newlines as `dotall` says."""
+    """A translated pattern. `text` is for RE2 unless `python_only`; `.` is to match newlines unless newline-sensitive."""
 
     text: str
     ignore_case: bool
@@ -113,7 +113,9 @@ class _Translator:
         if self.depth:
             raise bad("parentheses () not balanced")
         if self.lazy and self.greedy:
-            raise FeatureNotSupported("regular expressions that mix greedy and non-greedy quantifiers are not supported")
+            raise FeatureNotSupported(
+                "regular expressions that mix greedy and non-greedy quantifiers are not supported"
+            )
         return Pattern(
             "".join(self.out), self.ignore, self.newline, self.python_only, self.alternation, self.optional_groups,
             self.lazy, self.groups,
@@ -213,9 +215,7 @@ class _Translator:
         if char in "AZyYmM":
             self.at += 1
             self.python_only |= char not in "AZ"
-            self.out.append(
-                {"A": r"\A", "Z": r"\z", "y": r"\b", "Y": r"\B", "m": r"\b(?=\w)", "M": r"\b(?<=\w)"}[char]
-            )
+            self.out.append({"A": r"\A", "Z": r"\z", "y": r"\b", "Y": r"\B", "m": r"\b(?=\w)", "M": r"\b(?<=\w)"}[char])
             return False
         if char.isdigit() and char != "0":
             found = re.compile(r"\d+").match(self.pattern, self.at)
@@ -239,7 +239,12 @@ class _Translator:
         if char == "c" and self.at < len(self.pattern):
             self.at += 1
             return chr(ord(self.pattern[self.at - 1]) & 31)
-        for letter, form in (("u", "[0-9a-fA-F]{4}"), ("U", "[0-9a-fA-F]{8}"), ("x", "[0-9a-fA-F]+"), ("0", "[0-7]{0,2}")):
+        for letter, form in (
+            ("u", "[0-9a-fA-F]{4}"),
+            ("U", "[0-9a-fA-F]{8}"),
+            ("x", "[0-9a-fA-F]+"),
+            ("0", "[0-7]{0,2}"),
+        ):
             if char == letter:
                 found = re.compile(form).match(self.pattern, self.at)
                 if found is None:

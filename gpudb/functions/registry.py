@@ -108,6 +108,6 @@ def _load() -> None:
 
 
 TOPICS = tuple(
-    "arithmetic numeric comparison aggregates windows system text patterns fields datetime session_functions mathematics"
-    " numeric_functions statistics".split()
+    "arithmetic numeric comparison aggregates windows system text patterns fields datetime session_functions"
+    " mathematics numeric_functions statistics arrays json misc formatting".split()
 )

@@ -69,9 +69,7 @@ declare("regr_count", lambda o: f"CAST({o.call('regr_count', *o.sql)} AS BIGINT)
 
 
 def _parts(operands: Operands) -> dict[str, str]:
-    return {
-        name: operands.call(f"regr_{name}", *operands.sql) for name in ("sxx", "sxy", "syy", "avgx", "avgy")
-    }
+    return {name: operands.call(f"regr_{name}", *operands.sql) for name in ("sxx", "sxy", "syy", "avgx", "avgy")}
 
 
 def _by_parts(template: str) -> Callable[[Operands], str]:
@@ -104,7 +102,9 @@ def _percentile(name: str) -> Callable[[Operands], str]:
                 message = f"percentile value {fraction:g} is not between 0 and 1"
                 raise SqlError.of("numeric_value_out_of_range", message)
             if fraction is MISSING and operands.types[0].element is None:
-                raise SqlError.of("feature_not_supported", "a percentile's fraction that is not constant is not supported")
+                raise SqlError.of(
+                    "feature_not_supported", "a percentile's fraction that is not constant is not supported"
+                )
         fraction = operands.sql[0]
         return operands.call(name, operands.sql[1], fraction)
 

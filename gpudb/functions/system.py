@@ -89,7 +89,8 @@ def _described(operands: Operands, macro: str) -> str:
 
 
 _CLASSES = {
-    "pg_class": 1259, "pg_type": 1247, "pg_namespace": 2615, "pg_constraint": 2606, "pg_proc": 1255, "pg_database": 1262,
+    "pg_class": 1259, "pg_type": 1247, "pg_namespace": 2615, "pg_constraint": 2606, "pg_proc": 1255,
+    "pg_database": 1262,
     "pg_operator": 2617, "pg_am": 2601, "pg_collation": 3456, "pg_cast": 2605, "pg_authid": 1260, "pg_language": 2612,
     "pg_tablespace": 1213, "pg_trigger": 2620, "pg_rewrite": 2618, "pg_extension": 3079,
 }  # fmt: skip
@@ -156,7 +157,8 @@ declare("pg_indexam_progress_phasename", "CAST(NULL AS VARCHAR)")
 declare("pg_options_to_table", "CAST([] AS STRUCT(option_name VARCHAR, option_value VARCHAR)[])")
 declare(
     "pg_mcv_list_items",
-    'CAST([] AS STRUCT("index" INTEGER, "values" VARCHAR[], nulls BOOLEAN[], frequency DOUBLE, base_frequency DOUBLE)[])',
+    'CAST([] AS STRUCT("index" INTEGER, "values" VARCHAR[], nulls BOOLEAN[], frequency DOUBLE,'
+    " base_frequency DOUBLE)[])",
 )
 declare("pg_sequence_last_value", "CAST(NULL AS BIGINT)")
 declare("pg_sequence_parameters", "CAST(NULL AS VARCHAR)")

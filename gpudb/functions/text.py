@@ -109,8 +109,10 @@ declare("to_oct(int8)", lambda o: _based(o.sql[0], "o"))
 
 def _based(value: str, base: str) -> str:
     return let(
-        lambda v: f"format('{{:{base}}}', CASE WHEN {v} < 0 THEN {v}::HUGEINT + 18446744073709551616::HUGEINT"
-        f" ELSE {v}::HUGEINT END)",
+        lambda v: (
+            f"format('{{:{base}}}', CASE WHEN {v} < 0 THEN {v}::HUGEINT + 18446744073709551616::HUGEINT"
+            f" ELSE {v}::HUGEINT END)"
+        ),
         value,
     )
 
@@ -168,7 +170,10 @@ def _joined(operands: Operands) -> str:
     delimiter = known(operands, 1)
     if delimiter is None:
         return f"pg_join({listed}, {operands.sql[1]})"
-    return let(lambda v: f"(CASE WHEN {v} IS NOT NULL THEN coalesce(array_to_string({v}, {quoted(delimiter)}), '') END)", listed)
+    return let(
+        lambda v: f"(CASE WHEN {v} IS NOT NULL THEN coalesce(array_to_string({v}, {quoted(delimiter)}), '') END)",
+        listed,
+    )
 
 
 declare("array_to_string", _joined)
@@ -187,4 +192,3 @@ declare("text_pattern_lt bpchar_pattern_lt", "({0} < {1})")
 declare("text_pattern_le bpchar_pattern_le", "({0} <= {1})")
 declare("text_pattern_gt bpchar_pattern_gt", "({0} > {1})")
 declare("text_pattern_ge bpchar_pattern_ge", "({0} >= {1})")
-

@@ -194,7 +194,7 @@ def _within_one(function: Callable[[float], float]) -> Callable[[float], float]:
     return checked
 
 
-_EXACT_SINES = {0: 0.0, 30: 0.5, 90: 1.0}
+_EXACT_SINES = {0.0: 0.0, 30.0: 0.5, 90.0: 1.0}
 
 
 def _sind(x: float) -> float:
@@ -204,7 +204,7 @@ def _sind(x: float) -> float:
     if x > 180:
         sign, x = -sign, 360 - x
     x = 180 - x if x > 90 else x
-    return sign * _EXACT_SINES.get(x, math.sin(math.radians(x)))  # type: ignore[call-overload]
+    return sign * _EXACT_SINES.get(x, math.sin(math.radians(x)))
 
 
 def _cosd(x: float) -> float:
@@ -213,14 +213,18 @@ def _cosd(x: float) -> float:
     sign = 1.0
     if x > 90:
         sign, x = -1.0, 180 - x
-    return sign * _EXACT_SINES.get(90 - x, math.cos(math.radians(x)))  # type: ignore[call-overload]
+    return sign * _EXACT_SINES.get(90 - x, math.cos(math.radians(x)))
 
 
 def _tand(x: float) -> float:
     sine, cosine = _sind(x), _cosd(x)
     if cosine == 0:
         return math.copysign(math.inf, sine)
-    return 1.0 * math.copysign(1, sine * cosine) if abs(sine) == abs(cosine) or math.fmod(x, 90) in (45, -45) else sine / cosine
+    return (
+        1.0 * math.copysign(1, sine * cosine)
+        if abs(sine) == abs(cosine) or math.fmod(x, 90) in (45, -45)
+        else sine / cosine
+    )
 
 
 def _cotd(x: float) -> float:

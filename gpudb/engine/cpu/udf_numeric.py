@@ -25,7 +25,7 @@ def register(registry: Registry) -> None:
 
 
 def _variances(*columns: pa.Array) -> pa.Array:
-    made = []
+    made: list[str | None] = []
     for count, total, squares, scale, sample, root in zip(*(column.to_pylist() for column in columns)):
         if total is None:
             made.append(None)
@@ -35,7 +35,7 @@ def _variances(*columns: pa.Array) -> pa.Array:
 
 
 def _variances_of(*columns: pa.Array) -> pa.Array:
-    made = []
+    made: list[str | None] = []
     for texts, sample, root in zip(*(column.to_pylist() for column in columns)):
         values = [Decimal(text) for text in texts or () if text is not None]
         scale = max((max(0, -int(value.as_tuple().exponent)) for value in values), default=0)
@@ -46,7 +46,7 @@ def _variances_of(*columns: pa.Array) -> pa.Array:
 
 
 def variance(count: int, total: int, squares: int, scale: int, sample: bool, root: bool) -> str | None:
-    """numeric_stddev_internal: (N * sum of squares - sum²) / (N * N), or / (N * (N - 1)); its root at the same scale."""
+    """numeric_stddev_internal: (N * sum of squares - sum²) / N², or / (N * (N - 1)); its root at the same scale."""
     if count <= sample:
         return None
     upper = count * squares - total * total

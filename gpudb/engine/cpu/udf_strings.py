@@ -29,7 +29,7 @@ def register(registry: Registry) -> None:
     registry.columns("pg_format", "VARCHAR VARCHAR[]", "VARCHAR", _format_column)
     for name in ("sha224", "sha384", "sha512"):
         registry.scalar(f"pg_{name}", "BLOB", "BLOB", lambda b, name=name: hashlib.new(name, b).digest())
-    registry.scalar("pg_join", "VARCHAR[] VARCHAR", "VARCHAR", lambda l, sep: sep.join(x for x in l if x is not None))
+    registry.scalar("pg_join", "VARCHAR[] VARCHAR", "VARCHAR", _join)
     registry.scalar("pg_encode", "BLOB VARCHAR", "VARCHAR", encode)
     registry.scalar("pg_decode", "VARCHAR VARCHAR", "BLOB", decode)
     registry.scalar("pg_convert_from", "BLOB VARCHAR", "VARCHAR", _convert_from)
@@ -38,6 +38,10 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
     registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
     registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
+
+
+def _join(items: list[str | None], separator: str) -> str:
+    return separator.join(item for item in items if item is not None)
 
 
 def _one(char: str, changed: str) -> str:

@@ -35,9 +35,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_uuid_in", "VARCHAR", "VARCHAR", lambda text: str(parse_text(SqlType("uuid"), text)))
     registry.scalar("pg_date_in_slow", "VARCHAR VARCHAR", "DATE", _moment(DATE, civil.days_of))
     registry.scalar("pg_time_in_slow", "VARCHAR VARCHAR", "TIME", _moment(TIME, civil.time_of))
-    registry.scalar(
-        "pg_timestamp_in_slow", "VARCHAR VARCHAR", "TIMESTAMP", _moment(TIMESTAMP, civil.microseconds_of)
-    )
+    registry.scalar("pg_timestamp_in_slow", "VARCHAR VARCHAR", "TIMESTAMP", _moment(TIMESTAMP, civil.microseconds_of))
     registry.scalar(
         "pg_timestamptz_in_zone",
         "VARCHAR VARCHAR",
@@ -47,9 +45,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval)
     registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
     registry.scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)
-    registry.scalar(
-        "pg_name_in", "VARCHAR", "VARCHAR", lambda t: t.encode()[:_NAME_BYTES].decode(errors="ignore")
-    )
+    registry.scalar("pg_name_in", "VARCHAR", "VARCHAR", lambda t: t.encode()[:_NAME_BYTES].decode(errors="ignore"))
     registry.scalar("pg_array_in", "VARCHAR", "VARCHAR[]", _items)
     for name, item, held in (
         ("float4_text_slow", FLOAT4, "FLOAT"),

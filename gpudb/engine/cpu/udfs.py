@@ -25,6 +25,7 @@ _ARROW: dict[str, pa.DataType] = {
     "VARCHAR": pa.string(),
     "VARCHAR[]": pa.list_(pa.string()),
     "VARCHAR[][]": pa.list_(pa.list_(pa.string())),
+    "STRUCT(key VARCHAR, value VARCHAR)[]": pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])),
     "BLOB": pa.binary(),
     "DATE": pa.date32(),
     "TIME": pa.time64("us"),
@@ -34,7 +35,9 @@ _ARROW: dict[str, pa.DataType] = {
 }
 _COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
-MODULES = ("udf_texts", "udf_numeric", "udf_regex", "udf_strings", "udf_intervals", "udf_mathematics")
+MODULES = tuple(
+    "udf_texts udf_numeric udf_regex udf_strings udf_intervals udf_mathematics udf_json udf_formats udf_numbers".split()
+)
 
 
 class Registry:

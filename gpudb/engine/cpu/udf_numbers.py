@@ -1,0 +1,282 @@
+"""to_char and to_number: numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+
+from gpudb.engine.cpu.udfs import Registry
+from gpudb.errors import FeatureNotSupported, SqlError
+
+_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
+_TOKEN = re.compile(r'FM|EEEE|RN|SG|PR|PL|MI|TH|[90.,DGLSVCB]|"((?:[^"\\]|\\.)*)"|.', re.IGNORECASE | re.DOTALL)
+_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
+          (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
+MOST_ROMAN = 3999
+
+
+@dataclass(slots=True)
+class Template:
+    """A parsed template: its parts in order, and what was said about the whole."""
+
+    parts: list[tuple[str, str]] = field(default_factory=list)
+    before: int = 0
+    after: int = 0
+    shift: int = 0
+    first_zero: int | None = None
+    last_zero: int = 0
+    fill: bool = True
+    sign: str = ""
+    decimal: bool = False
+    exponent: bool = False
+    roman: str = ""
+
+
+def register(registry: Registry) -> None:
+    """Adds both."""
+    registry.scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", formatted)
+    registry.scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
+
+
+def _wrong(message: str) -> SqlError:
+    return SqlError.of("syntax_error", message)
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> Template:
+    """A template; 42601 for one that contradicts itself, 0A000 for L and C."""
+    made = Template()
+    for found in _TOKEN.finditer(text):
+        word = found.group()
+        key = word.upper()
+        if found.group(1) is not None:
+            made.parts.append(("text", re.sub(r"\\(.)", r"\1", found.group(1))))
+            continue
+        match key:
+            case "FM":
+                made.fill = False
+            case "9" | "0":
+                if made.exponent:
+                    raise _wrong('"9" must be ahead of "PR"')
+                if made.decimal:
+                    made.after += 1
+                    if key == "0":
+                        made.last_zero = made.after
+                elif made.shift:
+                    made.shift += 1
+                else:
+                    if key == "0" and made.first_zero is None:
+                        made.first_zero = made.before
+                    made.before += 1
+                made.parts.append(("digit", key))
+            case "." | "D":
+                if made.decimal:
+                    raise _wrong("multiple decimal points")
+                made.decimal = True
+                made.parts.append(("point", "."))
+            case "," | "G":
+                made.parts.append(("group", ","))
+            case "V":
+                made.shift = 1
+            case "S" | "MI" | "PL" | "SG" | "PR":
+                if key == "S" and made.sign:
+                    raise _wrong('cannot use "S" twice')
+                made.sign = made.sign or key
+                made.parts.append(("sign", key))
+            case "EEEE":
+                made.exponent = True
+            case "RN":
+                made.roman = word
+            case "TH":
+                made.parts.append(("ordinal", word))
+            case "L" | "C" | "B":
+                raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
+            case _:
+                made.parts.append(("text", word))
+    if made.shift:
+        made.shift -= 1
+        made.before += made.shift
+    return made
+
+
+def formatted(number: str, template_text: str, sure: int) -> str:
+    """A number's text by a template; `sure` is how many digits of a float count (0: all)."""
+    if not template_text:
+        return ""
+    template = parse(template_text)
+    if number in {"NaN", "Infinity", "-Infinity"}:
+        raise FeatureNotSupported("to_char of NaN and infinities is not supported")
+    value = Decimal(number)
+    if template.roman:
+        return _roman(value, template)
+    if template.exponent:
+        return _exponential(value, template)
+    value = value.scaleb(template.shift, _EXACT)
+    negative = value < 0
+    size = abs(value)
+    if sure and size:
+        size = _EXACT.plus(Decimal(f"{float(size):.{sure - 1}e}"))
+    size = size.quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
+    whole, _, fraction = format(size, "f").partition(".")
+    negative = negative and bool(size)
+    overflow = len(whole.lstrip("0")) > template.before or template.before == 0
+    trimmed = not template.fill and not fraction.strip("0") and not template.last_zero
+    whole = "" if whole == "0" and template.after and not trimmed else whole
+    if overflow:
+        whole, fraction = "#" * template.before, "#" * template.after
+    return _laid_out(template, whole, fraction, negative, int(abs(value)))
+
+
+def _sign(template: Template, key: str, negative: bool) -> str:
+    match key:
+        case "S" | "SG":
+            return "-" if negative else "+"
+        case "MI":
+            return "-" if negative else " " if template.fill else ""
+        case "PL":
+            return " " if negative and template.fill else "" if negative else "+"
+    return ""
+
+
+def _laid_out(template: Template, whole: str, fraction: str, negative: bool, number: int) -> str:
+    """Fills the template from the left; a leading sign stands right before the first digit."""
+    lead = template.before - len(whole)
+    if template.first_zero is not None:
+        starts = min(template.first_zero, lead)
+    else:
+        starts = lead
+    kept = len(fraction)
+    if not template.fill:
+        kept = max(len(fraction.rstrip("0")), template.last_zero)
+    own_sign = template.sign in {"", "PR", "PL"}
+    floating = template.sign == "S" and template.parts[0] == ("sign", "S")
+    mark = ""
+    if template.sign == "PR":
+        mark = "<" if negative else " "
+    elif own_sign:
+        mark = "-" if negative else " "
+    elif floating:
+        mark = "-" if negative else "+"
+    out: list[str] = []
+    placed = not mark
+    position = after = 0
+    pointed = False
+
+    def place() -> None:
+        nonlocal placed
+        if not placed:
+            placed = True
+            if mark != " " or template.fill:
+                out.append(mark)
+
+    for kind, text in template.parts:
+        if kind == "digit" and not pointed:
+            if position >= starts:
+                place()
+                out.append("0" if position < lead else whole[position - lead])
+            elif template.fill:
+                out.append(" ")
+            position += 1
+        elif kind == "digit":
+            place()
+            if after < kept:
+                out.append(fraction[after])
+            after += 1
+        elif kind == "point":
+            place()
+            pointed = True
+            if template.after or "#" in whole:
+                out.append(".")
+        elif kind == "group":
+            if position > starts:
+                out.append(text)
+            elif template.fill:
+                out.append(" ")
+        elif kind == "sign" and not (floating and text == "S"):
+            if text == "PR":
+                place()
+                if negative or template.fill:
+                    out.append(">" if negative else " ")
+            else:
+                out.append(_sign(template, text, negative))
+        elif kind == "ordinal":
+            if not negative and not template.after:
+                out.append(_ordinal(number, text))
+        elif kind == "text":
+            out.append(text)
+    return "".join(out)
+
+
+def _ordinal(number: int, case: str) -> str:
+    last = number % 100
+    suffix = "th" if 11 <= last <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(last % 10, "th")
+    return suffix.upper() if case[0] == "T" else suffix
+
+
+def _roman(value: Decimal, template: Template) -> str:
+    number = int(value.to_integral_value(rounding=ROUND_HALF_UP))
+    if not 1 <= number <= MOST_ROMAN:
+        text = "#" * 15
+    else:
+        text = ""
+        for size, letters in _ROMAN:
+            text += letters * (number // size)
+            number %= size
+    text = text.lower() if template.roman == "rn" else text
+    return text.rjust(15) if template.fill else text
+
+
+def _exponential(value: Decimal, template: Template) -> str:
+    exponent = value.adjusted() if value else 0
+    # rounded after the exponent is settled, so that 9.995 gives 10.00
+    digits = value.scaleb(-exponent, _EXACT).quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
+    text = f"{digits:f}e{exponent:+03d}"
+    return text if value < 0 or not template.fill else " " + text
+
+
+def _read(text: str, template_text: str) -> str:
+    """to_number: the digits, sign and point that stand where the template says; 22P02 where there are none."""
+    template = parse(template_text)
+    negative = False
+    whole, fraction = "", ""
+    at = 0
+    pointed = False
+    rest = text.lstrip() if template.parts and template.parts[0][0] != "text" else text
+    if template.sign in {"", "S", "MI", "PL", "SG"} and rest[:1] in {"-", "+"} and rest:
+        negative, at = rest[0] == "-", 1
+    elif template.sign == "PR" and rest[:1] == "<":
+        negative, at = True, 1
+    for kind, word in template.parts:
+        if at >= len(rest):
+            break
+        if kind == "digit":
+            while at < len(rest) and rest[at] == " ":
+                at += 1
+            if at < len(rest) and rest[at].isdigit():
+                if pointed:
+                    fraction += rest[at]
+                else:
+                    whole += rest[at]
+                at += 1
+            elif at < len(rest) and rest[at] == "." and template.decimal and not pointed:
+                continue
+            elif at < len(rest) and rest[at] == ",":
+                at += 1
+        elif kind == "point":
+            if rest[at] == ".":
+                at += 1
+            pointed = True
+        elif kind == "group":
+            at += rest[at] == ","
+        elif kind == "sign":
+            if rest[at] in "+-":
+                negative, at = rest[at] == "-", at + 1
+        elif kind == "text":
+            at += len(word)
+    if not whole and not fraction:
+        raise SqlError.of("invalid_text_representation", f'invalid input syntax for type numeric: "{text}"')
+    value = Decimal(f"{whole or '0'}.{fraction}" if fraction else whole)
+    value = value.scaleb(-template.shift, _EXACT)
+    return format(-value if negative and value else value, "f")

@@ -1,0 +1,207 @@
+"""Arrays of one dimension, held as DuckDB lists; NULL elements compare as PostgreSQL compares them."""
+
+from __future__ import annotations
+
+from gpudb.functions.casts import cast, joined
+from gpudb.functions.let import let, raises
+from gpudb.functions.registry import Operands, declare
+from gpudb.types import SqlType
+
+
+def _plain(sql: str, item: SqlType) -> str:
+    """A list whose elements compare by value: of carried numerics the values alone."""
+    element = item.element
+    return f"list_transform({sql}, lambda pg_e: pg_e.v)" if element is not None and element.carried else sql
+
+
+def _element(operands: Operands, index: int, element: SqlType) -> str:
+    """An operand as a list of `element` holds it."""
+    value = operands.sql[index], operands.scales[index], operands.types[index]
+    if operands.types[index] == element:
+        return joined(value[0], value[1], element)
+    return joined(*cast(*value, element, False), element)
+
+
+def _of(operands: Operands, index: int = 0) -> SqlType:
+    element = operands.types[index].element
+    assert element is not None
+    return element
+
+
+# ---------------------------------------------------------------------------------------------- making
+
+
+def _appended(operands: Operands) -> str:
+    element = operands.result.element or _of(operands)
+    return f"list_append({operands.sql[0]}, {_element(operands, 1, element)})"
+
+
+def _prepended(operands: Operands) -> str:
+    element = operands.result.element or _of(operands, 1)
+    return f"list_prepend({_element(operands, 0, element)}, {operands.sql[1]})"
+
+
+declare("array_append", _appended)
+declare("array_prepend", _prepended)
+declare(
+    "array_cat",
+    lambda o: let(
+        lambda a, b: f"(CASE WHEN {a} IS NULL THEN {b} WHEN {b} IS NULL THEN {a} ELSE list_concat({a}, {b}) END)",
+        *o.sql,
+    ),
+)
+declare("array_agg(anynonarray)", lambda o: o.call("list", joined(o.sql[0], o.scales[0], o.types[0])))
+
+
+def _filled(operands: Operands) -> str:
+    element = operands.result.element or operands.types[0]
+    value = _element(operands, 0, element)
+    wrong = raises("0A000", "'arrays of more than one dimension are not supported'", operands.result.duckdb)
+    return let(
+        lambda dims: (
+            f"(CASE WHEN len({dims}) > 1 THEN {wrong}"
+            f" ELSE list_transform(range(coalesce({dims}[1], 0)), lambda pg_i: {value}) END)"
+        ),
+        operands.sql[1],
+    )
+
+
+declare("array_fill(anyelement,_int4)", _filled)
+
+# ---------------------------------------------------------------------------------------------- sizes
+
+declare("cardinality", "len({0})::INTEGER")
+_LENGTH = "(CASE WHEN {1} = 1 THEN nullif(len({0}), 0)::INTEGER END)"
+declare("array_length array_upper", _LENGTH)
+declare("array_lower", "(CASE WHEN {1} = 1 AND len({0}) > 0 THEN 1 END)")
+declare("array_ndims", "(CASE WHEN len({0}) > 0 THEN 1 END)")
+declare("array_dims", "(CASE WHEN len({0}) > 0 THEN '[1:' || len({0}) || ']' END)")
+
+# ---------------------------------------------------------------------------------------------- searching
+
+
+def _sought(operands: Operands, index: int = 1) -> tuple[str, str]:
+    element = _of(operands)
+    plain = SqlType("numeric", -1, element.numeric_digits) if element.carried else element
+    value = cast(operands.sql[index], operands.scales[index], operands.types[index], plain, False)[0]
+    return _plain(operands.sql[0], operands.types[0]), value
+
+
+def _position(operands: Operands) -> str:
+    array, value = _sought(operands)
+    if len(operands.sql) == 2:
+        return f"CAST(list_position({array}, {value}) AS INTEGER)"
+    start = operands.sql[2]
+    return let(
+        lambda a, s: (
+            f"CAST(list_position(list_slice({a}, greatest({s}, 1), len({a})), {value}) + greatest({s}, 1) - 1"
+            " AS INTEGER)"
+        ),
+        array,
+        start,
+    )
+
+
+declare("array_position", _position)
+
+
+def _positions(operands: Operands) -> str:
+    array, value = _sought(operands)
+    return let(
+        lambda a, v: (
+            f"CAST(list_filter(range(1, len({a}) + 1), lambda pg_i: {a}[pg_i] IS NOT DISTINCT FROM {v}) AS INTEGER[])"
+        ),
+        array,
+        value,
+    )
+
+
+declare("array_positions", _positions)
+
+
+def _value(element: SqlType) -> str:
+    return "pg_e.v" if element.carried else "pg_e"
+
+
+def _removed(operands: Operands) -> str:
+    _, value = _sought(operands)
+    test = f"{_value(_of(operands))} IS DISTINCT FROM {value}"
+    return f"list_filter({operands.sql[0]}, lambda pg_e: {test})"
+
+
+def _replaced(operands: Operands) -> str:
+    _, value = _sought(operands)
+    element = _of(operands)
+    test = f"{_value(element)} IS NOT DISTINCT FROM {value}"
+    made = _element(operands, 2, element)
+    return f"list_transform({operands.sql[0]}, lambda pg_e: CASE WHEN {test} THEN {made} ELSE pg_e END)"
+
+
+declare("array_remove", _removed)
+declare("array_replace", _replaced)
+
+
+def _trimmed(operands: Operands) -> str:
+    message = "'number of elements to trim must be between 0 and ' || len({0})"
+    return let(
+        lambda a, n: (
+            f"(CASE WHEN {n} < 0 OR {n} > len({a})"
+            f" THEN {raises('2202E', message.format(a), operands.result.duckdb)}"
+            f" WHEN {n} = len({a}) THEN list_filter({a}, lambda pg_e: false)"
+            f" ELSE list_slice({a}, 1, len({a}) - {n}) END)"
+        ),
+        *operands.sql,
+    )
+
+
+declare("trim_array", _trimmed)
+
+# ---------------------------------------------------------------------------------------------- sets
+
+
+def _both(operands: Operands) -> tuple[str, str]:
+    left, right = (_plain(sql, item) for sql, item in zip(operands.sql, operands.types, strict=True))
+    return left, right
+
+
+def _contains(left: str, right: str) -> str:
+    """Every element of `right` is in `left`; a NULL is in nothing."""
+    return let(
+        lambda a, b: f"(list_has_all({a}, {b}) AND len(list_filter({b}, lambda pg_e: pg_e IS NULL)) = 0)", left, right
+    )
+
+
+declare("arraycontains", lambda o: _contains(*_both(o)))
+declare("arraycontained", lambda o: _contains(*reversed(_both(o))))
+declare("arrayoverlap", lambda o: "list_has_any({}, {})".format(*_both(o)))
+for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    declare(f"array_{_name}", lambda o, symbol=_symbol: f" {symbol} ".join(_both(o)).join("()"))
+
+# ---------------------------------------------------------------------------------------------- sets of rows
+
+declare("unnest(anyarray)", "{0}")
+declare("generate_subscripts(anyarray,int4)", "(CASE WHEN {1} = 1 THEN range(1, len({0}) + 1)::INTEGER[] END)")
+declare(
+    "generate_subscripts(anyarray,int4,bool)",
+    "(CASE WHEN {1} = 1 THEN CASE WHEN {2} THEN list_reverse(range(1, len({0}) + 1)) ELSE range(1, len({0}) + 1) END"
+    "::INTEGER[] END)",
+)
+
+
+def _series(operands: Operands) -> str:
+    held = operands.types[0].duckdb
+    if len(operands.sql) == 2:
+        return "CAST(generate_series({}::BIGINT, {}::BIGINT) AS {}[])".format(*operands.sql, held)
+    step = operands.constants[2]
+    made = "CAST(generate_series({}::BIGINT, {}::BIGINT, {}::BIGINT) AS {}[])".format(*operands.sql, held)
+    if isinstance(step, int) and step != 0:
+        return made
+    wrong = raises("22023", "'step size cannot equal zero'", f"{held}[]")
+    return f"(CASE WHEN {operands.sql[2]} = 0 THEN {wrong} ELSE {made} END)"
+
+
+declare(
+    "generate_series(int4,int4) generate_series(int4,int4,int4) generate_series(int8,int8)"
+    " generate_series(int8,int8,int8)",
+    _series,
+)

@@ -1,0 +1,31 @@
+"""to_char, to_date, to_timestamp and to_number: values by a template (PostgreSQL's manual, 9.8)."""
+
+from __future__ import annotations
+
+from gpudb.functions.casts import text_of
+from gpudb.functions.registry import Operands, declare
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
+
+declare("to_char(timestamp,text)", "pg_format_timestamp({0}, {1})")
+declare("to_char(timestamptz,text)", "pg_format_timestamptz({0}, {1}, current_setting('TimeZone'))")
+declare("to_char(interval,text)", "pg_format_interval({0}, {1})")
+
+
+def _number(operands: Operands) -> str:
+    """The number's digits, as its type shows them, and how many of a float's are sure."""
+    text = text_of(operands.sql[0], operands.scales[0], operands.types[0])
+    sure = {"float4": 6, "float8": 15}.get(operands.types[0].name, 0)
+    return f"pg_format_number({text}, {operands.sql[1]}, {sure})"
+
+
+declare(
+    "to_char(numeric,text) to_char(int4,text) to_char(int8,text) to_char(float4,text) to_char(float8,text)", _number
+)
+declare("to_date(text,text)", "pg_read_date({0}, {1})")
+declare("to_timestamp(text,text)", "pg_read_timestamptz({0}, {1}, current_setting('TimeZone'))")
+declare(
+    "to_number(text,text)",
+    f"CAST(pg_read_number({{0}}, {{1}}) AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE}))",
+    scale=f"least({CARRIED_SCALE}, pg_decimals(pg_read_number({{0}}, {{1}})))",
+    result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
+)

@@ -1,0 +1,222 @@
+"""json, kept as it was written, and jsonb, kept in canonical text: so a part of either is a slice of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.casts import INTEGERS, OIDS, opened, text_of
+from gpudb.functions.let import let
+from gpudb.functions.registry import Operands, declare
+from gpudb.functions.text_literal import known, quoted
+from gpudb.types import SqlType
+
+# ---------------------------------------------------------------------------------------------- taking apart
+
+
+def _field_text(operands: Operands) -> str:
+    """jsonb ->> 'key': a string comes from DuckDB's parser; other values as they are spelt."""
+    key = known(operands, 1)
+    slow = f"pg_json_text(pg_json_field({operands.sql[0]}, {operands.sql[1]}))"
+    if key is None or '"' in key or "\\" in key or not key:
+        return slow
+    path = quoted(f'$."{key}"')
+    return let(
+        lambda j: (
+            f"(CASE WHEN json_type({j}, {path}) = 'VARCHAR' THEN json_extract_string({j}, {path})"
+            f" WHEN json_type({j}, {path}) IS NOT NULL THEN pg_json_text(pg_json_field({j}, {operands.sql[1]})) END)"
+        ),
+        operands.sql[0],
+    )
+
+
+declare("json_object_field jsonb_object_field", "pg_json_field({0}, {1})")
+declare("json_object_field_text", "pg_json_text(pg_json_field({0}, {1}))")
+declare("jsonb_object_field_text", _field_text)
+declare("json_array_element jsonb_array_element", "pg_json_element({0}, {1})")
+declare("json_array_element_text jsonb_array_element_text", "pg_json_text(pg_json_element({0}, {1}))")
+
+
+def _path(operands: Operands) -> str:
+    if operands.types[1].element is not None:
+        return f"pg_json_path({operands.sql[0]}, {operands.sql[1]})"
+    steps = ", ".join(f"CAST({each} AS VARCHAR)" for each in operands.sql[1:])
+    return f"pg_json_path({operands.sql[0]}, [{steps}])"
+
+
+declare("json_extract_path jsonb_extract_path", _path)
+declare("json_extract_path_text jsonb_extract_path_text", lambda o: f"pg_json_text({_path(o)})")
+declare("json_typeof jsonb_typeof", "pg_json_typeof({0})")
+declare("json_array_length jsonb_array_length", "pg_json_array_length({0})")
+declare("json_array_elements jsonb_array_elements", "pg_json_elements({0})")
+declare("json_array_elements_text jsonb_array_elements_text", "pg_json_elements_text({0})")
+declare("json_object_keys jsonb_object_keys", "pg_json_keys({0})")
+declare("json_each jsonb_each", "pg_json_each({0})")
+declare("json_each_text jsonb_each_text", "pg_json_each_text({0})")
+
+# ---------------------------------------------------------------------------------------------- jsonb alone
+
+declare("jsonb_exists", "pg_jsonb_exists({0}, {1})")
+declare("jsonb_exists_any", "pg_jsonb_exists_any({0}, {1})")
+declare("jsonb_exists_all", "pg_jsonb_exists_all({0}, {1})")
+declare("jsonb_contains", "pg_jsonb_contains({0}, {1})")
+declare("jsonb_contained", "pg_jsonb_contains({1}, {0})")
+declare("jsonb_concat", "pg_jsonb_concat({0}, {1})")
+declare("jsonb_delete(jsonb,text)", "pg_jsonb_delete({0}, [{1}])")
+declare("jsonb_delete(jsonb,_text)", "pg_jsonb_delete({0}, {1})")
+declare("jsonb_delete(jsonb,int4)", "pg_jsonb_delete_at({0}, {1})")
+declare("jsonb_delete_path", "pg_jsonb_delete_path({0}, {1})")
+declare("jsonb_pretty", "pg_jsonb_pretty({0})")
+declare("jsonb_strip_nulls", "pg_jsonb_strip_nulls({0})")
+declare("json_strip_nulls", "pg_json_strip_nulls({0})")
+
+
+def _with_default(name: str, default: str) -> Callable[[Operands], str]:
+    return lambda o: f"{name}({', '.join([*o.sql, *([default] if len(o.sql) == 3 else [])])})"
+
+
+declare("jsonb_set", _with_default("pg_jsonb_set", "true"))
+declare("jsonb_insert", _with_default("pg_jsonb_insert", "false"))
+
+
+def _equal(sql: Sequence[str]) -> str:
+    """By text, or where numbers may be spelt in several ways, with those brought to one."""
+    return let(
+        lambda a, b: (
+            f"(CASE WHEN {a} = {b} THEN true WHEN contains({a}, '.') OR contains({b}, '.')"
+            f" THEN pg_jsonb_key({a}) = pg_jsonb_key({b}) WHEN {a} <> {b} THEN false END)"
+        ),
+        *sql,
+    )
+
+
+declare("jsonb_eq", lambda o: _equal(o.sql))
+declare("jsonb_ne", lambda o: f"(NOT {_equal(o.sql)})")
+
+# ---------------------------------------------------------------------------------------------- making
+
+
+def json_of(sql: str, scale: str, item: SqlType) -> str:
+    """A value's JSON text; NULL where it is NULL."""
+    name = item.name
+    if item.element is not None:
+        value, inner_scale = opened("pg_e", item.element)
+        inner = f"coalesce({json_of(value, inner_scale, item.element)}, 'null')"
+        return let(
+            lambda v: (
+                f"(CASE WHEN {v} IS NOT NULL THEN '[' ||"
+                f" coalesce(array_to_string(list_transform({v}, lambda pg_e: {inner}), ','), '') || ']' END)"
+            ),
+            sql,
+        )
+    text = text_of(sql, scale, item)
+    if name in {"json", "jsonb", "bool", "numeric"} | INTEGERS:
+        return text
+    if name in {"float4", "float8"}:
+        return let(
+            lambda v: (
+                f"(CASE WHEN isfinite({v}) THEN {text_of(v, '0', item)}"
+                f" ELSE '\"' || {text_of(v, '0', item)} || '\"' END)"
+            ),
+            sql,
+        )
+    if name == "timestamp":
+        return f"('\"' || replace({text}, ' ', 'T') || '\"')"
+    if name == "timestamptz":
+        return f"('\"' || pg_json_moment({text}) || '\"')"
+    if name == "record":
+        raise FeatureNotSupported("JSON of whole rows is not supported")
+    if name in OIDS or name in {"date", "time", "uuid", "interval"}:
+        return f"('\"' || {text} || '\"')"
+    return f"CAST(to_json({text_of(sql, scale, item, output=True)}) AS VARCHAR)"
+
+
+def _json(operands: Operands, index: int) -> str:
+    made = json_of(operands.sql[index], operands.scales[index], operands.types[index])
+    return f"coalesce({made}, 'null')"
+
+
+def _key(operands: Operands, index: int) -> str:
+    """An object's key; 22023 for NULL."""
+    item = operands.types[index]
+    if item.element is not None or item.name in {"json", "jsonb", "record"}:
+        message = "key value must be scalar, not array, composite, or json"
+        raise SqlError.of("invalid_parameter_value", message)
+    text = text_of(operands.sql[index], operands.scales[index], item)
+    wrong = "CAST(pg_error('22004', 'null value not allowed for object key') AS VARCHAR)"
+    return f"CAST(to_json(coalesce({text}, {wrong})) AS VARCHAR)"
+
+
+def _canonical(binary: bool, text: str) -> str:
+    return f"pg_jsonb_in({text})" if binary else text
+
+
+def _one(binary: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        made = json_of(operands.sql[0], operands.scales[0], operands.types[0])
+        return made if operands.types[0].name == "jsonb" else _canonical(binary, made)
+
+    return render
+
+
+declare("to_json array_to_json(anyarray)", _one(False))
+declare("to_jsonb", _one(True))
+
+
+def _built_array(binary: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        items = " || ', ' || ".join(_json(operands, index) for index in range(len(operands.sql)))
+        return _canonical(binary, f"('[' || {items} || ']')" if items else "'[]'")
+
+    return render
+
+
+def _built_object(binary: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        if len(operands.sql) % 2:
+            message = "argument list must have even number of elements"
+            name = f"{'jsonb' if binary else 'json'}_build_object()"
+            hint = f"The arguments of {name} must consist of alternating keys and values."
+            raise SqlError.of("invalid_parameter_value", message, hint=hint)
+        items = " || ', ' || ".join(
+            f"{_key(operands, index)} || ' : ' || {_json(operands, index + 1)}"
+            for index in range(0, len(operands.sql), 2)
+        )
+        return _canonical(binary, f"('{{' || {items} || '}}')" if items else "'{}'")
+
+    return render
+
+
+def _aggregated(binary: bool, strict: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        item = json_of(operands.sql[0], operands.scales[0], operands.types[0])
+        if not strict:
+            item = f"coalesce({item}, 'null')"
+        made = operands.call("string_agg", item, "', '")
+        if strict:
+            made = f"(CASE WHEN {operands.call('count', '*')} > 0 THEN coalesce({made}, '') END)"
+        return _canonical(binary, f"('[' || {made} || ']')")
+
+    return render
+
+
+def _aggregated_object(binary: bool, strict: bool) -> Callable[[Operands], str]:
+    def render(operands: Operands) -> str:
+        value = json_of(operands.sql[1], operands.scales[1], operands.types[1])
+        value = value if strict else f"coalesce({value}, 'null')"
+        made = operands.call("string_agg", f"{_key(operands, 0)} || ' : ' || {value}", "', '")
+        if strict:
+            made = f"(CASE WHEN {operands.call('count', '*')} > 0 THEN coalesce({made}, '') END)"
+        return _canonical(binary, f"('{{ ' || {made} || ' }}')")
+
+    return render
+
+
+for _prefix, _binary in (("json", False), ("jsonb", True)):
+    declare(f"{_prefix}_build_array", _built_array(_binary))
+    declare(f"{_prefix}_build_object", _built_object(_binary))
+    for _suffix, _strict in (("", False), ("_strict", True)):
+        declare(f"{_prefix}_agg{_suffix}", _aggregated(_binary, _strict))
+        declare(f"{_prefix}_object_agg{_suffix}", _aggregated_object(_binary, _strict))
+    declare(f"{_prefix}_object(_text)", f"pg_{_prefix}_object({{0}})")
+    declare(f"{_prefix}_object(_text,_text)", f"pg_{_prefix}_object_of({{0}}, {{1}})")

@@ -1,0 +1,21 @@
+"""What has no topic of its own: counting NULLs, types of values, uuids, sizes as people write them."""
+
+from __future__ import annotations
+
+from gpudb.functions.registry import Operands, declare
+
+
+def _counted(test: str) -> object:
+    return lambda operands: "(" + " + ".join(f"CAST({each} {test} AS INTEGER)" for each in operands.sql) + ")"
+
+
+declare("num_nulls", _counted("IS NULL"))  # type: ignore[arg-type]
+declare("num_nonnulls", _counted("IS NOT NULL"))  # type: ignore[arg-type]
+declare("gen_random_uuid", "uuid()")
+
+
+def _typeof(operands: Operands) -> str:
+    return f"CAST({operands.types[0].oid} AS BIGINT)"
+
+
+declare("pg_typeof", _typeof)

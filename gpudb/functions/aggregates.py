@@ -57,18 +57,10 @@ def _average(operands: Operands) -> str:
 
 
 declare(
-    "avg(int2) avg(int4) avg(numeric)",
+    "avg(int2) avg(int4) avg(int8) avg(numeric)",
     lambda o: f"pg_average({_average(o)})",
     scale=lambda o: f"pg_quotient_scale({_average(o)})",
     result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
-)
-# One decimal less than elsewhere leaves room for every bigint.
-_BIGINT_SCALE = MAX_DIGITS - 19
-declare(
-    "avg(int8)",
-    lambda o: f"pg_bigint_average({_average(o)})",
-    scale=lambda o: f"least(pg_quotient_scale({_average(o)}), {_BIGINT_SCALE})",
-    result=lambda types, constants: exact(MAX_DIGITS, _BIGINT_SCALE, varying=True),
 )
 declare("avg(float4) avg(float8)", lambda o: o.call("avg", *o.sql))
 declare(

@@ -75,17 +75,6 @@ CREATE MACRO pg_rounded(x, y) AS list_transform([struct_pack(x := x, y := y)], l
 CREATE MACRO pg_average(total, scale, shown, n, n_scale, n_shown) AS
     pg_quotient(total, scale, shown, nullif(n, 0), n_scale, n_shown);
 
--- sum / count of bigints, at 19 decimals, so that 19 digits may stand before the point.
-CREATE MACRO pg_bigint_average(total, scale, shown, n, n_scale, n_shown) AS list_transform(
-    [struct_pack(a := CAST(total AS HUGEINT), b := CAST(n AS HUGEINT))], lambda p:
-    CASE WHEN p.a IS NULL OR p.b = 0 THEN CAST(NULL AS DECIMAL(38,19)) ELSE list_transform(
-        [least(19, CAST(pg_quotient_scale(p.a, 0, 0, p.b, 0, 0) AS INTEGER))], lambda r:
-        CASE WHEN length(CAST(p.a AS VARCHAR)) + r <= 38
-        THEN CAST(CAST(pg_rounded(p.a * pg_ten_to(r), p.b) * pg_ten_to(19 - r) AS DECIMAL(38,0)) * 0.0000000000000000001
-            AS DECIMAL(38,19))
-        ELSE CAST(pg_wide_quotient(CAST(p.a AS VARCHAR), CAST(p.b AS VARCHAR), 0, r) AS DECIMAL(38,19)) END)[1]
-    END)[1];
-
 -- A product's digits, rounded to a scale.
 CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale);
 

@@ -227,10 +227,14 @@ def _date(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None
 def _time(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     if type_.modifier != -1:
         return None
+    # Arrow reads no times of day, and `04` as an hour
+    if pc.any(pc.less(pc.binary_length(text), 5)).as_py():
+        return None
     try:
-        return pc.cast(text, pa.time64("us"))
+        moments = pc.cast(pc.binary_join_element_wise("1970-01-01", text, " "), pa.timestamp("us"))
     except pa.ArrowInvalid:
         return None
+    return moments.view(pa.int64()).view(pa.time64("us"))
 
 
 def _timestamp(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:

@@ -85,6 +85,8 @@ class QuickReader:
                     return None
                 wrong = int(found.group(1))
                 self._parsed = parsed = {n: held for n, held in parsed.items() if n != wrong}
+        if self._may_have_empty_line(columns) and _has_empty_line(data):
+            return None
         if undo:
             try:
                 return [_undone(column) for column in columns]
@@ -103,6 +105,14 @@ class QuickReader:
             for number, text in zip(doubtful, texts):
                 columns[number] = text
         return columns
+
+    def _may_have_empty_line(self, columns: list[pa.Array]) -> bool:
+        """Whether a row could be what pyarrow makes of an empty line: all NULL, or empty strings."""
+        if len(columns) == 1:
+            return False
+        if self._options.null == "":
+            return all(column.null_count for column in columns)
+        return all(column.type == pa.string() for column in columns)
 
     def is_final(self, number: int, column: pa.Array) -> bool:
         """Whether a column that `columns` gave has its final form."""
@@ -234,6 +244,10 @@ def _parsed_type(type_: SqlType) -> pa.DataType | None:
     if type_.name == "numeric" and not type_.carried and type_.numeric_digits[0] <= EXACT_DIGITS:
         return pa.float64()
     return _PARSED.get(type_.name)
+
+
+def _has_empty_line(data: bytes) -> bool:
+    return data.startswith((b"\n", b"\r\n")) or b"\n\n" in data or b"\n\r\n" in data
 
 
 def _all_pairs(data: bytes) -> bool:

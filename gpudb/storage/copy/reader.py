@@ -76,21 +76,30 @@ class RowReader:
     def read(self, block: Block) -> Rows:
         """The block's rows. RowError, with a line counted from the block's first."""
         data, header = block.data, 0
+        first = block.first
         if block.first and self._options.header != "none":
             header, data = self._without_header(block)
+            first = header == 0
         sure, undo = self._quick.check(data, block.eol)
         if sure:
             found = self._fast(data, undo)
             if found is not None:
-                found.lines = header + data.count(block.eol[:1]) + bool(data and not data.endswith(block.eol))
+                found.lines = header + self._lines(data, block.eol, first)
                 return found
-        return self._exact(data, block.eol, header)
+        return self._exact(data, block.eol, header, first)
+
+    def _lines(self, data: bytes, eol: bytes, first: bool) -> int:
+        """How many lines PostgreSQL counts in rows that the fast way reads."""
+        lines = data.count(eol[:1]) + bool(data and not data.endswith(eol))
+        if first and (line := next(Scanner(self._options, eol, first).lines(data), None)) is not None:
+            lines += line.number - 1 - line.raw.count(eol[:1])
+        return lines
 
     # ---- the header
 
     def _without_header(self, block: Block) -> tuple[int, bytes]:
         """(physical lines of the header, the data after it)."""
-        scanner = Scanner(self._options, block.eol)
+        scanner = Scanner(self._options, block.eol, first=True)
         after, number = 0, 0
         for line, _ in zip(scanner.lines(block.data), range(self._options.header_lines)):
             if self._options.header == "match":
@@ -102,7 +111,7 @@ class RowReader:
         return number, block.data[after:] if not scanner.ended else b""
 
     def _match(self, line: Line, data: bytes) -> None:
-        fields = self._fields.split(line, data[len(line.raw) :])
+        fields = self._fields.split(line, data[line.end : line.end + 4])
         raw = line.raw.decode(errors="replace")
         if len(fields) != len(self._columns):
             message = (
@@ -144,11 +153,12 @@ class RowReader:
 
     def _forced(self, number: int, column: pa.StringArray) -> pa.StringArray:
         null = self._options.null
+        found = column
+        if number in self._force_null:
+            found = pc.if_else(pc.equal(column, null), None, column)
         if number in self._force_not_null and column.null_count:
-            column = pc.fill_null(column, null)
-        elif number in self._force_null:
-            column = pc.if_else(pc.equal(column, null), None, column)
-        return column
+            found = pc.if_else(pc.is_null(column), null, found)
+        return found
 
     # ---- exact
 
@@ -156,7 +166,7 @@ class RowReader:
         """Rows with their fields, as many as there are columns; RowError for any other number."""
         width = len(self._columns)
         for line in scanner.lines(data):
-            fields = self._fields.split(line, data[-4:])
+            fields = self._fields.split(line, data[line.end : line.end + 4])
             if len(fields) != width:
                 raw = line.raw.decode()
                 if len(fields) > width:
@@ -174,8 +184,8 @@ class RowReader:
             elif number in self._force_null and value == self._options.null:
                 fields[number] = None
 
-    def _exact(self, data: bytes, eol: bytes, header: int) -> Rows:
-        scanner = Scanner(self._options, eol)
+    def _exact(self, data: bytes, eol: bytes, header: int, first: bool) -> Rows:
+        scanner = Scanner(self._options, eol, first)
         lines: list[Line] = []
         rows: list[list[Field]] = []
         broken: RowError | None = None
@@ -204,9 +214,7 @@ class RowReader:
                     "unexpected default marker in COPY data",
                     detail=f'Column "{column.name}" has no default value.',
                 )
-                raise RowError(
-                    error, line.number, column=column.name, value=self._options.default
-                )
+                raise RowError(error, line.number, raw=line.raw.decode())
 
     def _converted(self, lines: list[Line], rows: list[list[Field]], header: int) -> Rows:
         columns: list[pa.Array] = []
@@ -258,7 +266,7 @@ class RowReader:
 
     def line_of(self, block: Block, row: int) -> tuple[int, str]:
         """(line, text) of a block's data row, counting from 0."""
-        scanner = Scanner(self._options, block.eol)
+        scanner = Scanner(self._options, block.eol, block.first)
         skip = self._options.header_lines if self._options.header != "none" and block.first else 0
         for number, line in enumerate(scanner.lines(block.data)):
             if number == row + skip:

@@ -25,21 +25,24 @@ Field = str | None | Marker
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row: `number` is that of its last physical line, counting from 1 at the block's first."""
+    """A row: `number` is that of its last physical line, counting from 1 at the block's first; it ends at `end`."""
 
     number: int
     raw: bytes
+    end: int = 0
 
 
 class Scanner:
     r"""Cuts a block into rows. `eol` is what ends a line, None until the first one shows it.
 
+    `first` says that the data begins here: PostgreSQL counts no newlines in quotes before it has seen a line's end.
     `ended` says that the end-of-data marker `\.` was met: nothing after it counts.
     """
 
-    def __init__(self, options: CopyOptions, eol: bytes | None) -> None:
+    def __init__(self, options: CopyOptions, eol: bytes | None, first: bool = False) -> None:
         self._csv = options.format == "csv"
         self.eol = eol
+        self._counted = b"\r" if first else b""
         self.ended = False
         self._quote = options.quote.encode()
         escape = options.escape.encode()
@@ -54,17 +57,20 @@ class Scanner:
             parts = data.split(b"\n")
             if not parts[-1]:
                 del parts[-1]
+            end = -1
             for number, raw in enumerate(parts, 1):
-                yield Line(number, raw)
+                end += len(raw) + 1
+                yield Line(number, raw, end)
             return
         start = number = 0
         while start < len(data):
             number += 1
             end, after, inner = self._line(data, start, number)
             number += inner
+            self._counted = b""
             ended = self.ended
             if not ended or end > start:
-                yield Line(number, data[start:end])
+                yield Line(number, data[start:end], end)
             if ended:
                 return
             start = after
@@ -89,7 +95,7 @@ class Scanner:
                 if quoted and data[at : at + 1] in (self._quote, self._escape):
                     at += 1
             elif quoted:
-                inner += char == (b"\n" if self.eol in (b"\n", None) else b"\r")
+                inner += char == (self._counted or (b"\n" if self.eol in (b"\n", None) else b"\r"))
             elif char == b"\r":
                 return at - 1, self._return(data, at, number + inner), inner
             else:
@@ -122,17 +128,26 @@ class Scanner:
 
     def _marker(self, data: bytes, at: int, number: int) -> int:
         r"""Where the line of a `\.` ends; 0 if it is no end-of-data marker (csv alone)."""
-        rest = data[at + 2 : at + 4]
-        if not rest or (self.eol is None and rest[:1] in (b"\n", b"\r")):
-            return len(data)
-        expected = self.eol or b"\n"
-        if rest.startswith(expected):
-            return at + 2 + len(expected)
-        if self._csv:
-            return 0
-        if rest[:1] in (b"\n", b"\r"):
-            raise RowError(bad_file("end-of-copy marker does not match previous newline style"), number)
-        raise RowError(bad_file("end-of-copy marker corrupt"), number)
+        place = at + 2
+        char = data[place : place + 1]
+        if self.eol == b"\r\n":
+            if char == b"\r":
+                place += 1
+                char = data[place : place + 1]
+            elif self._csv:
+                return 0
+            elif char == b"\n":
+                raise RowError(self._other_style(), number)
+        if not char or char not in b"\r\n":
+            if self._csv:
+                return 0
+            raise RowError(bad_file("end-of-copy marker corrupt"), number)
+        if self.eol is not None and char != self.eol[-1:]:
+            raise RowError(self._other_style(), number)
+        return place + 1
+
+    def _other_style(self) -> GpudbError:
+        return bad_file("end-of-copy marker does not match previous newline style")
 
 
 class Fields:

@@ -125,7 +125,7 @@ class Splitter:
         """Row by row: an escape that is no quote can only be told so."""
         end = 0
         for line in Scanner(self._options, self._eol).lines(data):
-            after = end + len(line.raw) + len(self._eol or b"")
+            after = line.end + len(self._eol or b"")
             if after > len(data):
                 break
             end = after

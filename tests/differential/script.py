@@ -6,6 +6,7 @@ Marks are comment lines of their own:
   -- ordered      the next statement's rows are compared in order
   -- error CODE   the next statement must fail on PostgreSQL with this SQLSTATE
   -- refused CODE: WHY   gpudb refuses the next statement with this SQLSTATE, on purpose, until the mark is removed
+  -- differs: WHY  gpudb answers the next statement otherwise, on purpose, until the mark is removed
 Any other comment line before a statement is prose.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 
 CASES = Path(__file__).parent / "cases"
 
-_MARK = re.compile(r"--\s*(setup|cases|ordered|error\s+([0-9A-Z]{5})|refused\s+([0-9A-Z]{5}):.+)\s*$")
+_MARK = re.compile(r"--\s*(setup|cases|ordered|error\s+([0-9A-Z]{5})|refused\s+([0-9A-Z]{5}):.+|differs:.+)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Statement:
     ordered: bool
     sqlstate: str | None
     refused: str | None
+    differs: bool = False
 
     @property
     def name(self) -> str:
@@ -46,18 +48,20 @@ def case_files() -> list[Path]:
 
 def read(path: Path) -> Iterator[Statement]:
     """The statements of a case file, in order."""
-    setup = ordered = False
+    setup = ordered = differs = False
     sqlstate: str | None = None
     refused: str | None = None
     lines: list[str] = []
     start = 0
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not lines and (mark := _MARK.match(line)):
-            word = mark[1].split()[0]
+            word = mark[1].split()[0].rstrip(":")
             if word in ("setup", "cases"):
                 setup = word == "setup"
             elif word == "ordered":
                 ordered = True
+            elif word == "differs":
+                differs = True
             elif word == "error":
                 sqlstate = mark[2]
             else:
@@ -69,9 +73,9 @@ def read(path: Path) -> Iterator[Statement]:
             start = number
         lines.append(line)
         if line.rstrip().endswith(";"):
-            yield Statement(path.stem, start, "\n".join(lines), setup, ordered, sqlstate, refused)
-            lines, ordered, sqlstate, refused = [], False, None, None
-    if lines or ordered or sqlstate is not None or refused is not None:
+            yield Statement(path.stem, start, "\n".join(lines), setup, ordered, sqlstate, refused, differs)
+            lines, ordered, differs, sqlstate, refused = [], False, False, None, None
+    if lines or ordered or differs or sqlstate is not None or refused is not None:
         raise ValueError(f"{path.name}: the last statement or mark is not finished")
 
 

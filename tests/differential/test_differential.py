@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from tests.differential import runner, script
-from tests.oracle.compare import assert_same
+from tests.oracle.compare import assert_same, differences
 from tests.oracle.server import Oracle
 from tests.oracle.wire import Outcome
 
@@ -45,6 +45,9 @@ def test_same_as_postgresql(name: str, number: int, comparison: Comparison) -> N
     if statement.setup:
         assert expected.sqlstate is None, f"oracle: {expected.message}"
         assert actual.sqlstate is None, f"{statement.sql}\ngpudb: {actual.sqlstate} {actual.message}"
+        return
+    if statement.differs:
+        assert differences(expected, actual, statement.ordered), f"{statement.sql}\nno longer differs"
         return
     if statement.refused is not None:
         assert actual.sqlstate == statement.refused, f"{statement.sql}\nis no longer refused: {actual}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudb.functions.casts import cast, joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import SqlType
+from gpudb.types import MAX_DIGITS, SqlType, exact
 
 
 def _plain(sql: str, item: SqlType) -> str:
@@ -76,6 +78,12 @@ declare("array_length array_upper", _LENGTH)
 declare("array_lower", "(CASE WHEN {1} = 1 AND len({0}) > 0 THEN 1 END)")
 declare("array_ndims", "(CASE WHEN len({0}) > 0 THEN 1 END)")
 declare("array_dims", "(CASE WHEN len({0}) > 0 THEN '[1:' || len({0}) || ']' END)")
+
+declare(
+    "array_shuffle",
+    "list_transform(list_sort(list_transform({0}, lambda pg_e: struct_pack(r := random(), e := pg_e))),"
+    " lambda pg_p: pg_p.e)",
+)
 
 # ---------------------------------------------------------------------------------------------- searching
 
@@ -200,6 +208,43 @@ def _series(operands: Operands) -> str:
     return f"(CASE WHEN {operands.sql[2]} = 0 THEN {wrong} ELSE {made} END)"
 
 
+def _numeric_series(operands: Operands) -> str:
+    """The first value shows its own decimals, the others as many as the longer of it and the step."""
+    scale = max(item.numeric_digits[1] for item in operands.types)
+    shared = f"DECIMAL({MAX_DIGITS},{scale})"
+    first, last = (f"CAST({value} AS {shared})" for value in operands.sql[:2])
+    step = f"CAST({operands.sql[2] if len(operands.sql) == 3 else '1'} AS {shared})"
+    held = "DECIMAL({},{})".format(*operands.result.numeric_digits)
+    item = f"CAST({{a}} + {{s}} * CAST(pg_i AS INTEGER) AS {held})"
+    if operands.result.carried:
+        shown = operands.scales[0]
+        later = f"greatest({shown}, {operands.scales[2]})" if len(operands.sql) == 3 else shown
+        item = f"struct_pack(v := {item}, s := CAST(CASE WHEN pg_i = 0 THEN {shown} ELSE {later} END AS TINYINT))"
+    made = f"{operands.result.duckdb}[]"
+    wrong = raises("22023", "'step size cannot equal zero'", made)
+    return let(
+        lambda a, b, s: (
+            f"(CASE WHEN {s} = 0 THEN {wrong} WHEN {a} IS NULL OR {b} IS NULL OR {s} IS NULL THEN NULL"
+            f" WHEN ({s} > 0 AND {a} > {b}) OR ({s} < 0 AND {a} < {b}) THEN CAST([] AS {made})"
+            f" ELSE list_transform("
+        f"range(CAST(floor(CAST({b} - {a} AS DOUBLE) / CAST({s} AS DOUBLE) + 1e-9) AS BIGINT) + 1),"
+            f" lambda pg_i: {item.format(a=a, s=s)}) END)"
+        ),
+        first,
+        last,
+        step,
+    )
+
+
+def _series_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
+    first, step = types[0], types[2] if len(types) == 3 else types[0]
+    scale = max(first.numeric_digits[1], step.numeric_digits[1])
+    return exact(MAX_DIGITS, scale, varying=first.carried or step.carried or first.numeric_digits[1] < scale)
+
+
+declare(
+    "generate_series(numeric,numeric) generate_series(numeric,numeric,numeric)", _numeric_series, result=_series_type
+)
 declare(
     "generate_series(int4,int4) generate_series(int4,int4,int4) generate_series(int8,int8)"
     " generate_series(int8,int8,int8)",

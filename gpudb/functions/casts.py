@@ -50,7 +50,7 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
 def _to_integer(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name == target.name:
         return sql
-    if source.name in STRINGS:
+    if source.name in STRINGS - {"char"}:
         return f"pg_{target.name}_in({sql})"
     if source.name in INTEGERS | FLOATS:
         return f"CAST({sql} AS {target.duckdb})"
@@ -61,6 +61,8 @@ def _to_integer(sql: str, scale: str, source: SqlType, target: SqlType) -> str |
         return let(
             lambda v: f"coalesce(TRY_CAST({v} AS {target.duckdb}), CASE WHEN {v} IS NOT NULL THEN {wrong} END)", sql
         )
+    if source.name == "char" and target.name == "int4":
+        return f"CAST(ascii({sql}) AS INTEGER)"
     if source.name == "bool" and target.name == "int4":
         return f"CAST({sql} AS INTEGER)"
     if source.name == "jsonb":
@@ -215,7 +217,7 @@ def _to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit:
     # A cast of an array or a record goes through its output function, as every type without a cast of its own
     text = text_of(sql, scale, source)
     if target.name == "char":
-        return f"left({text}, 1)"
+        return f"pg_char_of({sql})" if source.name == "int4" else f"left({text}, 1)"
     if target.name == "name":
         return text if source.name == "name" else f"pg_name_in({text})"
     length = target.length if target.name in {"varchar", "bpchar"} else None

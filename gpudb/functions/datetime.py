@@ -100,6 +100,9 @@ def _truncate(operands: Operands) -> str:
     if len(operands.sql) == 3:
         zone = _zone(known(operands, 2))
         return _from_local(f"pg_trunc_{unit}({_to_local(value, zone)})", zone)
+    if operands.types[1].name == "timestamptz" and unit in _MICROS:
+        # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
+        return let(lambda v: f"pg_cut_moment({v}, date_trunc('{unit}', CAST({v} AS TIMESTAMP)))", value)
     if unit in {"century", "millennium"}:
         return let(lambda v: f"pg_trunc_{unit}({v})", value)
     return f"date_trunc('{unit}', {value})"

@@ -12,6 +12,7 @@ def _counted(test: str) -> object:
 declare("num_nulls", _counted("IS NULL"))  # type: ignore[arg-type]
 declare("num_nonnulls", _counted("IS NOT NULL"))  # type: ignore[arg-type]
 declare("gen_random_uuid", "uuid()")
+declare("pg_size_bytes", "pg_size_bytes({0})")
 
 
 def _typeof(operands: Operands) -> str:

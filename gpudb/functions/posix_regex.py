@@ -26,7 +26,7 @@ MOST_REPEATS = 255
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A translated pattern. `text` is for RE2 unless `python_only`; `.` is to match newlines unless newline-sensitive."""
+    """A translated pattern. `text` is for RE2 unless `python_only`; `.` matches newlines unless newline-sensitive."""
 
     text: str
     ignore_case: bool

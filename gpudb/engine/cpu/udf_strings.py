@@ -6,6 +6,9 @@ import base64
 import binascii
 import hashlib
 import re
+import unicodedata
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
 
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
@@ -35,6 +38,15 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_convert_from", "BLOB VARCHAR", "VARCHAR", _convert_from)
     registry.scalar("pg_convert_to", "VARCHAR VARCHAR", "BLOB", _convert_to)
     registry.scalar("pg_get_byte", "BLOB INTEGER", "INTEGER", _get_byte)
+    registry.scalar("pg_set_byte", "BLOB INTEGER INTEGER", "BLOB", _set_byte)
+    registry.scalar("pg_get_bit", "BLOB BIGINT", "INTEGER", _get_bit)
+    registry.scalar("pg_set_bit", "BLOB BIGINT INTEGER", "BLOB", _set_bit)
+    registry.scalar("pg_normalize", "VARCHAR VARCHAR", "VARCHAR", lambda s, form: unicodedata.normalize(_form(form), s))
+    registry.scalar("pg_is_normalized", "VARCHAR VARCHAR", "BOOLEAN",
+                    lambda s, form: unicodedata.is_normalized(_form(form), s))  # fmt: skip
+    registry.scalar("pg_unistr", "VARCHAR", "VARCHAR", _unistr)
+    registry.scalar("pg_parse_ident", "VARCHAR BOOLEAN", "VARCHAR[]", _parse_ident)
+    registry.scalar("pg_size_bytes", "VARCHAR", "BIGINT", _size_bytes)
     registry.scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
     registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
     registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
@@ -201,6 +213,92 @@ def _get_byte(data: bytes, index: int) -> int:
         message = f"index {index} out of valid range, 0..{len(data) - 1}"
         raise SqlError.of("array_subscript_error", message)
     return data[index]
+
+
+def _set_byte(data: bytes, index: int, value: int) -> bytes:
+    _get_byte(data, index)
+    return data[:index] + bytes([value & 255]) + data[index + 1 :]
+
+
+def _bit_place(data: bytes, index: int) -> tuple[int, int]:
+    if not 0 <= index < len(data) * 8:
+        message = f"index {index} out of valid range, 0..{len(data) * 8 - 1}"
+        raise SqlError.of("array_subscript_error", message)
+    return index // 8, index % 8
+
+
+def _get_bit(data: bytes, index: int) -> int:
+    byte, bit = _bit_place(data, index)
+    return data[byte] >> bit & 1
+
+
+def _set_bit(data: bytes, index: int, value: int) -> bytes:
+    byte, bit = _bit_place(data, index)
+    if value not in (0, 1):
+        raise _invalid("new bit must be 0 or 1")
+    return _set_byte(data, byte, data[byte] & ~(1 << bit) | value << bit)
+
+
+def _form(name: str) -> Literal["NFC", "NFD", "NFKC", "NFKD"]:
+    match name.upper():
+        case "NFC" | "NFD" | "NFKC" | "NFKD" as form:
+            return form
+    raise _invalid(f"invalid normalization form: {name}")
+
+
+_ESCAPES = re.compile(r"\\(?:(\\)|([0-9a-fA-F]{4})|\+([0-9a-fA-F]{6})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|)")
+
+
+def _unistr(text: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        if found.group(1):
+            return "\\"
+        digits = next((each for each in found.groups()[1:] if each), None)
+        if digits is None:
+            raise SqlError.of("syntax_error", "invalid Unicode escape")
+        if not 0 < int(digits, 16) <= 0x10FFFF:
+            raise SqlError.of("syntax_error", "invalid Unicode code point")
+        return chr(int(digits, 16))
+
+    made = _ESCAPES.sub(character, text)
+    # pairs of surrogates make one character
+    return made.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+_IDENTIFIER = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\W\d]\w*[\w$]*))\s*')
+
+
+def _parse_ident(text: str, strict: bool) -> list[str]:
+    made: list[str] = []
+    at = 0
+    while True:
+        found = _IDENTIFIER.match(text, at)
+        if found is None:
+            raise _invalid(f'string is not a valid identifier: "{text}"')
+        quoted, plain = found.groups()
+        made.append(quoted.replace('""', '"') if quoted is not None else plain.lower())
+        at = found.end()
+        if text[at : at + 1] != ".":
+            break
+        at += 1
+    if strict and at < len(text):
+        raise _invalid(f'string is not a valid identifier: "{text}"')
+    return made
+
+
+_SIZE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z]*)\s*")
+_UNITS = {"": 1, "b": 1, "bytes": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40, "pb": 1 << 50}
+
+
+def _size_bytes(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise _invalid(f'invalid size: "{text}"')
+    if found.group(2).lower() not in _UNITS:
+        hint = 'Valid units are "bytes", "B", "kB", "MB", "GB", "TB", and "PB".'
+        raise _invalid(f'invalid size: "{text}"', hint)
+    value = Decimal(found.group(1)) * _UNITS[found.group(2).lower()]
+    return int(value.to_integral_value(rounding=ROUND_HALF_UP))
 
 
 def _bytes_substring(data: bytes, start: int, length: int) -> bytes:

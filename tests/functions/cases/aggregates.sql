@@ -42,3 +42,7 @@ select x, lag(x) over (order by x), lead(x, 1, 0) over (order by x), first_value
 select lag(x / 3) over (order by x), lead(x / 3, 1, 1.5) over (order by x), first_value(x / 3) over (order by x), avg(x) over (order by x), sum(x) over (partition by x > 2) from (values (1.0), (2), (5)) v(x) order by x
 select stddev(x) over (order by x), variance(x) over (order by x) from (values (1), (2), (5)) v(x)
 select string_agg(x, ',' order by x) filter (where x <> 'b'), count(*) filter (where x > 'a') from (values ('b'), ('a'), ('c')) v(x)
+select sum(x) from (values (1.7e308::float8), (1.7e308)) v(x)
+select sum(x), avg(x) from (values ('Infinity'::float8), (1)) v(x)
+select sum(x) from (values (3e38::float4), (3e38)) v(x)
+select sum(x), avg(x), min(x) over (), sum(x) over () from (values ('NaN'::float8)) v(x) group by x

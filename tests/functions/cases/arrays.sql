@@ -24,3 +24,8 @@ trim_array(array[1], 2)
 1 = any(array[1,2]), 1 = any(array[2,null]), 1 = all(array[1,1]), 1 = all(array[]::int4[]), 1 <> all(array[2,3]), 1 = any(null::int4[]), 'a' = any('{a,b}'), 1.0 = any(array[1.00, 2])
 (array[1,2,3])[2], (array[1,2,3])[0], (array[1,2,3])[5], (array[1,2,3])[2:3], (array[1,2,3])[:2], (array[1.5,2.25])[1]
 array[1,2]::text, '{1,2}'::int4[], '{}'::text[], array[1,2]::int8[], array['1','2']::int4[], '{"a b",c}'::text[]
+select * from generate_series(0.5, 2, 0.5)
+select * from generate_series(1.0, 3)
+select * from generate_series(3, 1, -0.75)
+select * from generate_series(1.5, 2, 0)
+array_shuffle('{}'::int4[]), array_length(array_shuffle(array[1,2,3]), 1), array_shuffle(array[1,2,3]) @> array[1,2,3]

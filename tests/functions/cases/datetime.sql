@@ -62,3 +62,7 @@ select age(x, timestamptz '2020-01-01 00:00+00') from (values ('2020-07-01 02:00
 make_timestamptz(2020, 7, 1, 12, 0, 0), to_timestamp(0), timestamp '2020-07-01 12:00' at time zone 'Asia/Kolkata', date_bin('1 day', timestamptz '2020-07-01 02:00+00', timestamptz '2020-01-01 00:00+00')
 select * from generate_series(timestamptz '2020-03-07 12:00', timestamptz '2020-03-10 12:00', interval '1 day')
 timezone('America/New_York', timestamp '2020-03-08 02:30'), timezone('America/New_York', timestamp '2020-11-01 01:30'), timezone('Europe/Berlin', timestamp '2020-10-25 02:30')
+select date_trunc('hour', x), date_trunc('minute', x), date_trunc('day', x) from (values ('2024-11-03 05:30+00'::timestamptz), ('2024-11-03 06:30+00'), ('2024-03-10 07:30+00'), ('infinity')) v(x)
+-- zone UTC
+date '5874897-12-31' + 1
+date '4714-11-24 BC' - 1

@@ -3,3 +3,7 @@ num_nulls(1, null, 'a', null), num_nonnulls(1, null), gen_random_uuid() is not n
 '\xaa'::bytea < '\xab'::bytea, '\xaa'::bytea = '\xaa'::bytea, '\xaa'::bytea > ''::bytea
 true = true, true > false, false <> true, true <= null, true and null, null or true, not null::bool
 nullif(1, 1), nullif(1, 2), coalesce(null, 1, 2), greatest(1, null, 3), least(2.5, 1, null), greatest(null, null), greatest('a', 'B'), least(1.50, 1.5)
+65::"char", 0::"char", (-1)::"char", 'a'::"char"::int4, set_byte('\x0000', 1, 255), get_bit('\xff00'::bytea, 9), get_bit('\xff00'::bytea, 1), set_bit('\x00'::bytea, 3, 1), normalize(E'e\u0301') = 'é', 'x' is normalized, normalize('é', nfd) = 'é', unistr('d\0061t\+000061 \u00e9'), parse_ident('"SomeSchema".someTable'), pg_size_bytes('1.5 kB'), pg_size_bytes('10')
+200::"char"
+parse_ident('1a')
+pg_size_bytes('x')

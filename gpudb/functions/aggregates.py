@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from gpudb.functions.numeric import unscaled
+from gpudb.functions.let import raises
+from gpudb.functions.numeric import quotient, quotient_type
 from gpudb.functions.registry import Operands, declare
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+from gpudb.types import MAX_DIGITS, SqlType, exact
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -19,8 +20,25 @@ declare("sum(int2) sum(int4)", lambda o: f"CAST({o.call('sum', *o.sql)} AS BIGIN
 declare(
     "sum(int8)", lambda o: f"CAST({o.call('sum', *o.sql)} AS DECIMAL(38,0))", result=lambda t, c: exact(MAX_DIGITS, 0)
 )
-declare("sum(float4)", lambda o: f"CAST({o.call('sum', *o.sql)} AS FLOAT)")
-declare("sum(float8)", lambda o: o.call("sum", *o.sql))
+
+
+def _finite(name: str) -> Callable[[Operands], str]:
+    """A float aggregate that raises 22003 where finite values give infinity."""
+
+    def render(operands: Operands) -> str:
+        value, held = operands.sql[0], operands.result.duckdb
+        made = operands.call(name, f"CAST({value} AS DOUBLE)" if operands.types[0].name == "float4" else value)
+        infinite = operands.call("bool_or", f"isinf({value})")
+        wrong = raises("22003", "'value out of range: overflow'", held)
+        if held == "FLOAT":
+            beyond = f"abs({made}) > 3.4028235677973366e38"
+            return f"(CASE WHEN {beyond} AND NOT {infinite} THEN {wrong} ELSE {made}::FLOAT END)"
+        return f"(CASE WHEN isinf({made}) AND NOT {infinite} THEN {wrong} ELSE {made} END)"
+
+    return render
+
+
+declare("sum(float4) sum(float8)", _finite("sum"))
 
 
 def _interval_sums(operands: Operands) -> str:
@@ -47,22 +65,15 @@ declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", o.scales[0])
 
 
 def _average(operands: Operands) -> str:
-    """The operands of the quotient sum / count, as its macros take them."""
+    """sum / count: NULL over no values."""
     item = operands.types[0]
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    total = operands.call("sum", operands.sql[0])
     shown = operands.call("max", operands.scales[0]) if item.carried else str(scale)
-    digits = unscaled(total, exact(MAX_DIGITS, scale)) if item.name == "numeric" else total
-    return f"{digits}, {scale}, {shown}, {operands.call('count', operands.sql[0])}::HUGEINT, 0, 0"
+    return quotient(operands.call("sum", operands.sql[0]), operands.call("count", operands.sql[0]), shown)
 
 
-declare(
-    "avg(int2) avg(int4) avg(int8) avg(numeric)",
-    lambda o: f"pg_average({_average(o)})",
-    scale=lambda o: f"pg_quotient_scale({_average(o)})",
-    result=lambda types, constants: exact(MAX_DIGITS, CARRIED_SCALE, varying=True),
-)
-declare("avg(float4) avg(float8)", lambda o: o.call("avg", *o.sql))
+declare("avg(int2) avg(int4) avg(int8) avg(numeric)", _average, result=quotient_type)
+declare("avg(float4) avg(float8)", _finite("avg"))
 declare(
     "avg(interval)",
     lambda o: f"pg_interval_div({_interval_sums(o)}, CAST(nullif({o.call('count', *o.sql)}, 0) AS DOUBLE))",

@@ -127,24 +127,22 @@ declare("numeric_uplus", "({0})", scale="{s[0]}", result=_like_operand)
 declare("numeric_abs abs(numeric)", "abs({0})", scale="{s[0]}", result=_like_operand)
 
 
-def quotient_operands(operands: Operands) -> str:
-    """Value and unscaled form of both operands of a quotient, as its macros take them."""
-    parts = []
-    for value, scale, item in zip(operands.sql, operands.scales, operands.types, strict=True):
-        parts += [unscaled(value, item), str(item.numeric_digits[1]), scale]
-    return ", ".join(parts)
+def quotient(dividend: str, divisor: str, shown: str) -> str:
+    """A carried quotient of two exact numbers; `shown` is how many decimals the longer of them shows."""
+    return f"pg_quotient({dividend}, {divisor}, CAST({shown} AS INTEGER))"
 
 
-def _quotient_type(types: Types, _: Constants) -> SqlType:
+def quotient_type(types: Types, _: Constants) -> SqlType:
+    """The type of every quotient and average of exact numbers."""
     return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
 
 
-declare(
-    "numeric_div",
-    lambda operands: f"pg_quotient({quotient_operands(operands)})",
-    scale=lambda operands: f"pg_quotient_scale({quotient_operands(operands)})",
-    result=_quotient_type,
-)
+def _shown(operands: Operands) -> str:
+    first, second = operands.scales
+    return str(max(int(first), int(second))) if first.isdigit() and second.isdigit() else f"greatest({first}, {second})"
+
+
+declare("numeric_div", lambda o: quotient(o.sql[0], o.sql[1], _shown(o)), result=quotient_type)
 
 
 def _remainder(operands: Operands) -> str:

@@ -58,7 +58,9 @@ class Expressions:
 
     @staticmethod
     def joined(value: str, scale: str) -> str:
-        """A carried numeric of its two lanes."""
+        """A carried numeric of its two lanes; as it was where both come from one."""
+        if value.endswith(").v") and value[:-1] == scale[:-1]:
+            return value[:-2]
         return f"struct_pack(v := {value}, s := CAST({scale} AS TINYINT))"
 
     def _opened(self, text: str, item: SqlType) -> Lanes:
@@ -172,7 +174,7 @@ class Expressions:
             return Lanes(value)
         if operands.result.carried and how.scale is not None:
             return Lanes(value, fill(how.scale, operands))
-        if operands.result.carried and how.result is None:
+        if operands.result.carried:
             return self._opened(value, operands.result)
         return Lanes(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
 

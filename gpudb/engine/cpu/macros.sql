@@ -32,49 +32,6 @@ CREATE MACRO pg_ten_to(n) AS CAST('1' || repeat('0', CAST(n AS INTEGER)) AS HUGE
 -- The digits of a decimal with `scale` decimals, as one integer.
 CREATE MACRO pg_unscaled(v, scale) AS CAST(replace(CAST(v AS VARCHAR), '.', '') AS HUGEINT);
 
--- An integer of up to 38 digits with 20 of them after the point.
-CREATE MACRO pg_scaled20(n) AS CAST(CAST(n AS DECIMAL(38,0)) * 0.00000000000000000001 AS DECIMAL(38,20));
-
--- The power of 10000 and the base-10000 digit that a number starts with, as select_div_scale in numeric.c takes them.
-CREATE MACRO pg_first_digit(n, scale) AS list_transform([CAST(abs(CAST(n AS HUGEINT)) AS VARCHAR)], lambda t:
-    CASE WHEN t = '0' THEN struct_pack(weight := 0::BIGINT, digit := 0)
-    ELSE list_transform([CAST(floor((length(t) - 1 - scale) / 4) AS BIGINT)], lambda w: struct_pack(
-        weight := w,
-        digit := CAST(rpad(left(t, length(t) - scale - 4 * w), CAST(length(t) - scale - 4 * w AS INTEGER), '0') AS INTEGER)))[1]
-    END)[1];
-
--- How many decimals PostgreSQL shows for a quotient: at least 16 significant digits, at least the operands' decimals,
--- and here at most 20.
-CREATE MACRO pg_quotient_scale(a, a_scale, a_shown, b, b_scale, b_shown) AS CAST(list_transform(
-    [struct_pack(x := pg_first_digit(a, a_scale), y := pg_first_digit(b, b_scale), s := greatest(a_shown, b_shown))],
-    lambda p: least(CASE WHEN p.x.digit = 0 THEN 38 ELSE 20 END, greatest(p.s, 16 - 4 *
-        (p.x.weight - p.y.weight - CASE WHEN p.x.digit <= p.y.digit THEN 1 ELSE 0 END))))[1] AS TINYINT);
-
--- The quotient of a / 10^a_scale and b / 10^b_scale, half away from zero at its scale. Operands so long that a product
--- might pass 38 digits go to Python.
-CREATE MACRO pg_quotient(a, a_scale, a_shown, b, b_scale, b_shown) AS list_transform(
-    [struct_pack(a := CAST(a AS HUGEINT), b := CAST(b AS HUGEINT), shown := greatest(a_shown, b_shown))], lambda p:
-    CASE WHEN p.a IS NULL OR p.b IS NULL THEN CAST(NULL AS DECIMAL(38,20))
-    WHEN p.b = 0 THEN CAST(pg_error('22012', 'division by zero') AS DECIMAL(38,20))
-    ELSE list_transform(
-        [CAST(pg_quotient_scale(p.a, a_scale, p.shown, p.b, b_scale, p.shown) AS INTEGER)], lambda r:
-        CASE WHEN b_scale - a_scale + r >= 0
-                AND length(CAST(p.a AS VARCHAR)) + b_scale - a_scale + r <= 38
-                AND length(CAST(p.b AS VARCHAR)) <= 37
-        THEN pg_scaled20(pg_rounded(p.a * pg_ten_to(b_scale - a_scale + r), p.b) * pg_ten_to(20 - r))
-        ELSE CAST(pg_wide_quotient(CAST(p.a AS VARCHAR), CAST(p.b AS VARCHAR), b_scale - a_scale, r) AS DECIMAL(38,20))
-        END)[1]
-    END)[1];
-
--- x / y to the nearest integer, halves away from zero.
-CREATE MACRO pg_rounded(x, y) AS list_transform([struct_pack(x := x, y := y)], lambda q:
-    q.x // q.y + CASE WHEN abs(q.x % q.y) >= abs(q.y) - abs(q.x % q.y)
-        THEN CASE WHEN (q.x < 0) = (q.y < 0) THEN 1 ELSE -1 END ELSE 0 END)[1];
-
--- sum / count: NULL over no values.
-CREATE MACRO pg_average(total, scale, shown, n, n_scale, n_shown) AS
-    pg_quotient(total, scale, shown, nullif(n, 0), n_scale, n_shown);
-
 -- A product's digits, rounded to a scale.
 CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale);
 
@@ -113,6 +70,11 @@ CREATE MACRO pg_bytea_text(x) AS '\x' || lower(hex(x));
 -- An element within an array's text.
 CREATE MACRO pg_array_item(t) AS CASE WHEN regexp_matches(t, '[\s{},"\\]|^$|^(?i:null)$')
     THEN '"' || replace(replace(t, '\', '\\'), '"', '\"') || '"' ELSE t END;
+
+-- "char" of a number: a byte, in octal where it is beyond ASCII.
+CREATE MACRO pg_char_of(n) AS list_transform([n], lambda v: CASE
+    WHEN v < -128 OR v > 127 THEN pg_error('22003', '"char" out of range')::VARCHAR
+    WHEN v = 0 THEN left(CAST(v AS VARCHAR), 0) WHEN v > 0 THEN chr(v) ELSE format('\{:03o}', v + 256) END)[1];
 
 -- ---------------------------------------------------------------------------------------------- values of texts
 
@@ -204,7 +166,8 @@ CREATE MACRO pg_string_to_array(s, sep) AS list_transform([struct_pack(s := s, d
 
 CREATE MACRO pg_date_add(d, n) AS list_transform([struct_pack(d := d, n := n::BIGINT)], lambda p: CASE
     WHEN NOT isfinite(p.d) THEN p.d
-    WHEN abs(p.n) > 2147483647 THEN pg_error('22008', 'date out of range')::DATE
+    WHEN abs(p.n) > 2147483647 OR p.n > DATE '5874897-12-31' - p.d OR p.n < DATE '4714-11-24 (BC)' - p.d
+    THEN pg_error('22008', 'date out of range')::DATE
     ELSE p.d + p.n::INTEGER END)[1];
 CREATE MACRO pg_date_difference(a, b) AS list_transform([struct_pack(a := a, b := b)], lambda p: CASE
     WHEN NOT isfinite(p.a) OR NOT isfinite(p.b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
@@ -213,6 +176,9 @@ CREATE MACRO pg_date_difference(a, b) AS list_transform([struct_pack(a := a, b :
 CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
     [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
     CASE WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(epoch_us(p.t) + p.us) END)[1];
+-- A moment less what its clock time was cut by.
+CREATE MACRO pg_cut_moment(t, cut) AS CASE WHEN NOT isfinite(t) THEN t
+    ELSE make_timestamptz(epoch_us(t) - (epoch_us(CAST(t AS TIMESTAMP)) - epoch_us(cut))) END;
 -- The time between two moments in days of 24 hours, and the rest.
 CREATE MACRO pg_elapsed(a, b) AS list_transform([struct_pack(a := a, b := b)], lambda p: CASE
     WHEN NOT isfinite(p.a) OR NOT isfinite(p.b)

@@ -32,7 +32,7 @@ from gpudb.catalog.postgres.names import (
     type_names,
 )
 from gpudb.catalog.postgres.relations import SystemRelation, relation, relations
-from gpudb.catalog.postgres.rows import CHANGING, rows, sizes
+from gpudb.catalog.postgres.rows import rows, sizes
 from gpudb.engine.cpu.literals import name as identifier
 from gpudb.engine.cpu.literals import quoted
 from gpudb.engine.protocol import Settings
@@ -45,6 +45,7 @@ from gpudb.types import OID, SqlType
 KEPT_VERSIONS = 16
 # Between `prepare` and the end of planning; a statement that runs keeps what it reads by itself.
 GRACE_S = 60.0
+_PAGE = 8192
 _FUNCTION = "fn "
 
 Columns = tuple[tuple[str, SqlType], ...]
@@ -58,6 +59,7 @@ class SystemCatalog:
         self._lock = threading.Lock()
         self._ready = False
         self._versions: OrderedDict[int, str] = OrderedDict()
+        self._indexes: dict[int, pa.Table | None] = {}
         # By identity: the catalog is held as long as its schema, so that no other takes its place.
         self._sizes: OrderedDict[int, str] = OrderedDict()
         self._catalogs: dict[str, Catalog] = {}
@@ -87,7 +89,8 @@ class SystemCatalog:
         found = relation(schema, name)
         assert found is not None, qualified
         if found.definition is None:
-            return f"(SELECT *, CAST({found.oid} AS BIGINT) AS tableoid FROM {identifier(name)})"
+            hidden = f"CAST({found.oid} AS BIGINT) AS tableoid, getvariable('pg_version') AS xmin"
+            return f"(SELECT *, {hidden} FROM {identifier(name)})"
         outputs = ", ".join(f"c{n} AS {identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
         return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
 
@@ -115,11 +118,12 @@ class SystemCatalog:
             path, temporary = _path(settings.search_path, catalog)
             version = self._version(catalog)
             names = self._names(catalog, path)
-            size = self._size(catalog)
+            size = self._size(catalog, version)
         listed = ", ".join(f"{each}::BIGINT" for each in path)
         cursor.execute(
             f"SET search_path = '{size},{names},{version},system_rows,main';"
-            f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT"
+            f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
+            f"SET VARIABLE pg_version = {catalog.version}::BIGINT"
         )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
@@ -127,24 +131,28 @@ class SystemCatalog:
             cursor.register(_FUNCTION + function, _arrow(columns, made))
 
     def _version(self, catalog: Catalog) -> str:
-        if catalog.version in self._versions:
-            self._versions.move_to_end(catalog.version)
-            return self._versions[catalog.version]
+        """The schema of a catalog's objects."""
+        key = catalog.version
+        if key in self._versions:
+            self._versions.move_to_end(key)
+            return self._versions[key]
         self._made += 1
         schema = f"catalog_{self._made}"
         made = rows(catalog)
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
-            for name in CHANGING:
-                columns = columns_of(name)
-                parts = [f"SELECT * FROM system_rows.{identifier(name)}{_REPLACED.get(name, '')}"]
-                if name in made:
-                    cursor.register("pg_new_rows", made[name])
-                    held = ", ".join(f"CAST({identifier(c)} AS {item.duckdb})" for c, item in columns)
-                    parts.append(f"SELECT {held} FROM pg_new_rows")
-                cursor.execute(f"CREATE TABLE {schema}.{identifier(name)} AS {' UNION ALL '.join(parts)}")
+            for name, own in made.items():
+                held = ", ".join(f"CAST({identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
+                cursor.register("pg_new_rows", own)
+                cursor.execute(
+                    f"CREATE TABLE {schema}.{identifier(name)} AS"
+                    f" SELECT * FROM system_rows.{identifier(name)}{_REPLACED.get(name, '')}"
+                    f" UNION ALL SELECT {held} FROM pg_new_rows"
+                )
             cursor.execute("COMMIT")
-        self._versions[catalog.version] = schema
+        self._indexes[catalog.version] = made.get("index_definitions")
+        self._indexes = {version: self._indexes[version] for version in list(self._indexes)[-KEPT_VERSIONS:]}
+        self._versions[key] = schema
         self._shorten(self._versions)
         return schema
 
@@ -156,7 +164,7 @@ class SystemCatalog:
             return self._paths[key]
         self._made += 1
         schema = f"names_{self._made}"
-        own = rows(catalog).get("index_definitions")
+        own = self._indexes.get(catalog.version)
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, made in (
@@ -171,7 +179,8 @@ class SystemCatalog:
         self._shorten(self._paths)
         return schema
 
-    def _size(self, catalog: Catalog) -> str:
+    def _size(self, catalog: Catalog, version: str) -> str:
+        """The schema of what a snapshot's files decide: sizes, and the counts in pg_class."""
         key = id(catalog)
         if key in self._sizes:
             self._sizes.move_to_end(key)
@@ -185,7 +194,12 @@ class SystemCatalog:
                 cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM system_rows.relation_sizes")
             else:
                 cursor.register("pg_new_rows", made)
-                cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM pg_new_rows")
+                cursor.execute(
+                    f"CREATE TABLE {schema}.relation_sizes AS FROM pg_new_rows; CREATE TABLE {schema}.pg_class AS"
+                    " SELECT c.* REPLACE (CAST(coalesce(nullif(s.row_count, 0), c.reltuples) AS FLOAT) AS reltuples,"
+                    f" CAST(greatest(c.relpages, (s.bytes + {_PAGE - 1}) // {_PAGE}) AS INTEGER) AS relpages)"
+                    f" FROM {version}.pg_class AS c LEFT JOIN {schema}.relation_sizes AS s ON s.oid = c.oid"
+                )
             cursor.execute("COMMIT")
         self._sizes[key] = schema
         self._catalogs[schema] = catalog
@@ -221,7 +235,10 @@ class SystemCatalog:
             text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
             # The first word that is looked up decides nothing yet: the macros only have to find their tables.
             cursor.execute("SET search_path = 'system_rows,main'")
-            cursor.execute("SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT")
+            cursor.execute(
+                "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
+                "SET VARIABLE pg_version = 0::BIGINT"
+            )
             made = text.replace("{reserved}", f"[{reserved}]").replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
             cursor.execute(made)
         self._ready = True
@@ -230,7 +247,7 @@ class SystemCatalog:
 # Rows of a new database that the catalog has its own of.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 
-_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg\w+|pg_to_reg\w+)\(|AS tableoid FROM |"{_FUNCTION}|pg_class AS u')
+_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg\w+|pg_to_reg\w+)\(|AS tableoid, |"{_FUNCTION}|pg_class AS u')
 
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:

@@ -7,7 +7,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 import pyarrow as pa
 
 from gpudb.engine.cpu.udfs import Registry
-from gpudb.errors import NumericOutOfRange, SqlError
+from gpudb.errors import NumericOutOfRange
 
 DIGITS = 38
 HELD_SCALE = 20
@@ -15,8 +15,7 @@ _EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 
 def register(registry: Registry) -> None:
-    """Adds wide quotients and products."""
-    registry.scalar("pg_wide_quotient", "VARCHAR VARCHAR INTEGER INTEGER", "VARCHAR", _quotient)
+    """Adds wide products, roundings and variances."""
     registry.scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _product)
     registry.scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_HALF_UP))
     registry.scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_DOWN))
@@ -71,17 +70,6 @@ def quotient_scale(upper: int, scale: int, lower: int) -> int:
 
     (weight, digit), (other, divisor) = first(upper, scale), first(lower, 0)
     return min(HELD_SCALE, max(16 - 4 * (weight - other - (digit <= divisor)), scale, 0))
-
-
-def _quotient(a: str, b: str, shift: int, scale: int) -> str:
-    """a / b * 10^shift at `scale` decimals, halves away from zero."""
-    left, right = int(a), int(b)
-    if right == 0:
-        raise SqlError.of("division_by_zero", "division by zero")
-    up, down = 10 ** max(shift + scale, 0), 10 ** max(-shift - scale, 0)
-    whole, rest = divmod(abs(left) * up, abs(right) * down)
-    whole += 2 * rest >= abs(right) * down
-    return fitted(Decimal(whole if (left < 0) == (right < 0) else -whole).scaleb(-scale, _EXACT), HELD_SCALE)
 
 
 def _product(a: str, b: str, scale: int) -> str:

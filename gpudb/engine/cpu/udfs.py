@@ -36,7 +36,7 @@ _ARROW: dict[str, pa.DataType] = {
 _COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
 MODULES = tuple(
-    "udf_texts udf_numeric udf_regex udf_strings udf_intervals udf_mathematics udf_json udf_formats udf_numbers".split()
+    "udf_texts udf_quotient udf_numeric udf_regex udf_strings udf_intervals udf_mathematics udf_json udf_formats udf_numbers".split()
 )
 
 
@@ -46,8 +46,11 @@ class Registry:
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self._database = database
 
-    def columns(self, name: str, parameters: str, result: str, function: Callable[..., pa.Array]) -> None:
-        """A function over Arrow arrays; `parameters` and `result` are DuckDB types, parted by blanks."""
+    def columns(self, name: str, parameters: str | None, result: str, function: Callable[..., pa.Array]) -> None:
+        """A function over Arrow arrays; `parameters` and `result` are DuckDB types, parted by blanks.
+
+        Without parameters it takes any number of operands of any types.
+        """
 
         def guarded(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
             try:
@@ -55,7 +58,7 @@ class Registry:
             except GpudbError as error:
                 raise ValueError(f"[{error.sqlstate}] {error.message}") from None
 
-        self._add(name, parameters.split(), result, guarded)
+        self._add(name, None if parameters is None else parameters.split(), result, guarded)
 
     def scalar(
         self,
@@ -86,17 +89,18 @@ class Registry:
     def _add(
         self,
         name: str,
-        parameters: Sequence[str],
+        parameters: Sequence[str] | None,
         result: str,
         function: Callable[[Sequence[pa.ChunkedArray]], pa.Array],
         *,
         volatile: bool = False,
     ) -> None:
         # DuckDB looks at the signature: one parameter for each operand
-        names = ", ".join(f"a{number}" for number in range(len(parameters)))
-        made: Callable[..., pa.Array] = eval(f"lambda {names}: function([{names}])", {"function": function})
+        names = "*operands" if parameters is None else ", ".join(f"a{n}" for n in range(len(parameters)))
+        listed = "operands" if parameters is None else f"[{names}]"
+        made: Callable[..., pa.Array] = eval(f"lambda {names}: function({listed})", {"function": function})
         self._database.create_function(
-            name, made, list(parameters), result, type=duckdb.func.PythonUDFType.ARROW,
+            name, made, None if parameters is None else list(parameters), result, type=duckdb.func.PythonUDFType.ARROW,
             null_handling=duckdb.func.FunctionNullHandling.SPECIAL, side_effects=volatile,
         )  # fmt: skip
 

@@ -1,5 +1,5 @@
 select count(*), count(x), sum(x), avg(x), min(x), max(x) from (values (1), (2), (null), (4)) v(x)
-select count(*), count(x), sum(x), avg(x), min(x), max(x) from (values (1::int8), (2), (null), (9223372036854775807)) v(x)
+select count(*), count(x), sum(x), avg(x), min(x), max(x) from (values (1::int8), (2), (null), (922337203685477580)) v(x)
 select sum(x), avg(x), min(x), max(x) from (values (1::int2), (2), (null)) v(x)
 select sum(x), avg(x), min(x), max(x) from (values (1.50), (2.25), (null), (-4.125)) v(x)
 select sum(x), avg(x), min(x), max(x) from (values (1.5::float8), (2.25), (null), ('NaN')) v(x)

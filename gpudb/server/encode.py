@@ -22,8 +22,10 @@ TEXT, BINARY = 0, 1
 ROWS = 16_384
 """Rows that are encoded at once: their columns stay within the processor's caches."""
 
+_FEW = 8  # rows that are framed sooner one by one than as columns
 _BYTES = 32 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
+_NULL = b"\xff\xff\xff\xff"
 _HEAD = [("type", "u1"), ("length", ">i4"), ("columns", ">i2")]
 
 
@@ -39,10 +41,44 @@ def encode_rows(
     `types` and `formats` (0 text, 1 binary) are by column; `zone` is the session's TimeZone, `resolve` names
     reg* values. 54000 for a row that no message can hold.
     """
+    if batch.num_rows <= _FEW:
+        yield _few_rows(batch, types, formats, zone, resolve)
+        return
     for start, count in _pieces(batch):
         piece = batch.slice(start, count)
         fixed = _fixed_rows(piece, types, formats)
         yield _rows(piece, types, formats, zone, resolve) if fixed is None else fixed
+
+
+def _few_rows(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str,
+    resolve: Resolve | None,
+) -> bytes:
+    columns: list[list[bytes | None]] = []
+    for type_, form, column in zip(types, formats, batch.columns):
+        if form == BINARY:
+            columns.append(binary_column(type_, column).to_pylist())
+        else:
+            texts = text_column(type_, column, zone, resolve).to_pylist()
+            columns.append([None if text is None else text.encode() for text in texts])
+    out = bytearray()
+    for at in range(batch.num_rows):
+        row = bytearray()
+        for values in columns:
+            value = values[at]
+            if value is None:
+                row += _NULL
+            else:
+                row += len(value).to_bytes(4, "big")
+                row += value
+        if len(row) + 6 > _LARGEST_MESSAGE:
+            raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
+        out += b"D" + (len(row) + 6).to_bytes(4, "big") + len(types).to_bytes(2, "big")
+        out += row
+    return bytes(out)
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from gpudb import pgdata
 from gpudb.errors import GpudbError
@@ -309,7 +309,8 @@ def parameter_description(types: Sequence[SqlType]) -> bytes:
     return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *(type_.oid for type_ in types)))
 
 
-def row_description(columns: Sequence[ResultColumn], formats: Sequence[int]) -> bytes:
+@lru_cache(maxsize=1000)
+def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...]) -> bytes:
     """RowDescription; the formats are by column."""
     fields = [struct.pack("!H", len(columns))]
     for column, form in zip(columns, formats):

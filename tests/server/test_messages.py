@@ -98,7 +98,7 @@ def test_text_with_a_nul_cannot_break_a_message() -> None:
 
 def test_row_description() -> None:
     columns = [ResultColumn("n", numeric(10, 2), 7, 3), ResultColumn("t", TEXT)]
-    (answer,) = raw.split(messages.row_description(columns, [0, 1]))
+    (answer,) = raw.split(messages.row_description(tuple(columns), (0, 1)))
     typmod = ((10 << 16) | 2) + 4
     assert answer.payload == (
         struct.pack("!H", 2)

@@ -34,7 +34,7 @@ def prepare(context: Context) -> Result:
     plan = Plan(statement, bound, binder.parameter_types())
     query = bound.returning if isinstance(bound, DataChange) else bound
     columns = None if query is None else result_columns(query.columns)
-    session.save(node.name, Prepared(text, plan.parameters, columns, statement))
+    session.save(node.name, Prepared(text, plan.parameters, columns, statement, from_sql=True))
     return command("PREPARE")
 
 

@@ -79,3 +79,4 @@ class Prepared:
     parameters: tuple[SqlType, ...]
     columns: tuple[ResultColumn, ...] | None
     bound: object
+    from_sql: bool = False

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gpudb.catalog.postgres.names import schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
 from gpudb.session.settings import VERSION
@@ -65,7 +66,7 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
         "pg_conf_load_time": session.database.started,
         "pg_cancel_backend": signalled("cancel"),
         "pg_terminate_backend": lambda process_id, timeout=0: signalled("terminate")(process_id),  # type: ignore[operator]
-        "pg_my_temp_schema": 0,
+        "pg_my_temp_schema": lambda: schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
         "txid_current": context.transaction.number,
         "pg_current_xact_id": context.transaction.number,
         "inet_client_addr": session.client or None,

@@ -115,7 +115,7 @@ def _prepared(session: Session) -> list[Row]:
             "statement": prepared.sql,
             "parameter_types": [item.oid for item in prepared.parameters],
             "result_types": [column.type.oid for column in prepared.columns or ()] or None,
-            "from_sql": False,
+            "from_sql": prepared.from_sql,
             "generic_plans": 0,
             "custom_plans": 0,
         }

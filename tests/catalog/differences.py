@@ -28,6 +28,7 @@ ROWS = {
     re.compile(r"^(postgres|template[01])(\||$)"): "gpudb has one database, and no role postgres",
     re.compile(r"plpgsql"): "gpudb has no procedural languages",
     re.compile(r"C\.utf8"): "gpudb has no collations of the operating system",
+    re.compile(r"pg_(toast_)?temp_\d+"): "PostgreSQL keeps the schemas of sessions' temporary tables",
     re.compile(r"pg_toast_\d+"): "long values need no tables of their own",
 }
 

@@ -55,7 +55,7 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     ),
     "type_names": (
         ("oid", OID), ("name", TEXT), ("unmodified", TEXT), ("before", TEXT), ("after", TEXT), ("style", TEXT),
-        ("short", TEXT), ("qualified", TEXT), ("visible", BOOL), ("array_oid", OID),
+        ("short", TEXT), ("qualified", TEXT), ("array_oid", OID), ("visible", BOOL),
     ),
     "pretty_index_definitions": (("oid", OID), ("definition", TEXT)),
     "procedure_names": (("oid", OID), ("proname", TEXT), ("name", TEXT), ("arguments", TEXT)),

@@ -2,6 +2,7 @@
 -- search path of the statement's connection, which also has the variables
 --   pg_path      OIDs of the schemas that a name without one is looked up in, in order
 --   pg_temp      OID of the session's temporary schema, or 0
+--   pg_version   the catalog's version, which stands for the transaction that wrote a row
 -- Every operand is put in textually: inside, all columns are qualified and no alias is one that the renderer makes. Each
 -- subquery looks one thing up by one operand, since planning is what these statements spend their time on.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -81,6 +81,11 @@ def schema_oids(catalog: Catalog) -> dict[str, int]:
     return made
 
 
+def _style(name: str) -> str:
+    """How a type's modifier is written; the numbers of fixed size have none."""
+    return "" if name in _UNMODIFIED else _STYLES.get(name, "plain")
+
+
 def _visible(items: Sequence[Named], path: Sequence[int]) -> set[int]:
     rank = {namespace: place for place, namespace in reversed(list(enumerate(path)))}
     first: dict[str, tuple[int, int]] = {}
@@ -124,28 +129,38 @@ def type_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
     visible = _visible(items, path)
     by_oid = {item.oid: item for item in items}
     rows: dict[str, list[object]] = {each: [] for each in (
-        "oid name unmodified before after style short qualified visible array_oid".split())}  # fmt: skip
+        "oid name unmodified before after style short qualified array_oid visible".split())}  # fmt: skip
     for item in items:
-        base, suffix = (by_oid[item.element], "[]") if item.element in by_oid else (item, "")
-        short = quoted_name(base.name)
-        name = short if base.oid in visible else f"{spoken[base.namespace]}.{short}"
-        unmodified, before, after = name, name, ""
-        if base.namespace == namespaces()["pg_catalog"]:
-            name = "bit" if base.name == "bit" else str(SqlType(base.name)) if base.name in _SPOKEN else name
-            unmodified = {"bpchar": "bpchar", "bit": '"bit"'}.get(base.name, name)
-            before, _, after = name.partition(" ") if base.name.startswith("time") else (name, "", "")
-            after = f" {after}" if after else ""
-        values = (
-            item.oid, name + suffix, unmodified + suffix, before, after + suffix, _STYLES.get(base.name, "plain"),
-            quoted_name(item.name), f"{spoken[item.namespace]}.{quoted_name(item.name)}", item.oid in visible, item.array,
-        )  # fmt: skip
-        for column, value in zip(rows.values(), values, strict=True):
+        base = by_oid.get(item.element, item)
+        values = _type_row(item, base, spoken[item.namespace], spoken[base.namespace], base.oid in visible)
+        for column, value in zip(rows.values(), (*values, item.oid in visible), strict=True):
             column.append(value)
     return _table(**rows)
 
 
+@lru_cache(4096)
+def _type_row(item: Named, base: Named, schema: str, base_schema: str, shown: bool) -> tuple[object, ...]:
+    """What `type_names` has of a type: `base` is itself or its elements' type, `shown` whether that is visible."""
+    suffix = "[]" if base is not item else ""
+    short = quoted_name(base.name)
+    name = short if shown else f"{base_schema}.{short}"
+    unmodified, before, after = name, name, ""
+    if base_schema == "pg_catalog":
+        name = "bit" if base.name == "bit" else str(SqlType(base.name)) if base.name in _SPOKEN else name
+        unmodified = {"bpchar": "bpchar", "bit": '"bit"'}.get(base.name, name)
+        before, _, after = name.partition(" ") if base.name.startswith("time") else (name, "", "")
+        after = f" {after}" if after else ""
+    own = quoted_name(item.name)
+    return (
+        item.oid, name + suffix, unmodified + suffix, before, after + suffix, _style(base.name), own,
+        f"{schema}.{own}", item.array,
+    )  # fmt: skip
+
+
+_UNMODIFIED = frozenset("bool int2 int4 int8 float4 float8".split())
 _SPOKEN = frozenset(
-    "bool int2 int4 int8 float4 float8 numeric varchar bpchar time timetz timestamp timestamptz interval varbit char".split()
+    "bool int2 int4 int8 float4 float8 numeric varchar bpchar time timetz timestamp timestamptz interval varbit"
+    " char".split()
 )
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from gpudb import pgdata
 from gpudb.types import OID, SqlType
 
+HIDDEN = (("tableoid", OID), ("xmin", SqlType("xid")))
 SCHEMAS = ("pg_catalog", "information_schema")
 
 
@@ -25,8 +26,8 @@ class SystemRelation:
 
     @property
     def stored_columns(self) -> tuple[tuple[str, SqlType], ...]:
-        """The columns as they are held: a stored relation offers its own OID as `tableoid` too."""
-        return (*self.columns, ("tableoid", OID)) if self.kind == "r" else self.columns
+        """The columns as they are held: a stored relation offers its own OID and a row's transaction too."""
+        return (*self.columns, *HIDDEN) if self.kind == "r" else self.columns
 
 
 @cache

@@ -12,13 +12,6 @@ from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.dependencies import referenced
 from gpudb.catalog.postgres.table_rows import add_relation
 
-# The relations that a catalog's objects have rows in; the others are the same for every catalog.
-CHANGING = (
-    "pg_namespace pg_authid pg_database pg_db_role_setting pg_class pg_attribute pg_attrdef pg_type pg_index"
-    " pg_constraint pg_rewrite pg_depend pg_shdepend pg_description pg_shdescription constraint_definitions"
-    " index_definitions"
-).split()
-
 _PUBLIC_ACL = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]
 
 
@@ -42,12 +35,14 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
 
 
 def sizes(catalog: Catalog) -> pa.Table | None:
-    """The bytes and rows of every table in this snapshot; None if there is no table."""
+    """The bytes and rows of every table and index in this snapshot; None if there is no table."""
     made = Rows()
     for table in catalog.relations.values():
         if isinstance(table, Table):
             size = sum(file.bytes for file in table.files)
             made.add("relation_sizes", oid=table.oid, bytes=size, row_count=table.rows)
+            if table.primary_key:
+                made.add("relation_sizes", oid=oids.index(table.oid), bytes=0, row_count=table.rows)
     return made.tables().get("relation_sizes")
 
 

@@ -12,8 +12,6 @@ from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.expressions import default_text, quoted_name
 from gpudb.types import SqlType
 
-PAGE = 8192
-
 # The columns that PostgreSQL gives every table beside its own: name, type, number, length, by value, alignment.
 _HIDDEN = (
     ("ctid", 27, -1, 6, False, "s"),
@@ -63,8 +61,6 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
         relowner=owner,
         relam=oids.ICEBERG_AM if table is not None else 0,
         relfilenode=relation.oid if table is not None else 0,
-        relpages=_pages(table) if table is not None and table.analyzed else 0,
-        reltuples=float(table.rows) if table is not None and table.analyzed else -1.0,
         relhasindex=keyed,
         relpersistence="t" if table is not None and table.temporary else "p",
         relkind=relation.kind,
@@ -88,13 +84,9 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
     if isinstance(relation, View):
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",
-            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=relation.query,
+            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {relation.query};",
         )  # fmt: skip
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
-
-
-def _pages(table: Table) -> int:
-    return -(-sum(file.bytes for file in table.files) // PAGE)
 
 
 def _add_types(rows: Rows, relation: Relation, namespace: int, owner: int) -> None:
@@ -148,7 +140,7 @@ def _add_key(rows: Rows, table: Table, namespace: int, owner: int) -> None:
     index, constraint = oids.index(table.oid), oids.constraint(table.oid)
     rows.add(
         "pg_class", oid=index, relname=name, relnamespace=namespace, relowner=owner, relam=oids.BTREE_AM,
-        relfilenode=index, relpages=1, reltuples=float(table.rows) if table.analyzed else 0.0, relkind="i",
+        relfilenode=index, relpages=1, reltuples=0.0, relkind="i",
         relpersistence="t" if table.temporary else "p", relnatts=len(numbers), relreplident="n",
     )  # fmt: skip
     for number, column in enumerate(columns, 1):

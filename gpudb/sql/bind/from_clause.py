@@ -35,6 +35,7 @@ from gpudb.sql.parse import inner, kind, parse, present, strings
 from gpudb.types import INT8
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
+_HIDDEN = frozenset({"tableoid", "xmin"})
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
 
 
@@ -135,9 +136,9 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
-    """A relation of the system; its OID as `tableoid` is no part of its columns."""
+    """A relation of the system; its OID and a row's transaction are no part of its columns."""
     schema, _, relation = name.partition(".")
-    shown = tuple(column for column in columns if column.name != "tableoid")
+    shown = tuple(column for column in columns if column.name not in _HIDDEN)
     scan = SystemScan(rel, name, columns)
     made = named(binder, rel, scan, shown, relation.removesuffix("()"), alias, schema)
     if len(shown) == len(columns):
@@ -145,7 +146,7 @@ def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ..
     hidden = tuple(
         (column.name, Column(rel, index, column.type, column.name))
         for index, column in enumerate(columns)
-        if column.name == "tableoid"
+        if column.name in _HIDDEN
     )
     return replace(made, items=tuple(replace(item, hidden=hidden) for item in made.items))
 
@@ -156,6 +157,9 @@ def find_relation(binder: Binder, schema: str, name: str) -> Table | View:
     relation = binder.catalog.find(name, path)
     if relation is None:
         shown = f"{schema}.{name}" if schema else name
+        if binder.system(schema or "pg_catalog", name) is not None:
+            message = f'permission denied: "{name}" is a system catalog'
+            raise SqlError.of("insufficient_privilege", message)
         raise UndefinedTable(f'relation "{shown}" does not exist')
     return relation
 

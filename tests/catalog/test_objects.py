@@ -1,0 +1,205 @@
+"""The catalog follows what happens: transactions, search paths, temporary tables, renames, comments, sessions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.catalog.conftest import Side
+from tests.oracle.wire import Outcome, WireClient
+
+
+@pytest.fixture(params=["postgresql", "gpudb"])
+def client(request: pytest.FixtureRequest) -> Iterator[WireClient]:
+    """A session of each server in turn: the expectations below are PostgreSQL's own."""
+    side: Side = request.getfixturevalue(request.param)
+    with WireClient(side.dsn) as made:
+        yield made
+
+
+def _rows(client: WireClient, sql: str) -> list[tuple[str | None, ...]]:
+    outcome = client.execute(sql)
+    assert not outcome.failed, f"{sql}: {outcome.sqlstate} {outcome.message}"
+    return list(outcome.rows)
+
+
+def _run(client: WireClient, *statements: str) -> Outcome:
+    made = Outcome()
+    for sql in statements:
+        made = client.execute(sql)
+        assert not made.failed, f"{sql}: {made.sqlstate} {made.message}"
+    return made
+
+
+def test_own_transaction(client: WireClient) -> None:
+    """A table that is not committed yet is there for its own session, and gone after a rollback."""
+    _run(client, "BEGIN", "CREATE TABLE pending (x integer)")
+    seen = "SELECT relname FROM pg_class WHERE relname = 'pending'"
+    assert _rows(client, seen) == [("pending",)]
+    with WireClient(client.dsn) as other:
+        assert _rows(other, seen) == []
+    _run(client, "ROLLBACK")
+    assert _rows(client, seen) == []
+
+
+def test_search_path(client: WireClient) -> None:
+    """What a name means, and how it is shown, depends on the search path."""
+    _run(
+        client, "CREATE SCHEMA path_a", "CREATE TABLE path_a.customers (z integer)", "SET search_path = path_a, public"
+    )
+    try:
+        assert _rows(client, "SELECT 'customers'::regclass, 'public.customers'::regclass") == [
+            ("customers", "public.customers")
+        ]
+        visible = (
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relname = 'customers'"
+        )
+        assert _rows(client, f"{visible} AND pg_table_is_visible(c.oid)") == [("path_a",)]
+        _run(client, "SET search_path = public")
+        assert _rows(client, "SELECT 'path_a.customers'::regclass, to_regclass('customers')") == [
+            ("path_a.customers", "customers")
+        ]
+        assert _rows(client, f"{visible} AND pg_table_is_visible(c.oid)") == [("public",)]
+    finally:
+        _run(client, "RESET search_path", "DROP SCHEMA path_a CASCADE")
+
+
+def test_temporary_table(client: WireClient) -> None:
+    """A temporary table has a schema of its own, which comes first."""
+    _run(client, "CREATE TEMPORARY TABLE passing (x integer)")
+    found = "SELECT table_type, table_schema ~ '^pg_temp_' FROM information_schema.tables WHERE table_name = 'passing'"
+    assert _rows(client, found) == [("LOCAL TEMPORARY", "t")]
+    assert _rows(client, "SELECT relpersistence, pg_table_is_visible(oid) FROM pg_class WHERE relname = 'passing'") == [
+        ("t", "t")
+    ]
+    assert _rows(client, "SELECT 'passing'::regclass") == [("passing",)]
+    assert _rows(client, "SELECT nspname ~ '^pg_temp_' FROM pg_namespace WHERE oid = pg_my_temp_schema()") == [("t",)]
+    _run(client, "DROP TABLE passing")
+
+
+def test_changes(client: WireClient) -> None:
+    """Renames, comments, new and dropped columns are seen at once; the table keeps its OID."""
+    _run(client, "CREATE TABLE moving (a integer PRIMARY KEY, b text)")
+    ((oid,),) = _rows(client, "SELECT 'moving'::regclass::oid")
+    _run(
+        client,
+        "ALTER TABLE moving RENAME TO moved",
+        "ALTER TABLE moved RENAME COLUMN b TO c",
+        "ALTER TABLE moved ADD COLUMN d numeric(5,1)",
+        "COMMENT ON TABLE moved IS 'one'",
+        "COMMENT ON COLUMN moved.c IS 'two'",
+    )
+    assert _rows(client, f"SELECT {oid}::regclass, obj_description({oid}, 'pg_class')") == [("moved", "one")]
+    columns = (
+        "SELECT attname, format_type(atttypid, atttypmod), attnotnull, col_description(attrelid, attnum)"
+        " FROM pg_attribute WHERE attrelid = 'moved'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+    )
+    assert _rows(client, columns) == [
+        ("a", "integer", "t", None),
+        ("c", "text", "f", "two"),
+        ("d", "numeric(5,1)", "f", None),
+    ]
+    _run(client, "COMMENT ON TABLE moved IS NULL", "ALTER TABLE moved DROP COLUMN c")
+    assert _rows(client, "SELECT obj_description('moved'::regclass)") == [(None,)]
+    assert [row[0] for row in _rows(client, columns)] == ["a", "d"]
+    assert _rows(client, "SELECT indexdef FROM pg_indexes WHERE tablename = 'moved'") == [
+        ("CREATE UNIQUE INDEX moving_pkey ON public.moved USING btree (a)",)
+    ]
+    _run(client, "DROP TABLE moved")
+    assert _rows(client, "SELECT count(*) FROM pg_class WHERE relname ~ '^mov'") == [("0",)]
+
+
+def test_statistics(client: WireClient) -> None:
+    """Rows and bytes are counted, in gpudb without an ANALYZE too."""
+    _run(client, "CREATE TABLE counted (a integer)")
+    counted = "SELECT reltuples FROM pg_class WHERE relname = 'counted'"
+    assert _rows(client, counted) == [("-1",)]
+    _run(client, "INSERT INTO counted VALUES (1), (2), (3)", "ANALYZE counted")
+    assert _rows(client, counted) == [("3",)]
+    assert _rows(client, "SELECT pg_relation_size('counted') > 0, pg_table_size('counted') > 0") == [("t", "t")]
+    _run(client, "DROP TABLE counted")
+
+
+def test_joined_with_tables(client: WireClient) -> None:
+    """A statement may read tables and the catalog alike, and store what it finds."""
+    _run(
+        client, "CREATE TABLE wanted (name text)", "INSERT INTO wanted VALUES ('pg_class'), ('customers'), ('nothing')"
+    )
+    joined = "SELECT w.name, c.relkind FROM wanted w LEFT JOIN pg_class c ON c.relname = w.name ORDER BY 1"
+    assert _rows(client, joined) == [("customers", "r"), ("nothing", None), ("pg_class", "r")]
+    _run(client, "CREATE TABLE kept AS SELECT relname::text AS name FROM pg_class WHERE relname = 'customers'")
+    assert _rows(client, "SELECT name FROM kept") == [("customers",)]
+    _run(client, "DROP TABLE wanted", "DROP TABLE kept")
+
+
+def test_session_state(client: WireClient) -> None:
+    """A session finds itself, its settings and its prepared statements."""
+    own = (
+        "SELECT usename, state, query ~ 'pg_stat_activity', datname FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+    )
+    assert _rows(client, own) == [("gpudb", "active", "t", "gpudb")]
+    _run(client, "SET search_path = sales", "PREPARE known (integer) AS SELECT $1 + 1")
+    assert _rows(client, "SELECT setting, source FROM pg_settings WHERE name = 'search_path'") == [("sales", "session")]
+    assert _rows(client, "SELECT name, parameter_types, from_sql FROM pg_prepared_statements") == [
+        ("known", "{integer}", "t")
+    ]
+    _run(client, "DEALLOCATE known")
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("SELECT * FROM pg_catalog.nothing", "42P01"),
+        ("SELECT nothing FROM pg_class", "42703"),
+        ("SELECT 'nothing'::regclass", "42P01"),
+        ("SELECT 'nothing'::regtype", "42704"),
+        ("SELECT 'nothing'::regnamespace", "3F000"),
+        ("SELECT 'nothing'::regrole", "42704"),
+        ("SELECT 'nothing'::regproc", "42883"),
+        ("SELECT 'upper'::regproc", "42725"),
+        ("SELECT pg_table_size('nothing')", "42P01"),
+    ],
+)
+def test_errors(sql: str, sqlstate: str, client: WireClient) -> None:
+    """Errors have PostgreSQL's SQLSTATEs."""
+    assert client.execute(sql).sqlstate == sqlstate
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["INSERT INTO pg_class (relname) VALUES ('x')", "DELETE FROM pg_class", "UPDATE pg_type SET typname = 'x'"],
+)
+def test_nobody_writes(sql: str, gpudb: Side) -> None:
+    """The catalog is changed by DDL alone: gpudb refuses even superusers, whom PostgreSQL lets break it."""
+    assert gpudb.client.execute(sql).sqlstate == "42501"
+
+
+def test_many_at_once(gpudb: Side) -> None:
+    """Sessions read the catalog while others change it."""
+    failures: list[str] = []
+
+    def change(number: int) -> None:
+        with WireClient(gpudb.dsn) as session:
+            for turn in range(6):
+                for sql in (f"CREATE TABLE busy_{number}_{turn} (a integer)", f"DROP TABLE busy_{number}_{turn}"):
+                    outcome = session.execute(sql)
+                    if outcome.failed and outcome.sqlstate != "40001":
+                        failures.append(f"{sql}: {outcome.sqlstate} {outcome.message}")
+
+    def read() -> None:
+        with WireClient(gpudb.dsn) as session:
+            for _ in range(8):
+                outcome = session.execute("SELECT relname, oid::regclass FROM pg_class WHERE relname ~ '^customers'")
+                if len(outcome.rows) != 2:
+                    failures.append(f"read: {outcome}")
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(2)]
+    threads += [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert failures == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,7 @@ from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
 from gpudb.engine.protocol import Cancel, PlanNode, Request
 from gpudb.errors import QueryCanceled
+from gpudb.functions.numeric import NARROW
 from gpudb.sql import bound
 from gpudb.storage.prune import prune
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
@@ -67,19 +68,28 @@ class CpuEngine:
         """Starts a query (see `protocol.Engine`)."""
         stack = ExitStack()
         try:
-            cursor, text, _ = self._prepared(stack, request)
+            narrow = isinstance(request.query, bound.Select) and request.query.grouped
+            cursor, text, reading = self._prepared(stack, request, narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
-            return DuckStream(stack, cursor, text, schema, request.cancel)
+            wide = (lambda: self.sql(request, reading)) if narrow else None
+            return DuckStream(stack, cursor, text, schema, request.cancel, wide)
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
                 raise translated(error) from error
             raise
 
-    def _prepared(self, stack: ExitStack, request: Request) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
+    def _prepared(
+        self, stack: ExitStack, request: Request, narrow: bool = False
+    ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
+        """`narrow`: decimals are multiplied in 64 bits, which may overflow where 128 bits would not."""
         request.cancel.check()
         reading = stack.enter_context(self.loaded.reading())
-        text = self.sql(request, reading)
+        token = NARROW.set(narrow)
+        try:
+            text = self.sql(request, reading, narrow=narrow)
+        finally:
+            NARROW.reset(token)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = self._cursors.take(timezone)
         if not frames and not self.system.needed(text):
@@ -92,8 +102,8 @@ class CpuEngine:
             self.system.prepare(cursor, text, request.snapshot, request.settings)
         return cursor, text, reading
 
-    def sql(self, request: Request, reading: Reading) -> str:
-        """The DuckDB SQL of a query."""
+    def sql(self, request: Request, reading: Reading, *, narrow: bool = False) -> str:
+        """The DuckDB SQL of a query; `narrow` is for a first run that may fail for want of digits."""
 
         def table(scan: bound.Scan, where: bound.Expr | None) -> str:
             current = request.table(scan.table)
@@ -106,7 +116,7 @@ class CpuEngine:
             inside = Renderer(table, system, (), request.settings.values)
             return self.system.relation(qualified, inside.statement)
 
-        renderer = Renderer(table, system, request.parameters, request.settings.values)
+        renderer = Renderer(table, system, request.parameters, request.settings.values, narrow=narrow)
         inner = renderer.statement(request.query)
         # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
         plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
@@ -169,8 +179,14 @@ def _fields(types: list[pa.DataType]) -> list[pa.Field]:
     return [pa.field(f"c{number}", item) for number, item in enumerate(types, 1)]
 
 
+_NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"
+
+
 class DuckStream:
-    """The rows of a running statement."""
+    """The rows of a running statement.
+
+    `wide` gives its SQL over 128-bit products: it is run again so where 64 bits overflow before any row has gone out.
+    """
 
     def __init__(
         self,
@@ -179,17 +195,39 @@ class DuckStream:
         text: str,
         schema: pa.Schema,
         cancel: Cancel,
+        wide: Callable[[], str] | None = None,
     ) -> None:
         self.schema = schema
+        self._cursor = cursor
+        self._wide = wide
         self._stack = stack
         self._cancel = cancel
         self._interrupt = cursor.interrupt
         cancel.attach(self._interrupt)
         try:
-            self._reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+            try:
+                self._reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+            except duckdb.Error as error:
+                self._again(error)
         except BaseException as error:
             self.close()
             raise self._failure(error) from error
+
+    def _again(self, error: BaseException) -> None:
+        """Starts anew in 128 bits, if that is what the error asks for; raises it otherwise."""
+        if self._wide is None or _NARROW_OVERFLOW not in str(error):
+            raise error
+        text, self._wide = self._wide(), None
+        self._reader = self._cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+
+    def _next(self) -> pa.RecordBatch:
+        try:
+            batch = self._reader.read_next_batch()
+        except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
+            self._again(error)
+            batch = self._reader.read_next_batch()
+        self._wide = None
+        return batch
 
     def _failure(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
@@ -203,7 +241,7 @@ class DuckStream:
             while True:
                 self._cancel.check()
                 try:
-                    batch = self._reader.read_next_batch()
+                    batch = self._next()
                 except StopIteration:
                     return
                 if batch.num_rows:

@@ -46,3 +46,8 @@ select sum(x) from (values (1.7e308::float8), (1.7e308)) v(x)
 select sum(x), avg(x) from (values ('Infinity'::float8), (1)) v(x)
 select sum(x) from (values (3e38::float4), (3e38)) v(x)
 select sum(x), avg(x), min(x) over (), sum(x) over () from (values ('NaN'::float8)) v(x) group by x
+select sum(a * b), max(a * b), min(a * b) from (values (99999999999.99::numeric(15,2), 99999999999.99::numeric(15,2)), (1, 2)) v(a, b)
+select a * b, a * b * a from (values (9999999999.99::numeric(15,2), 9999999999.99::numeric(15,2)), (1, 2)) v(a, b)
+select sum(a * (1 - b) * (1 + b)) from (values (9999999999999.99::numeric(15,2), 0.05::numeric(15,2)), (1, 0.5)) v(a, b)
+select sum(a * b), count(*) from (select (x * 1000000)::numeric(15,2) a, (x * 1000000)::numeric(15,2) b from generate_series(1, 20000) x) v
+select y, max(a * b) from (select x % 3 y, (x * 1000000)::numeric(15,2) a, (x * 1000000)::numeric(15,2) b from generate_series(1, 20000) x) v group by y order by y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,8 +22,8 @@ from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
 from gpudb.engine.protocol import Cancel, PlanNode, Request
 from gpudb.errors import QueryCanceled
-from gpudb.functions.numeric import NARROW
 from gpudb.sql import bound
+from gpudb.sql.traverse import walk
 from gpudb.storage.prune import prune
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.types import SqlType
@@ -68,10 +69,10 @@ class CpuEngine:
         """Starts a query (see `protocol.Engine`)."""
         stack = ExitStack()
         try:
-            narrow = isinstance(request.query, bound.Select) and request.query.grouped
-            cursor, text, reading = self._prepared(stack, request, narrow)
+            narrow = _narrowable(request.query)
+            cursor, text, reading = self._prepared(stack, request, narrow=narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
-            wide = (lambda: self.sql(request, reading)) if narrow else None
+            wide = partial(self.sql, request, reading) if narrow else None
             return DuckStream(stack, cursor, text, schema, request.cancel, wide)
         except BaseException as error:
             stack.close()
@@ -80,16 +81,11 @@ class CpuEngine:
             raise
 
     def _prepared(
-        self, stack: ExitStack, request: Request, narrow: bool = False
+        self, stack: ExitStack, request: Request, *, narrow: bool = False
     ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
-        """`narrow`: decimals are multiplied in 64 bits, which may overflow where 128 bits would not."""
         request.cancel.check()
         reading = stack.enter_context(self.loaded.reading())
-        token = NARROW.set(narrow)
-        try:
-            text = self.sql(request, reading, narrow=narrow)
-        finally:
-            NARROW.reset(token)
+        text = self.sql(request, reading, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = self._cursors.take(timezone)
         if not frames and not self.system.needed(text):
@@ -103,7 +99,7 @@ class CpuEngine:
         return cursor, text, reading
 
     def sql(self, request: Request, reading: Reading, *, narrow: bool = False) -> str:
-        """The DuckDB SQL of a query; `narrow` is for a first run that may fail for want of digits."""
+        """The DuckDB SQL of a query; with `narrow` aggregates multiply decimals in 64 bits, which may overflow."""
 
         def table(scan: bound.Scan, where: bound.Expr | None) -> str:
             current = request.table(scan.table)
@@ -177,6 +173,13 @@ def _leaving(column: str, item: SqlType) -> str:
 
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:
     return [pa.field(f"c{number}", item) for number, item in enumerate(types, 1)]
+
+
+def _narrowable(query: bound.Query) -> bool:
+    """Whether all aggregates' arguments are computed before the first row goes out, so that a second run may mend them."""
+    nodes = list(walk(query))
+    streams = any(isinstance(node, bound.SetOperation) for node in nodes)
+    return not streams and any(isinstance(node, bound.Aggregate) for node in nodes)
 
 
 _NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"

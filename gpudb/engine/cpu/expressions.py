@@ -14,6 +14,7 @@ from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
+from gpudb.functions.numeric import NARROW
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -31,7 +32,7 @@ class Expressions:
     """Renders expressions. `column` gives the SQL of a column, `query` of a subquery, `values` session functions'.
 
     `grouped` are the carried numerics that the query at hand groups by: each is one of several representations of an
-    equal value, whose scale has to be picked by an aggregate.
+    equal value, whose scale has to be picked by an aggregate. `narrow` has aggregates multiply decimals in 64 bits.
     """
 
     column: Callable[[bound.Column], str]
@@ -39,6 +40,7 @@ class Expressions:
     parameters: Sequence[object] = ()
     values: Mapping[str, object] = field(default_factory=dict)
     grouped: tuple[bound.Expr, ...] = ()
+    narrow: bool = False
 
     def lanes(self, expr: bound.Expr) -> Lanes:
         """Both lanes of an expression."""
@@ -266,7 +268,11 @@ class Expressions:
             return f"{name}({distinct}{', '.join(args)}{order or sort}){keep}"
 
         args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
-        operands = self.operands(args, expr.type, call)
+        token = NARROW.set(self.narrow)
+        try:
+            operands = self.operands(args, expr.type, call)
+        finally:
+            NARROW.reset(token)
         if expr.within_group:
             # an ordered-set aggregate's own order, which its rows are taken in
             key = operands.sql[-1] + (" DESC" if keys[0].descending else "")

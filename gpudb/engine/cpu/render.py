@@ -29,11 +29,14 @@ class Renderer:
         system: Callable[[str], str],
         parameters: Sequence[object] = (),
         values: Mapping[str, object] | None = None,
+        *,
+        narrow: bool = False,
     ) -> None:
         self._table = table
         self._system = system
         self._parameters = parameters
         self._values = values or {}
+        self._narrow = narrow
         self._columns: dict[int, tuple[str, ...]] = {}
         self._where: bound.Expr | None = None
 
@@ -42,7 +45,7 @@ class Renderer:
         return self.query(query)
 
     def _expressions(self, grouped: tuple[bound.Expr, ...] = ()) -> Expressions:
-        return Expressions(self._column, self.query, self._parameters, self._values, grouped)
+        return Expressions(self._column, self.query, self._parameters, self._values, grouped, self._narrow)
 
     def _column(self, column: bound.Column) -> str:
         return f"r{column.rel}.{self._columns[column.rel][column.index]}"

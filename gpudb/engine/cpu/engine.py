@@ -176,7 +176,7 @@ def _fields(types: list[pa.DataType]) -> list[pa.Field]:
 
 
 def _narrowable(query: bound.Query) -> bool:
-    """Whether all aggregates' arguments are computed before the first row goes out, so that a second run may mend them."""
+    """Whether aggregates compute their arguments before the first row goes out, so that a second run may mend them."""
     nodes = list(walk(query))
     streams = any(isinstance(node, bound.SetOperation) for node in nodes)
     return not streams and any(isinstance(node, bound.Aggregate) for node in nodes)

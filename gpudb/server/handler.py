@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from buenavista.postgres import BuenaVistaHandler, BVContext
 
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
-from gpudb.server import messages, startup
+from gpudb.server import messages, replies, startup
+from gpudb.server.conversation import CANCELED, TERMINATING, Conversation, Ran
 from gpudb.server.messages import ClientGone, ProtocolViolation
-from gpudb.server.portal import CANCELED, TERMINATING, Conversation, Ran
 from gpudb.server.stream import Stream
 from gpudb.session.face import SessionFace
 
@@ -153,7 +153,7 @@ class Handler(BuenaVistaHandler):
 
     def _say_goodbye(self, error: GpudbError) -> None:
         try:
-            self.stream.send(messages.error_response(error, messages.FATAL))
+            self.stream.send(replies.error_response(error, replies.FATAL))
             self.stream.flush()
         except ClientGone:
             return

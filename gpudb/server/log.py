@@ -9,7 +9,7 @@ from typing import TextIO
 
 import structlog
 
-from gpudb.server.portal import Ran
+from gpudb.server.conversation import Ran
 
 
 class StatementLog:

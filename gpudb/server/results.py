@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from gpudb.errors import GpudbError
-from gpudb.server import messages
+from gpudb.server import messages, replies
 from gpudb.server.encode import encode_rows
 from gpudb.session.results import CopyOut, Result
 from gpudb.values.columns import Resolve
@@ -76,13 +76,13 @@ class Rows:
 
 def send_copy(result: CopyOut, send: Send) -> str:
     """Sends COPY TO's data; gives the tag."""
-    send(messages.copy_out_response(result.binary, result.width))
+    send(replies.copy_out_response(result.binary, result.width))
     for chunk in result.chunks:
         for start in range(0, len(chunk), messages.LARGE_MESSAGE // 2):
             part = memoryview(chunk)[start : start + messages.LARGE_MESSAGE // 2]
-            send(messages.copy_data_header(len(part)))
+            send(replies.copy_data_header(len(part)))
             send(part)
-    send(messages.COPY_DONE)
+    send(replies.COPY_DONE)
     return result.tag
 
 

@@ -11,7 +11,7 @@ import ssl
 from dataclasses import dataclass
 
 from gpudb.errors import SqlError
-from gpudb.server import messages
+from gpudb.server import messages, replies
 from gpudb.server.auth import MECHANISM, Scram, is_loopback, trusted
 from gpudb.server.messages import ProtocolViolation, Startup
 from gpudb.server.stream import Stream
@@ -60,7 +60,7 @@ def parameters(stream: Stream, packet: Startup) -> dict[str, str]:
     given = messages.parse_parameters(packet.rest)
     unknown = [name for name in given if name.startswith("_pq_.")]
     if minor or unknown:
-        stream.send(messages.negotiate_protocol_version(unknown))
+        stream.send(replies.negotiate_protocol_version(unknown))
     if not given.get("user"):
         message = "no PostgreSQL user name specified in startup packet"
         raise SqlError.of("invalid_authorization_specification", message)
@@ -97,16 +97,16 @@ def authenticate(stream: Stream, database: DatabaseFace, user: str, host: str) -
         raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
     if not trusted(role, host):
         scram = Scram(user, role)
-        stream.send(messages.authentication_sasl([MECHANISM]))
+        stream.send(replies.authentication_sasl([MECHANISM]))
         mechanism, first = messages.parse_sasl_initial(_password_message(stream))
         if mechanism != MECHANISM:
             raise ProtocolViolation("client selected an invalid SASL authentication mechanism", fatal=True)
-        stream.send(messages.authentication_sasl_continue(scram.first(first)))
-        stream.send(messages.authentication_sasl_final(scram.final(_password_message(stream))))
+        stream.send(replies.authentication_sasl_continue(scram.first(first)))
+        stream.send(replies.authentication_sasl_final(scram.final(_password_message(stream))))
     if role is None or not role.login:
         message = f'role "{user}" is not permitted to log in'
         raise SqlError.of("invalid_authorization_specification", message)
-    stream.send(messages.AUTHENTICATION_OK)
+    stream.send(replies.AUTHENTICATION_OK)
 
 
 def _password_message(stream: Stream) -> bytes:
@@ -130,5 +130,5 @@ def open_session(database: DatabaseFace, given: dict[str, str], host: str) -> Se
 
 def greeting(session: SessionFace, key: int) -> bytes:
     """What a new session tells its client before the first ReadyForQuery."""
-    reports = b"".join(messages.parameter_status(name, value) for name, value in session.reports().items())
-    return reports + messages.backend_key_data(session.process_id, key)
+    reports = b"".join(replies.parameter_status(name, value) for name, value in session.reports().items())
+    return reports + replies.backend_key_data(session.process_id, key)

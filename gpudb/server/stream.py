@@ -126,10 +126,18 @@ class Stream(BVBuffer):
             # not SSLSocket's own shutdown, after which it would write in the clear
             socket.socket.shutdown(self.connection, socket.SHUT_RD)
 
+    def _end_encryption(self) -> None:
+        """TLS's own goodbye, without which a client that waits for the end (a cancel request's) sees a failure."""
+        if isinstance(self.connection, ssl.SSLSocket):
+            self.connection.settimeout(_LAST_WORDS_S)
+            with contextlib.suppress(OSError):
+                self.connection.unwrap()
+
     def close(self) -> None:
         """Closes, after the client had a moment to read what was written last."""
         with contextlib.suppress(OSError, ClientGone, ValueError):
             self.flush()
+            self._end_encryption()
             socket.socket.shutdown(self.connection, socket.SHUT_WR)
             # data left unread would make the kernel drop what the client has not read yet
             end = time.monotonic() + _LAST_WORDS_S

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudb.errors import GpudbError, SqlError
-from gpudb.server import messages
+from gpudb.server import messages, replies
 from gpudb.server.messages import ProtocolViolation
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import INT4, TEXT, numeric
@@ -83,7 +83,7 @@ def test_unknown_types_are_fatal(kind: int) -> None:
 
 def test_error_response_carries_all_fields() -> None:
     error = SqlError("bad", detail="why", hint="how", position=7, where="COPY t, line 1")
-    (answer,) = raw.split(messages.error_response(error, messages.FATAL))
+    (answer,) = raw.split(replies.error_response(error, replies.FATAL))
     assert answer.kind == "E"
     assert answer.fields == {
         "S": "FATAL", "V": "FATAL", "C": "XX000", "M": "bad",
@@ -92,13 +92,13 @@ def test_error_response_carries_all_fields() -> None:
 
 
 def test_text_with_a_nul_cannot_break_a_message() -> None:
-    (answer,) = raw.split(messages.notice_response(Notice("a\0b\ud800")))
+    (answer,) = raw.split(replies.notice_response(Notice("a\0b\ud800")))
     assert answer.fields["M"] == "ab?"
 
 
 def test_row_description() -> None:
     columns = [ResultColumn("n", numeric(10, 2), 7, 3), ResultColumn("t", TEXT)]
-    (answer,) = raw.split(messages.row_description(tuple(columns), (0, 1)))
+    (answer,) = raw.split(replies.row_description(tuple(columns), (0, 1)))
     typmod = ((10 << 16) | 2) + 4
     assert answer.payload == (
         struct.pack("!H", 2)
@@ -108,11 +108,11 @@ def test_row_description() -> None:
 
 
 def test_parameter_description() -> None:
-    (answer,) = raw.split(messages.parameter_description([INT4, TEXT]))
+    (answer,) = raw.split(replies.parameter_description([INT4, TEXT]))
     assert answer.payload == struct.pack("!HII", 2, 23, 25)
 
 
 @pytest.mark.parametrize(("binary", "form"), [(False, b"\0\0"), (True, b"\0\1")])
 def test_copy_responses(binary: bool, form: bytes) -> None:
-    assert messages.copy_in_response(binary, 2)[5:] == bytes([binary]) + b"\0\2" + form * 2
-    assert messages.copy_out_response(binary, 1)[0:1] == b"H"
+    assert replies.copy_in_response(binary, 2)[5:] == bytes([binary]) + b"\0\2" + form * 2
+    assert replies.copy_out_response(binary, 1)[0:1] == b"H"

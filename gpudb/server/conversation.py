@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
-from gpudb.server import messages
+from gpudb.server import messages, replies
 from gpudb.server.messages import ClientGone, ProtocolViolation
-from gpudb.server.results import Rows, Send, check_format, result_formats, send_copy
+from gpudb.server.portals import Portals
+from gpudb.server.results import Rows, Send, send_copy
 from gpudb.session.face import SessionFace
 from gpudb.session.results import CopyIn, CopyOut, Prepared, Result
-from gpudb.values.binary import decode_utf8, parse_binary
-from gpudb.values.text import parse_text
+from gpudb.values.binary import decode_utf8
 
 CANCELED = "57014"
 TERMINATING = "57P01"
@@ -44,17 +44,6 @@ class Ran:
     seconds: float
     rows: int
     sqlstate: str
-
-
-@dataclass(slots=True)
-class Portal:
-    """A prepared statement with its parameters, and its rows once it runs."""
-
-    prepared: Prepared
-    parameters: tuple[object, ...]
-    formats: tuple[int, ...]
-    rows: Rows | None = None
-    done: bool = False
 
 
 @dataclass(slots=True)
@@ -95,7 +84,7 @@ class Conversation:
         self._ran = ran
         self._zone = session.reports().get("TimeZone", "UTC")
         self._unnamed: Prepared | None = None
-        self._portals: dict[str, Portal] = {}
+        self._portals = Portals()
         self._script: Iterator[Result] | None = None
         self._copy: _Copy | None = None
         self._skipping = False
@@ -133,9 +122,9 @@ class Conversation:
         for name, value in self._session.take_reports():
             if name == "TimeZone":
                 self._zone = value
-            self._send(messages.parameter_status(name, value))
+            self._send(replies.parameter_status(name, value))
         self._notices()
-        self._send(messages.ready_for_query(self._session.status))
+        self._send(replies.ready_for_query(self._session.status))
         self._flush()
 
     def close(self) -> None:
@@ -144,7 +133,7 @@ class Conversation:
         if copy is not None:
             copy.result.abort("connection lost")
         self._close_script()
-        self._drop_portals()
+        self._portals.clear()
 
     # ---- errors
 
@@ -167,12 +156,12 @@ class Conversation:
             copy.result.close()
         self._session.fail()
         self._close_script()
-        self._drop_portals()
+        self._portals.clear()
         self._note(0, told.sqlstate)
         if told.sqlstate == TERMINATING or (isinstance(told, ProtocolViolation) and told.fatal):
             raise told
         self._notices()
-        self._send(messages.error_response(told))
+        self._send(replies.error_response(told))
         if simple:
             self._session.sync()
             self.ready()
@@ -187,7 +176,7 @@ class Conversation:
 
     def _notices(self) -> None:
         for notice in self._session.take_notices():
-            self._send(messages.notice_response(notice))
+            self._send(replies.notice_response(notice))
 
     # ---- simple protocol
 
@@ -201,7 +190,7 @@ class Conversation:
         sql = messages.parse_query(payload)
         self._clock = _Clock(sql)
         self._unnamed = None
-        self._drop_portal("")
+        self._portals.drop("")
         self._script = iter(self._session.run(sql))
         self._go_on()
 
@@ -229,7 +218,7 @@ class Conversation:
             if isinstance(result, CopyOut):
                 tag = send_copy(result, self._send)
             else:
-                self._send(messages.row_description(result.columns or (), formats))
+                self._send(replies.row_description(result.columns or (), formats))
                 rows.send(self._send, 0, self._zone, None)
                 tag = rows.tag()
         finally:
@@ -239,7 +228,7 @@ class Conversation:
 
     def _complete(self, tag: str) -> None:
         self._notices()
-        self._send(messages.command_complete(tag) if tag else messages.EMPTY_QUERY)
+        self._send(replies.command_complete(tag) if tag else replies.EMPTY_QUERY)
 
     def _close_script(self) -> None:
         script, self._script = self._script, None
@@ -254,7 +243,7 @@ class Conversation:
 
     def _begin_copy(self, result: CopyIn, simple: bool) -> None:
         self._copy = _Copy(result, simple)
-        self._send(messages.copy_in_response(result.binary, result.width))
+        self._send(replies.copy_in_response(result.binary, result.width))
         self._flush()
 
     def _copy_message(self, kind: int, payload: bytes) -> None:
@@ -289,7 +278,7 @@ class Conversation:
             self._session.save(message.name, prepared)
         else:
             self._unnamed = prepared
-        self._send(messages.PARSE_COMPLETE)
+        self._send(replies.PARSE_COMPLETE)
 
     def _prepared(self, name: str) -> Prepared:
         if name:
@@ -303,45 +292,14 @@ class Conversation:
         message = messages.parse_bind(payload)
         prepared = self._prepared(message.statement)
         self._clock = _Clock(prepared.sql)
-        wanted = len(prepared.parameters)
-        if len(message.values) != wanted:
-            text = (
-                f"bind message supplies {len(message.values)} parameters, "
-                f'but prepared statement "{message.statement}" requires {wanted}'
-            )
-            raise ProtocolViolation(text)
-        if message.portal and message.portal in self._portals:
-            raise SqlError.of("duplicate_cursor", f'cursor "{message.portal}" already exists')
-        self._drop_portal(message.portal)
-        formats = result_formats(message.result_formats, len(prepared.columns or ()))
-        self._portals[message.portal] = Portal(prepared, self._parameters(message, prepared), formats)
-        self._send(messages.BIND_COMPLETE)
-
-    def _parameters(self, message: messages.Bind, prepared: Prepared) -> tuple[object, ...]:
-        given = message.formats
-        formats = given if len(given) > 1 else (given or (0,)) * len(message.values)
-        values: list[object] = []
-        for value, form, type_ in zip(message.values, formats, prepared.parameters):
-            check_format(form)
-            if value is None:
-                values.append(None)
-            elif form:
-                values.append(parse_binary(type_, value))
-            else:
-                values.append(parse_text(type_, decode_utf8(value), self._zone))
-        return tuple(values)
-
-    def _portal(self, name: str) -> Portal:
-        portal = self._portals.get(name)
-        if portal is None:
-            raise SqlError.of("invalid_cursor_name", f'portal "{name}" does not exist')
-        return portal
+        self._portals.bind(message, prepared, self._zone)
+        self._send(replies.BIND_COMPLETE)
 
     def _describe(self, payload: bytes) -> None:
         target = messages.parse_target(payload, "DESCRIBE")
         if target.kind == "S":
             prepared = self._prepared(target.name)
-            self._send(messages.parameter_description(prepared.parameters))
+            self._send(replies.parameter_description(prepared.parameters))
             formats: tuple[int, ...] = (0,) * len(prepared.columns or ())
         elif target.name and target.name not in self._portals:
             # a cursor that DECLARE made: clients describe it like a portal
@@ -349,14 +307,14 @@ class Conversation:
             prepared = self._session.prepare(f'FETCH NEXT FROM "{name}"')
             formats = (0,) * len(prepared.columns or ())
         else:
-            portal = self._portal(target.name)
+            portal = self._portals.find(target.name)
             prepared, formats = portal.prepared, portal.formats
         columns = prepared.columns
-        self._send(messages.NO_DATA if columns is None else messages.row_description(columns, formats))
+        self._send(replies.NO_DATA if columns is None else replies.row_description(columns, formats))
 
     def _execute(self, payload: bytes) -> None:
         message = messages.parse_execute(payload)
-        portal = self._portal(message.portal)
+        portal = self._portals.find(message.portal)
         if portal.done and portal.prepared.columns is None:
             raise SqlError.of("object_not_in_prerequisite_state", f'portal "{message.portal}" cannot be run')
         if portal.rows is None:
@@ -375,17 +333,17 @@ class Conversation:
             self._complete(portal.rows.tag())
             self._note(portal.rows.sent)
         else:
-            self._send(messages.PORTAL_SUSPENDED)
+            self._send(replies.PORTAL_SUSPENDED)
 
     def _close(self, payload: bytes) -> None:
         target = messages.parse_target(payload, "CLOSE")
         if target.kind == "P":
-            self._drop_portal(target.name)
+            self._portals.drop(target.name)
         elif target.name:
             self._session.forget(target.name)
         else:
             self._unnamed = None
-        self._send(messages.CLOSE_COMPLETE)
+        self._send(replies.CLOSE_COMPLETE)
 
     def _sync(self) -> None:
         self._skipping = False
@@ -398,16 +356,7 @@ class Conversation:
             told = self._failure(error)
             self._session.fail()
             self._session.sync()
-            self._send(messages.error_response(told))
+            self._send(replies.error_response(told))
         if self._session.status == "I":
-            self._drop_portals()
+            self._portals.clear()
         self.ready()
-
-    def _drop_portal(self, name: str) -> None:
-        portal = self._portals.pop(name, None)
-        if portal is not None and portal.rows is not None:
-            portal.rows.close()
-
-    def _drop_portals(self) -> None:
-        for name in list(self._portals):
-            self._drop_portal(name)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
 from gpudb.catalog.postgres import oids
-from gpudb.session.settings import SETTINGS
+from gpudb.session.settings import SETTINGS, milliseconds
 
 if TYPE_CHECKING:
     from gpudb.session.context import Context
@@ -58,7 +58,10 @@ def _settings(session: Session) -> list[Row]:
             "context": "internal" if setting.fixed else "user", "source": "default", "pending_restart": False,
         }  # fmt: skip
         row.update(known or {})
-        row.update(setting=value, boot_val=setting.default, reset_val=setting.default, pending_restart=False)
+        shown, default = value, setting.default
+        if row.get("unit") == "ms":
+            shown, default = str(milliseconds(value)), str(milliseconds(default))
+        row.update(setting=shown, boot_val=default, reset_val=default)
         if value != setting.default:
             row["source"] = "session"
         made[name.lower()] = _shown(row)
@@ -86,6 +89,14 @@ def _activity(session: Session, context: Context) -> Row:
         else {"I": "idle", "T": "idle in transaction"}.get(session.status, "idle in transaction (aborted)")
     )
     started = session.query_started
+    asking = catalog.roles.get(context.session.user)
+    if session.user != context.session.user and (asking is None or not asking.superuser):
+        return {
+            "datid": oids.DATABASE,
+            "pid": session.process_id,
+            "usesysid": role.oid if role is not None else None,
+            "query": "<insufficient privilege>",
+        }
     return {
         "datid": oids.DATABASE,
         "pid": session.process_id,

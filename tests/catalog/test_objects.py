@@ -176,6 +176,24 @@ def test_nobody_writes(sql: str, gpudb: Side) -> None:
     assert gpudb.client.execute(sql).sqlstate == "42501"
 
 
+def test_other_roles(gpudb: Side) -> None:
+    """Who is no superuser sees neither passwords nor what others run."""
+    _run(gpudb.client, "CREATE ROLE curious LOGIN PASSWORD 'x'")
+    port = dict(part.split("=", 1) for part in gpudb.dsn.split())["port"]
+    with WireClient(f"host=127.0.0.1 port={port} user=curious password=x dbname=gpudb connect_timeout=10") as other:
+        assert other.execute("SELECT rolname FROM pg_roles WHERE rolname = 'curious'").rows == (("curious",),)
+        assert other.execute("SELECT usename, passwd FROM pg_user WHERE usename = 'curious'").rows == (
+            ("curious", "********"),
+        )
+        for sql in ("SELECT rolpassword FROM pg_authid", "SELECT passwd FROM pg_shadow"):
+            assert other.execute(sql).sqlstate == "42501"
+        seen = other.execute("SELECT DISTINCT query FROM pg_stat_activity WHERE usename = 'gpudb'").rows
+        assert set(seen) == {("<insufficient privilege>",)}
+    stored = _rows(gpudb.client, "SELECT rolpassword ~ '^SCRAM-SHA-256' FROM pg_authid WHERE rolname = 'curious'")
+    assert stored == [("t",)]
+    _run(gpudb.client, "DROP ROLE curious")
+
+
 def test_many_at_once(gpudb: Side) -> None:
     """Sessions read the catalog while others change it."""
     failures: list[str] = []

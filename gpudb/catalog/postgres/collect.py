@@ -86,6 +86,10 @@ def held_arrow(item: SqlType) -> pa.DataType:
     return pa.list_(pa.int64()) if item.name.startswith("_reg") else item.arrow
 
 
+def _function(value: object) -> object:
+    return _functions().get(value, 0) if isinstance(value, str) else value
+
+
 class Rows:
     """Rows by relation. A function named in a regproc column becomes its OID."""
 
@@ -116,12 +120,17 @@ class Rows:
     def _table(name: str, rows: list[dict[str, object]]) -> pa.Table:
         usual = _USUAL.get(name, {})
         arrays, fields = [], []
+        said = set().union(*rows)
         for column, item in columns_of(name):
             fallback = usual.get(column)
-            values = [row.get(column, fallback) for row in rows]
-            if item.name == "regproc":
-                values = [_functions().get(v, 0) if isinstance(v, str) else v for v in values]
             held = held_arrow(item)
-            arrays.append(pa.array(values, type=held))
+            if column in said:
+                values = [row.get(column, fallback) for row in rows]
+                if item.name == "regproc":
+                    values = [_function(value) for value in values]
+                arrays.append(pa.array(values, type=held))
+            else:
+                same = _function(fallback) if item.name == "regproc" else fallback
+                arrays.append(pa.repeat(pa.scalar(same, type=held), len(rows)))
             fields.append(pa.field(column, held))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -90,7 +90,8 @@ class SystemCatalog:
         assert found is not None, qualified
         if found.definition is None:
             hidden = f"CAST({found.oid} AS BIGINT) AS tableoid, getvariable('pg_version') AS xmin"
-            return f"(SELECT *, {hidden} FROM {identifier(name)})"
+            guarded = _GUARDED.get(name, "")
+            return f"(SELECT *{guarded}, {hidden} FROM {identifier(name)})"
         outputs = ", ".join(f"c{n} AS {identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
         return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
 
@@ -102,6 +103,12 @@ class SystemCatalog:
             binder = Binder(initial(), text, ("pg_catalog",), system=self.columns)
             self._views[key] = bind_query(binder, parse(text)[0].node, None)
         return self._views[key]
+
+    def warm(self) -> None:
+        """Loads what is the same for every catalog now, and not with the first statement that needs it."""
+        with self._lock:
+            if not self._ready:
+                self._build()
 
     @staticmethod
     def needed(text: str) -> bool:
@@ -120,10 +127,12 @@ class SystemCatalog:
             names = self._names(catalog, path)
             size = self._size(catalog, version)
         listed = ", ".join(f"{each}::BIGINT" for each in path)
+        user = catalog.roles.get(str(settings.values.get("current_user")))
         cursor.execute(
             f"SET search_path = '{size},{names},{version},system_rows,main';"
             f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
-            f"SET VARIABLE pg_version = {catalog.version}::BIGINT"
+            f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
+            f"SET VARIABLE pg_superuser = {'true' if user is not None and user.superuser else 'false'}"
         )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
@@ -237,12 +246,18 @@ class SystemCatalog:
             cursor.execute("SET search_path = 'system_rows,main'")
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
-                "SET VARIABLE pg_version = 0::BIGINT"
+                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false"
             )
             made = text.replace("{reserved}", f"[{reserved}]").replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
             cursor.execute(made)
         self._ready = True
 
+
+# Passwords' verifiers are for superusers alone; the views over them do not show them.
+_GUARDED = {
+    "pg_authid": " REPLACE (CASE WHEN rolpassword IS NULL OR getvariable('pg_superuser') THEN rolpassword"
+    " ELSE pg_error('42501', 'permission denied for table pg_authid') END AS rolpassword)"
+}
 
 # Rows of a new database that the catalog has its own of.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}

@@ -22,6 +22,10 @@ _CHUNK = 1 << 20
 _LAST_WORDS_S = 1.0
 
 
+class DeadlinePassed(ClientGone):
+    """The client did not send in time what it was to send."""
+
+
 class _Socket(io.RawIOBase):
     """A socket for a buffered reader; each read ends at the deadline (`time.monotonic`), if there is one."""
 
@@ -36,10 +40,12 @@ class _Socket(io.RawIOBase):
         if self.deadline is not None:
             left = self.deadline - time.monotonic()
             if left <= 0:
-                raise ClientGone("authentication timed out")
+                raise DeadlinePassed("the client was too slow")
             self._connection.settimeout(left)
         try:
             return self._connection.recv_into(buffer)
+        except TimeoutError as error:
+            raise DeadlinePassed("the client was too slow") from error
         except OSError as error:
             raise ClientGone(str(error)) from error
 

@@ -8,11 +8,17 @@ from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import gpudb
 from gpudb.api import Connection
 from gpudb.errors import FeatureNotSupported, GpudbError, UndefinedColumn, UndefinedTable
+
+
+def count_to(connection: Connection, last: int) -> None:
+    """The numbers from 1 on as a table g(n)."""
+    connection.register("g", pa.table({"n": pa.array(range(1, last + 1), pa.int32())}))
 
 
 def test_importing_gpudb_imports_nothing_heavy() -> None:
@@ -95,7 +101,8 @@ def test_a_value_that_is_no_sql_value(db: Connection) -> None:
 
 
 def test_relations_compose(any_db: Connection) -> None:
-    numbers = any_db.sql("SELECT n, n % $1 AS r FROM generate_series(1, 10) AS g(n) -- all of them", [3])
+    count_to(any_db, 10)
+    numbers = any_db.sql("SELECT n, n % $1 AS r FROM g ORDER BY n -- all of them", [3])
     some = numbers.filter("r = 1").select("n * 10 AS tens").order("tens DESC").limit(2, offset=1)
     assert some.columns == ("tens",)
     assert some.fetchall() == [(70,), (40,)]
@@ -106,20 +113,23 @@ def test_relations_compose(any_db: Connection) -> None:
 
 
 def test_explain_names_the_engine(db: Connection) -> None:
-    relation = db.sql("SELECT n FROM generate_series(1, $1) AS g(n)", [5])
-    assert "engine cpu" in relation.explain()
+    count_to(db, 5)
+    relation = db.sql("SELECT n FROM g WHERE n < $1", [5])
+    assert "Engine: cpu" in relation.explain()
     assert "Execution Time" in relation.explain(analyze=True)
 
 
 def test_show_prints_as_psql_does(db: Connection, capsys: pytest.CaptureFixture[str]) -> None:
-    db.sql("SELECT n AS a, repeat('x', n) AS b FROM generate_series(1, 3) AS g(n) ORDER BY n").show(rows=2)
+    count_to(db, 3)
+    db.sql("SELECT n AS a, repeat('x', n) AS b FROM g ORDER BY n").show(rows=2)
     assert capsys.readouterr().out == (" a | b  \n---+----\n 1 | x\n 2 | xx\n(2 rows; there are more)\n")
 
 
 def test_iteration_survives_other_statements_of_the_connection(db: Connection) -> None:
     db.execute("CREATE TABLE seen (n int)")
+    count_to(db, 200_000)
     total = 0
-    for (n,) in db.sql("SELECT n FROM generate_series(1, 200000) AS g(n)"):
+    for (n,) in db.sql("SELECT n FROM g"):
         assert isinstance(n, int)
         total += n
         if n % 50_000 == 0:
@@ -129,8 +139,9 @@ def test_iteration_survives_other_statements_of_the_connection(db: Connection) -
 
 
 def test_an_abandoned_iteration_gives_its_statement_up(db: Connection) -> None:
-    rows = iter(db.sql("SELECT n FROM generate_series(1, 100000000) AS g(n)"))
-    assert next(rows) == (1,)
+    count_to(db, 30_000)
+    rows = iter(db.sql("SELECT a.n FROM g AS a, g AS b"))
+    assert next(rows) is not None
     del rows
     started = time.monotonic()
     assert db.sql("SELECT 1").fetchall() == [(1,)]
@@ -183,7 +194,8 @@ def test_copy_from_chunks_cut_anywhere(any_db: Connection) -> None:
 
 
 def test_cancel_ends_a_statement_from_another_thread(any_db: Connection) -> None:
-    query = "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 10000000) b"
+    count_to(any_db, 100_000)
+    query = "SELECT sum(a.n % (b.n + c.n)) FROM g AS a, g AS b, g AS c"
     found: list[BaseException] = []
 
     def run() -> None:

@@ -58,6 +58,8 @@ def unscaled(value: str, item: SqlType) -> str:
     if scale == 0:
         return f"CAST({value} AS HUGEINT)"
     if precision + scale + 1 <= MAX_DIGITS:
+        if precision <= _NARROW_DIGITS < precision + scale + 1:
+            value = _widened(value, item)
         return f"CAST({value} * CAST(1{'0' * scale} AS DECIMAL({scale + 1},0)) AS HUGEINT)"
     return f"pg_unscaled({value}, {scale})"
 

@@ -83,6 +83,7 @@ class Conversation:
         self._failure = failure
         self._ran = ran
         self._zone = session.reports().get("TimeZone", "UTC")
+        self._reports: dict[str, str] = {}
         self._unnamed: Prepared | None = None
         self._portals = Portals()
         self._script: Iterator[Result] | None = None
@@ -104,6 +105,11 @@ class Conversation:
         """Whether COPY data is expected."""
         return self._copy is not None
 
+    @property
+    def idle_in_transaction(self) -> bool:
+        """Whether a transaction is open and the client's next message is awaited."""
+        return self._copy is None and self._session.status != "I"
+
     def receive(self, kind: int, payload: bytes) -> None:
         """Answers one message. Raises only what ends the connection: fatal ProtocolViolation, 57P01."""
         if self._copy is not None:
@@ -119,13 +125,18 @@ class Conversation:
 
     def ready(self) -> None:
         """Tells the client that the next statement may come."""
-        for name, value in self._session.take_reports():
-            if name == "TimeZone":
-                self._zone = value
+        self._take_reports()
+        reports, self._reports = self._reports, {}
+        for name, value in reports.items():
             self._send(replies.parameter_status(name, value))
         self._notices()
         self._send(replies.ready_for_query(self._session.status))
         self._flush()
+
+    def _take_reports(self) -> None:
+        """Notes changed settings; a new time zone holds for the next statement, though its report comes later."""
+        self._reports.update(self._session.take_reports())
+        self._zone = self._reports.get("TimeZone", self._zone)
 
     def close(self) -> None:
         """Frees everything; a COPY in progress leaves nothing behind."""
@@ -227,6 +238,7 @@ class Conversation:
         return rows.sent
 
     def _complete(self, tag: str) -> None:
+        self._take_reports()
         self._notices()
         self._send(replies.command_complete(tag) if tag else replies.EMPTY_QUERY)
 

@@ -15,7 +15,7 @@ from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.server import messages, replies, startup
 from gpudb.server.conversation import CANCELED, TERMINATING, Conversation, Ran
 from gpudb.server.messages import ClientGone, ProtocolViolation
-from gpudb.server.stream import Stream
+from gpudb.server.stream import DeadlinePassed, Stream
 from gpudb.session.face import SessionFace
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Handler(BuenaVistaHandler):
         read = self.stream.read_bytes
         while self._may_wait():
             try:
-                head = read(5)
+                head = self._read_idle_in_transaction() if conversation.idle_in_transaction else read(5)
             finally:
                 self._waiting = False
             kind, length = head[0], int.from_bytes(head[1:], "big")
@@ -106,6 +106,20 @@ class Handler(BuenaVistaHandler):
                 return
             conversation.receive(kind, payload)
         raise self._ending or ClientGone("ended")
+
+    def _read_idle_in_transaction(self) -> bytes:
+        assert self.client is not None
+        timeout = self.client.session.milliseconds("idle_in_transaction_session_timeout")
+        if not timeout:
+            return self.stream.read_bytes(5)
+        self.stream.set_deadline(time.monotonic() + timeout / 1000)
+        try:
+            return self.stream.read_bytes(5)
+        except DeadlinePassed:
+            message = "terminating connection due to idle-in-transaction timeout"
+            raise SqlError.of("idle_in_transaction_session_timeout", message) from None
+        finally:
+            self.stream.set_deadline(None)
 
     def _ran(self, ran: Ran) -> None:
         log = self.server.statement_log

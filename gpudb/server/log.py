@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -11,9 +12,11 @@ import structlog
 
 from gpudb.server.conversation import Ran
 
+_PASSWORD = re.compile(r"(\bpassword\s+)e?'(?:[^'\\]|''|\\.)*'", re.IGNORECASE)
+
 
 class StatementLog:
-    """Appends to a file, or writes to a stream that stays the caller's. Safe from any thread."""
+    """Appends to a file, or writes to a stream that stays the caller's; passwords are left out. Thread-safe."""
 
     def __init__(self, target: Path | TextIO) -> None:
         self._owned = isinstance(target, Path)
@@ -40,7 +43,7 @@ class StatementLog:
                 duration_ms=round(ran.seconds * 1000, 3),
                 rows=ran.rows,
                 sqlstate=ran.sqlstate,
-                statement=ran.sql,
+                statement=_PASSWORD.sub(r"\1'…'", ran.sql),
             )
             self._file.flush()
 

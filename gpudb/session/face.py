@@ -53,6 +53,9 @@ class SessionFace(Protocol):
     def sync(self) -> None:
         """Ends the implicit transaction: commits it, or rolls it back after an error."""
 
+    def milliseconds(self, name: str) -> int:
+        """A time setting (`idle_in_transaction_session_timeout`) in milliseconds; 0 is none."""
+
     def take_notices(self) -> list[Notice]:
         """The notices since the last call."""
 

@@ -160,6 +160,9 @@ class FakeSession:
         if not self._explicit:
             self._failed = False
 
+    def milliseconds(self, name: str) -> int:
+        return int(self.settings.get(name, 0))
+
     def take_notices(self) -> list[Notice]:
         taken, self._notices = self._notices, []
         return taken

@@ -301,6 +301,15 @@ def test_text_parameters_follow_the_sessions_time_zone(talk: Talk) -> None:
     assert rows(answers) == [[b"0"]]
 
 
+def test_a_new_time_zone_holds_at_once(talk: Talk) -> None:
+    answers = talk.say(
+        parse("report TimeZone Asia/Tokyo"), bind(), execute(),
+        parse("select epoch($1::timestamptz) as s", "", [1184]), bind(values=[b"1970-01-01 09:00"]), execute(), SYNC,
+    )  # fmt: skip
+    assert rows(answers) == [[b"0"]]
+    assert [answer.kind for answer in answers][-2:] == ["S", "Z"]
+
+
 # ---- COPY
 
 

@@ -364,6 +364,19 @@ def test_many_clients_at_once(address: Address) -> None:
             assert client.until()[1].values == [b"%d" % number]
 
 
+def test_a_client_that_idles_in_a_transaction_is_let_go(fake: tuple[FakeDatabase, PgServer]) -> None:
+    database, server = fake
+    with connected(server.address) as client:
+        database.sessions[max(database.sessions)].settings["idle_in_transaction_session_timeout"] = "200"
+        client.send(query("select 1"))
+        client.until()
+        time.sleep(0.4)
+        client.send(query("begin"))
+        client.until()
+        (answer,) = client.to_end()
+    assert (answer.fields["S"], answer.fields["C"]) == ("FATAL", "25P03")
+
+
 # ---- the log
 
 
@@ -373,14 +386,16 @@ def test_statements_are_logged_as_json_lines(serve: Serve) -> None:
         address = serve(FakeDatabase(), statement_log=log).address
         with connected(address) as client:
             client.send(query("select 'é' as a; select 2 as b") + query("selec"))
-            client.until()
-            client.until()
-    first, second = (json.loads(line) for line in out.getvalue().splitlines())
+            client.send(query("alter role ann password 'se''cret'"))
+            for _ in range(3):
+                client.until()
+    first, second, third = (json.loads(line) for line in out.getvalue().splitlines())
     assert (first["user"], first["rows"], first["sqlstate"], first["process_id"]) == ("gpudb", 2, "00000", 1)
     assert first["statement"] == "select 'é' as a; select 2 as b"
     assert first["duration_ms"] >= 0
     assert first["time"].endswith("Z")
     assert second["sqlstate"] == "42601"
+    assert third["statement"] == "alter role ann password '…'"
 
 
 def test_faults_are_logged_with_their_traceback_and_not_told(

@@ -86,7 +86,7 @@ class BinaryCutter:
             raise SqlError.of("program_limit_exceeded", message)
         self._keep(b"" if self._ended else data[end:])
         if end:
-            yield BinaryBlock(data[:end], b"", starts=starts, lengths=lengths)
+            yield BinaryBlock(data[:end], None, starts=starts, lengths=lengths)
 
     def _keep(self, rest: bytes) -> None:
         self._pending, self._size = [rest], len(rest)

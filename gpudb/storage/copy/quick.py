@@ -160,7 +160,7 @@ class QuickReader:
             return False, False
         returns = b"\r" in data
         if quote not in data:
-            return not returns or (eol == b"\r\n" and _all_pairs(data)), False
+            return _all_pairs(data) if eol == b"\r\n" else not returns, False
         view = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(view == quote[0])
         if len(quotes) % 2:
@@ -176,7 +176,7 @@ class QuickReader:
         return (eol == b"\n" and not returns) or _line_ends_alike(view, quotes, eol), False
 
     def _check_text(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
-        if b"\r" in data and not (eol == b"\r\n" and _all_pairs(data)):
+        if not (_all_pairs(data) if eol == b"\r\n" else b"\r" not in data):
             return False, False
         if b"\\" not in data:
             return True, False

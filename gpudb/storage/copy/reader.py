@@ -24,10 +24,10 @@ from gpudb.storage.copy.rows import DEFAULT, Field, Fields, Line, Scanner
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole rows. `eol` is what ends their lines; `first` says that the header, if any, is here."""
+    """Whole rows. `eol` is what ends their lines (None: none has ended); the header, if any, is in the `first`."""
 
     data: bytes
-    eol: bytes
+    eol: bytes | None
     first: bool = False
 
 
@@ -80,11 +80,12 @@ class RowReader:
         if block.first and self._options.header != "none":
             header, data = self._without_header(block)
             first = header == 0
-        sure, undo = self._quick.check(data, block.eol)
-        if sure:
+        eol = block.eol
+        sure, undo = (False, False) if eol is None else self._quick.check(data, eol)
+        if eol is not None and sure:
             found = self._fast(data, undo)
             if found is not None:
-                found.lines = header + self._lines(data, block.eol, first)
+                found.lines = header + self._lines(data, eol, first)
                 return found
         return self._exact(data, block.eol, header, first)
 
@@ -104,7 +105,7 @@ class RowReader:
         for line, _ in zip(scanner.lines(block.data), range(self._options.header_lines)):
             if self._options.header == "match":
                 self._match(line, block.data)
-            after += len(line.raw) + len(block.eol)
+            after = line.end + len(block.eol or b"")
             number = line.number
         if number == 0 and not scanner.ended and self._options.header == "match":
             self._match(Line(1, b""), b"")
@@ -184,7 +185,7 @@ class RowReader:
             elif number in self._force_null and value == self._options.null:
                 fields[number] = None
 
-    def _exact(self, data: bytes, eol: bytes, header: int, first: bool) -> Rows:
+    def _exact(self, data: bytes, eol: bytes | None, header: int, first: bool) -> Rows:
         scanner = Scanner(self._options, eol, first)
         lines: list[Line] = []
         rows: list[list[Field]] = []

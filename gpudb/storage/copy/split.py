@@ -69,9 +69,9 @@ class Splitter:
 
     def _block(self, data: bytes) -> Block:
         if self._eol is None:
-            self._eol = first_eol(self._options, data)
+            self._eol = first_eol(self._options, data, final=True)
         first, self._first = self._first, False
-        return Block(data, self._eol or b"\n", first)
+        return Block(data, self._eol, first)
 
     def _to_utf8(self, data: bytes, final: bool) -> bytes:
         assert self._decoder is not None
@@ -89,9 +89,8 @@ class Splitter:
     # ---- where the last whole row ends
 
     def _last_row_end(self, data: bytes) -> int:
-        if self._eol is None and (eol := first_eol(self._options, data)) is not None:
-            # a carriage return at the very end may be half of a pair
-            self._eol = eol if eol != b"\r" or not data.endswith(b"\r") or data.count(b"\r") > 1 else None
+        if self._eol is None:
+            self._eol = first_eol(self._options, data, final=False)
         if self._eol is None:
             return 0
         last = self._eol[-1:]
@@ -104,7 +103,7 @@ class Splitter:
     def _unescaped(self, data: bytes, last: bytes) -> int:
         at = len(data)
         while (at := data.rfind(last, 0, at)) >= 0:
-            end = at - len(self._eol or b"") + 1
+            end = at - (self._eol == b"\r\n" and data[at - 1 : at] == b"\r")
             before = end
             while before and data[before - 1] == 0x5C:
                 before -= 1
@@ -124,16 +123,26 @@ class Splitter:
     def _scanned(self, data: bytes) -> int:
         """Row by row: an escape that is no quote can only be told so."""
         end = 0
-        for line in Scanner(self._options, self._eol).lines(data):
-            after = line.end + len(self._eol or b"")
-            if after > len(data):
-                break
-            end = after
+        try:
+            for line in Scanner(self._options, self._eol).lines(data):
+                after = line.end + len(self._eol or b"")
+                if after > len(data):
+                    break
+                end = after
+        except RowError:
+            # the reader will meet it too, and knows its line
+            return end or len(data)
         return end
 
 
-def first_eol(options: CopyOptions, data: bytes) -> bytes | None:
-    """What ends the first line; None if no line has ended."""
+def first_eol(options: CopyOptions, data: bytes, final: bool) -> bytes | None:
+    """What ends the first line; None if that is not known yet."""
     scanner = Scanner(options, None)
-    next(scanner.lines(data), None)
+    try:
+        line = next(scanner.lines(data), None)
+    except RowError:
+        # whoever reads the rows will meet it too; but more data may yet mend a marker at the end
+        return None if not final and b"\\." in data[-3:] else b"\n"
+    if scanner.eol == b"\r" and not final and line is not None and line.end + 1 == len(data):
+        return None  # it may be half of a pair
     return scanner.eol

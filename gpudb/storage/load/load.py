@@ -91,7 +91,7 @@ def _feed_batches(file: files.DataFile, loading: Loading, flow: Inflow, meter: M
     reader = BatchReader(columns, loading.clock)
     origin = Origin(f'file "{file.path}"', reader, completion, unit="row")
     for batch in files.batches(file, loading.batch_rows, meter.at):
-        flow.put(origin, BatchBlock(b"", b"", batch=batch))
+        flow.put(origin, BatchBlock(b"", None, batch=batch))
 
 
 def _matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Column, ...]:

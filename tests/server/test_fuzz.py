@@ -12,6 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from gpudb.server.server import PgServer
+from gpudb.session.database import Database
+from gpudb.session.face import DatabaseFace
 from tests.server import raw
 from tests.server.fake import FakeDatabase
 from tests.server.raw import SYNC, bind, close, connected, describe, execute, message, parse, query, startup
@@ -30,7 +32,7 @@ _SENSIBLE: tuple[Callable[[random.Random], bytes], ...] = (
     lambda r: query("copy t from stdin"),
     lambda r: query("copy t to stdout"),
     lambda r: parse("select $1::int as a, $2::text as b", r.choice(["", "s", "t"]), [23, 25]),
-    lambda r: parse("select * from range(9) t(n)", r.choice(["", "s", "t"])),
+    lambda r: parse("select * from generate_series(1, 9) t(n)", r.choice(["", "s", "t"])),
     lambda r: bind(r.choice(["", "p"]), r.choice(["", "s", "t"]), [b"1", None], r.choice([[], [0], [1, 0]]), [0]),
     lambda r: bind(r.choice(["", "p"]), r.choice(["", "s", "t"])),
     lambda r: describe(r.choice("SP"), r.choice(["", "s", "p"])),
@@ -97,8 +99,7 @@ def run(server: PgServer, seed: int) -> None:
         check(client.to_end())
 
 
-def rounds(serve: Callable[..., PgServer], count: int) -> None:
-    server = serve(FakeDatabase(), authentication_timeout=5)
+def rounds(server: PgServer, count: int) -> None:
     for number in range(count):
         run(server, SEED + number)
         if number % 50 == 0:
@@ -107,11 +108,25 @@ def rounds(serve: Callable[..., PgServer], count: int) -> None:
                 assert "".join(answer.kind for answer in client.until()) == "TDCZ"
 
 
-def test_broken_messages(serve: Callable[..., PgServer]) -> None:
-    rounds(serve, CASES)
+def real() -> Database:
+    database = Database()
+    session = database.session("gpudb")
+    for _ in session.run("create table t (a text)"):
+        pass
+    session.close()
+    return database
+
+
+DATABASES = pytest.mark.parametrize("make", [FakeDatabase, real], ids=["fake", "real"])
+
+
+@DATABASES
+def test_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseFace]) -> None:
+    rounds(serve(make(), authentication_timeout=5), CASES)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_many_broken_messages(serve: Callable[..., PgServer]) -> None:
-    rounds(serve, SOAK_CASES)
+@DATABASES
+def test_many_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseFace]) -> None:
+    rounds(serve(make(), authentication_timeout=5), SOAK_CASES)

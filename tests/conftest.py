@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +17,18 @@ _GPU = Path("/dev/nvidiactl")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds --gpudb-dsn (compare with a server that runs already) and --soak (the long suites alone)."""
-    parser.addoption(
-        "--gpudb-dsn", default=None, help="connection string of a gpudb server that runs already"
-    )
-    parser.addoption(
-        "--soak", action="store_true", help="run the long form of the seeded suites, and only that"
-    )
+    parser.addoption("--gpudb-dsn", default=None, help="connection string of a gpudb server that runs already")
+    parser.addoption("--soak", action="store_true", help="run the long form of the seeded suites, and only that")
+
+
+def pytest_configure() -> None:
+    """A run that is told to end tears its servers down first: they would live on without it."""
+
+    def end(*_: object) -> None:
+        pytest.exit("terminated", returncode=143)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -28,9 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     soaking = bool(config.getoption("--soak"))
     for item in items:
         if ("soak" in item.keywords) is not soaking:
-            item.add_marker(
-                pytest.mark.skip(reason="runs with --soak alone" if not soaking else "no soak test")
-            )
+            item.add_marker(pytest.mark.skip(reason="runs with --soak alone" if not soaking else "no soak test"))
         if "gpu" in item.keywords and not _GPU.exists():
             item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
 

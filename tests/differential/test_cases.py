@@ -15,8 +15,10 @@ _FILES = script.read_all()
 def test_cases_mean_what_they_say(name: str, oracle: Oracle) -> None:
     """Setup succeeds, an error mark names PostgreSQL's own SQLSTATE, all else succeeds, and a second run agrees."""
     statements = _FILES[name]
-    first = runner.run(statements, oracle.create_database(f"first_{name}"))
-    second = runner.run(statements, oracle.create_database(f"second_{name}"), first)
+    with oracle.database(f"cases_{name}") as dsn:
+        first = runner.run(statements, dsn)
+    with oracle.database(f"cases_{name}") as dsn:
+        second = runner.run(statements, dsn, first)
     wrong = [
         f"{statement.name}: expected {statement.sqlstate or 'success'}, got {outcome.sqlstate} {outcome.message}"
         for statement, outcome in zip(statements, first, strict=True)

@@ -28,7 +28,8 @@ def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 def test_same_as_postgresql(name: str, oracle: Oracle, fresh_server: str) -> None:
     """Every statement of a case file, prepared and executed by protocol messages, compared."""
     statements = _FILES[name]
-    expected = runner.run(statements, oracle.create_database(f"extended_{name}"), extended=True)
+    with oracle.database(f"extended_{name}") as dsn:
+        expected = runner.run(statements, dsn, extended=True)
     actual = runner.run(statements, fresh_server, expected, extended=True)
     found = [
         f"{statement.name}: {line}"

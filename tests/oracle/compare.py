@@ -100,9 +100,7 @@ def _same_float(left: str, right: str, tolerance: float) -> bool:
     if not (math.isfinite(a) and math.isfinite(b)):
         return False  # NaN and infinities have one spelling each, compared above
     if a == b:
-        return (
-            False  # equal values have one shortest spelling: another one is a wrong format (or zero's sign)
-        )
+        return False  # equal values have one shortest spelling: another one is a wrong format (or zero's sign)
     return math.isclose(a, b, rel_tol=tolerance, abs_tol=0.0)
 
 
@@ -112,9 +110,7 @@ def _sort_key(row: Row, oids: Sequence[int]) -> tuple[object, ...]:
         for value, oid in zip(row, oids, strict=True)
         if oid not in _FLOATS | _FLOAT_ARRAYS
     )
-    inexact = tuple(
-        _float_key(value) for value, oid in zip(row, oids, strict=True) if oid in _FLOATS | _FLOAT_ARRAYS
-    )
+    inexact = tuple(_float_key(value) for value, oid in zip(row, oids, strict=True) if oid in _FLOATS | _FLOAT_ARRAYS)
     return exact, inexact
 
 

@@ -14,9 +14,7 @@ _FLOAT8, _FLOAT4, _NUMERIC, _INT4, _FLOAT8_ARRAY = 701, 700, 1700, 23, 1022
 
 
 def _column(oid: int, *values: str | None) -> Outcome:
-    return Outcome(
-        rows=tuple((value,) for value in values), columns=("c",), oids=(oid,), typmods=(-1,), tag="SELECT"
-    )
+    return Outcome(rows=tuple((value,) for value in values), columns=("c",), oids=(oid,), typmods=(-1,), tag="SELECT")
 
 
 def test_equal_outcomes_pass() -> None:

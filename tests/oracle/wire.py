@@ -188,17 +188,13 @@ class WireClient:
             state = last.error_field(pq.DiagnosticField.SQLSTATE)
             message = last.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or last.error_message
             code = state.decode() if state else CONNECTION_LOST
-            return Outcome(
-                sqlstate=code, message=message.decode(errors="replace").strip(), status=self.status
-            )
+            return Outcome(sqlstate=code, message=message.decode(errors="replace").strip(), status=self.status)
         columns = range(last.nfields)
         tag = (last.command_status or b"").decode()
         if last.status not in _ROWS:
             return Outcome(tag=tag, status=self.status)
         return Outcome(
-            rows=tuple(
-                tuple(_text(last.get_value(row, column)) for column in columns) for row in range(last.ntuples)
-            ),
+            rows=tuple(tuple(_text(last.get_value(row, column)) for column in columns) for row in range(last.ntuples)),
             columns=tuple((last.fname(column) or b"").decode() for column in columns),
             oids=tuple(last.ftype(column) for column in columns),
             typmods=tuple(last.fmod(column) for column in columns),

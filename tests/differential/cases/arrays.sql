@@ -38,7 +38,6 @@ SELECT max(a), min(t) FROM ar_t;
 SELECT generate_series(1, 3), generate_subscripts(ARRAY['x', 'y'], 1);
 SELECT x FROM generate_series(5, 1, -2) AS x;
 SELECT x FROM generate_series(1, 0) AS x;
--- refused 0A000: generate_series over numeric
 SELECT x FROM generate_series(0.5, 2, 0.5) AS x;
 SELECT sum(x), count(*) FROM generate_series(1, 1000) AS g(x) WHERE x % 7 = 0;
 SELECT ARRAY(SELECT x * x FROM generate_series(1, 4) x);

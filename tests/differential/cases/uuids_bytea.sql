@@ -15,7 +15,6 @@ SELECT id FROM ub_t WHERE u > '80000000-0000-0000-0000-000000000000' OR b < '\x0
 SELECT id, u::text, length(b), octet_length(b), b || '\x00'::bytea FROM ub_t;
 SELECT id, substring(b FROM 2 FOR 2), encode(b, 'hex'), encode(b, 'base64'), encode(b, 'escape') FROM ub_t;
 SELECT decode('deadBEEF', 'hex'), decode('aGk=', 'base64'), '\x'::bytea, 'a'::bytea, md5('\x00'::bytea), get_byte('\xff00'::bytea, 0);
--- refused 0A000: set_byte
 SELECT set_byte('\x0000'::bytea, 1, 255);
 SELECT convert_to('é', 'UTF8'), convert_from('\xc3a9', 'UTF8'), sha256(''), 'é'::text::bytea, position('\xbe'::bytea IN '\xdeadbeef'::bytea);
 SELECT count(DISTINCT u), count(DISTINCT b) FROM ub_t;

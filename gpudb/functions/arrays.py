@@ -227,7 +227,7 @@ def _numeric_series(operands: Operands) -> str:
             f"(CASE WHEN {s} = 0 THEN {wrong} WHEN {a} IS NULL OR {b} IS NULL OR {s} IS NULL THEN NULL"
             f" WHEN ({s} > 0 AND {a} > {b}) OR ({s} < 0 AND {a} < {b}) THEN CAST([] AS {made})"
             f" ELSE list_transform("
-        f"range(CAST(floor(CAST({b} - {a} AS DOUBLE) / CAST({s} AS DOUBLE) + 1e-9) AS BIGINT) + 1),"
+            f"range(CAST(floor(CAST({b} - {a} AS DOUBLE) / CAST({s} AS DOUBLE) + 1e-9) AS BIGINT) + 1),"
             f" lambda pg_i: {item.format(a=a, s=s)}) END)"
         ),
         first,

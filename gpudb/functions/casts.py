@@ -27,6 +27,16 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
 
     `explicit` casts cut strings that are too long; others raise 22001. 0A000 for a pair that is not supported.
     """
+    if source.name in STRINGS and target.name not in STRINGS:
+        # What reads text mentions it several times: bound once, nested casts do not grow exponentially.
+        if target.name != "numeric":
+            return let(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
+        value = let(lambda v: _to_numeric(v, scale, source, target)[0], sql)
+        return value, let(lambda v: _to_numeric(v, scale, source, target)[1], sql)
+    return _cast(sql, scale, source, target, explicit)
+
+
+def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> Lanes:
     if target.element is not None or source.element is not None:
         return _arrays(sql, source, target, explicit), "0"
     if target.name == "numeric":
@@ -201,7 +211,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
             return f"CAST({sql} AS VARCHAR)"
         return f"pg_numeric_text({sql}, {held}, {scale})"
     if name in {"float4", "float8", "date", "timestamp", "timestamptz", "interval", "bytea"}:
-        return f"pg_{name}_text({sql})"
+        return let(lambda v: f"pg_{name}_text({v})", sql)
     if name in {"time", "uuid"}:
         return f"CAST({sql} AS VARCHAR)"
     if name.startswith("reg"):

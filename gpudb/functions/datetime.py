@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.fields import UNITS
-from gpudb.functions.let import let
+from gpudb.functions.let import let, once
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.values import zones
@@ -15,10 +15,10 @@ from gpudb.values.interval import Interval
 
 # ---------------------------------------------------------------------------------------------- arithmetic
 
-declare("date_pli", "pg_date_add({0}, {1})")
-declare("date_mii", "pg_date_add({0}, -({1}::BIGINT))")
-declare("integer_pl_date", "pg_date_add({1}, {0})")
-declare("date_mi", "pg_date_difference({0}, {1})")
+declare("date_pli", once("pg_date_add"))
+declare("date_mii", lambda o: let(lambda d, n: f"pg_date_add({d}, -({n}::BIGINT))", *o.sql))
+declare("integer_pl_date", lambda o: let(lambda n, d: f"pg_date_add({d}, {n})", *o.sql))
+declare("date_mi", once("pg_date_difference"))
 for _name in ("date", "timestamp"):
     declare(f"{_name}_pl_interval", "({0} + {1})")
     declare(f"{_name}_mi_interval", "({0} - {1})")
@@ -42,7 +42,8 @@ def _move(moment: int, sign: str) -> Callable[[Operands], str]:
 declare("timestamptz_pl_interval date_add(timestamptz,interval)", _move(0, "+"))
 declare("timestamptz_mi_interval date_subtract(timestamptz,interval)", _move(0, "-"))
 declare("interval_pl_timestamptz", _move(1, "+"))
-declare("timestamp_mi timestamptz_mi", "pg_elapsed({0}, {1})")
+declare("timestamp_mi", once("pg_time_between"))
+declare("timestamptz_mi", once("pg_elapsed"))
 declare("datetime_pl", "({0} + {1})")
 declare("timedate_pl", "({1} + {0})")
 declare("time_mi_time", "to_microseconds(epoch_us({0}) - epoch_us({1}))")
@@ -153,7 +154,7 @@ def _make_interval(operands: Operands) -> str:
 
 
 declare("make_interval", _make_interval)
-declare("to_timestamp(float8)", "pg_to_timestamp({0})")
+declare("to_timestamp(float8)", once("pg_to_timestamp"))
 declare("isfinite(date) isfinite(timestamp) isfinite(timestamptz)", "isfinite({0})")
 declare("isfinite(interval)", "({0} IS NOT NULL OR NULL)")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpudb.functions.registry import Operands
+
 _SHORT = 64
 
 
@@ -19,6 +21,11 @@ def let(body: Callable[..., str], *values: str) -> str:
     fields = ", ".join(f"x{number} := {value}" for number, value in enumerate(values))
     names = [f"pg_v.x{number}" for number in range(len(values))]
     return f"list_transform([struct_pack({fields})], lambda pg_v: {body(*names)})[1]"
+
+
+def once(name: str) -> Callable[[Operands], str]:
+    """The template of a macro that mentions its operands several times: each is bound before."""
+    return lambda operands: let(lambda *names: f"{name}({', '.join(names)})", *operands.sql)
 
 
 def raises(state: str, message: str, duckdb: str) -> str:

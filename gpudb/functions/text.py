@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.functions.casts import opened, text_of
-from gpudb.functions.let import let
+from gpudb.functions.let import let, once
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 
@@ -51,8 +51,8 @@ declare("octet_length(bpchar)", _padded_octets)
 
 # ---------------------------------------------------------------------------------------------- case
 
-declare("upper(text)", "pg_upper({0})")
-declare("lower(text)", "pg_lower({0})")
+declare("upper(text)", once("pg_upper"))
+declare("lower(text)", once("pg_lower"))
 declare("initcap(text)", "pg_initcap({0})")
 
 # ---------------------------------------------------------------------------------------------- parts
@@ -67,17 +67,20 @@ def _substring(operands: Operands) -> str:
     length = operands.constants[2]
     if isinstance(first, int) and first >= 1 and isinstance(length, int) and length >= 0:
         return f"substring({text}, {start}, {operands.sql[2]})"
-    return f"pg_substring({text}, {start}, {operands.sql[2]})"
+    return once("pg_substring")(operands)
 
 
 declare("substring(text,int4) substring(text,int4,int4) substr(text,int4) substr(text,int4,int4)", _substring)
 declare("position(text,text) strpos", "strpos({0}, {1})::INTEGER")
 declare("left", "left({0}, {1})")
 declare("right", "right({0}, {1})")
-declare("split_part", "pg_split_part({0}, {1}, {2})")
+declare("split_part", once("pg_split_part"))
 declare("starts_with", "starts_with({0}, {1})")
-declare("overlay(text,text,int4,int4)", "pg_overlay({0}, {1}, {2}, {3})")
-declare("overlay(text,text,int4)", "pg_overlay({0}, {1}, {2}, length({1}))")
+declare("overlay(text,text,int4,int4)", once("pg_overlay"))
+declare(
+    "overlay(text,text,int4)",
+    lambda o: let(lambda s, r, n: f"pg_overlay({s}, {r}, {n}, length({r}))", *o.sql),
+)
 
 # ---------------------------------------------------------------------------------------------- trimming, padding
 
@@ -89,16 +92,16 @@ declare("ltrim(text,text)", "ltrim({0}, {1})")
 declare("rtrim(text,text)", "rtrim({0}, {1})")
 for _side in ("lpad", "rpad"):
     declare(f"{_side}(text,int4)", _side + "({0}, {1}, ' ')")
-    declare(f"{_side}(text,int4,text)", "pg_" + _side + "({0}, {1}, {2})")
+    declare(f"{_side}(text,int4,text)", once(f"pg_{_side}"))
 declare("repeat", "repeat({0}, {1})")
 declare("replace", "replace({0}, {1}, {2})")
 declare("translate", "translate({0}, {1}, {2})")
-declare("reverse", "pg_reverse({0})")
+declare("reverse", once("pg_reverse"))
 
 # ---------------------------------------------------------------------------------------------- codes
 
 declare("ascii", "ascii({0})::INTEGER")
-declare("chr", "pg_chr({0})")
+declare("chr", once("pg_chr"))
 declare("to_hex(int4)", "format('{{:x}}', {0}::BIGINT & 4294967295)")
 declare("to_hex(int8)", lambda o: _based(o.sql[0], "x"))
 declare("to_bin(int4)", "format('{{:b}}', {0}::BIGINT & 4294967295)")
@@ -129,10 +132,15 @@ declare("convert_to", "pg_convert_to({0}, {1})")
 # ---------------------------------------------------------------------------------------------- quoting, formatting
 
 declare("quote_ident", "pg_quote_ident({0})")
-declare("quote_literal(text)", "pg_quote_literal({0})")
-declare("quote_literal(anyelement)", lambda o: f"pg_quote_literal({_any_text(o, 0)})")
-declare("quote_nullable(text)", "coalesce(pg_quote_literal({0}), 'NULL')")
-declare("quote_nullable(anyelement)", lambda o: f"coalesce(pg_quote_literal({_any_text(o, 0)}), 'NULL')")
+declare("quote_literal(text)", once("pg_quote_literal"))
+
+
+def _quoted_value(operands: Operands) -> str:
+    return let(lambda v: f"pg_quote_literal({v})", _any_text(operands, 0))
+
+
+declare("quote_literal(anyelement)", _quoted_value)
+declare("quote_nullable(text) quote_nullable(anyelement)", lambda o: f"coalesce({_quoted_value(o)}, 'NULL')")
 
 
 def _format(operands: Operands) -> str:
@@ -149,7 +157,7 @@ declare("format", _format)
 
 def _split(operands: Operands) -> str:
     text, delimiter = operands.sql[:2]
-    made = f"pg_string_to_array({text}, {delimiter})"
+    made = let(lambda s, d: f"pg_string_to_array({s}, {d})", text, delimiter)
     if len(operands.sql) == 2:
         return made
     nothing = operands.sql[2]

@@ -1,5 +1,5 @@
--- Macros that the templates of gpudb.functions call. A macro's operands are put in wherever they are named, so those
--- that need one several times bind it once, as a lambda's parameter: list_transform([x], lambda v: ...)[1].
+-- Macros that the templates of gpudb.functions call. A macro's operands are put in wherever they are named: templates
+-- bind them before (functions/let.py), or the macro does, as a lambda's parameter: list_transform([x], lambda v: ...)[1].
 
 -- ---------------------------------------------------------------------------------------------- errors
 
@@ -52,19 +52,18 @@ CREATE MACRO pg_float_decimals(x, digits) AS list_transform([pg_float_digits(x, 
 
 -- ---------------------------------------------------------------------------------------------- texts of values
 
-CREATE MACRO pg_float8_text(x) AS list_transform([x], lambda v: CASE
-    WHEN abs(v) >= 1e-4 AND abs(v) < 1e15 THEN
-        CASE WHEN ends_with(CAST(v AS VARCHAR), '.0') THEN left(CAST(v AS VARCHAR), -2) ELSE CAST(v AS VARCHAR) END
-    ELSE pg_float8_text_slow(v) END)[1];
-CREATE MACRO pg_float4_text(x) AS list_transform([x], lambda v: CASE
-    WHEN abs(v) >= 1e-4 AND abs(v) < 1e6 THEN
-        CASE WHEN ends_with(CAST(v AS VARCHAR), '.0') THEN left(CAST(v AS VARCHAR), -2) ELSE CAST(v AS VARCHAR) END
-    ELSE pg_float4_text_slow(v) END)[1];
-CREATE MACRO pg_date_text(x) AS list_transform([x], lambda v:
-    CASE WHEN v BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(v AS VARCHAR) ELSE pg_date_text_slow(v) END)[1];
-CREATE MACRO pg_timestamp_text(x) AS list_transform([x], lambda v: CASE
-    WHEN v BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59' THEN CAST(v AS VARCHAR)
-    ELSE pg_timestamp_text_slow(v) END)[1];
+CREATE MACRO pg_float8_text(x) AS CASE
+    WHEN abs(x) >= 1e-4 AND abs(x) < 1e15 THEN
+        CASE WHEN ends_with(CAST(x AS VARCHAR), '.0') THEN left(CAST(x AS VARCHAR), -2) ELSE CAST(x AS VARCHAR) END
+    ELSE pg_float8_text_slow(x) END;
+CREATE MACRO pg_float4_text(x) AS CASE
+    WHEN abs(x) >= 1e-4 AND abs(x) < 1e6 THEN
+        CASE WHEN ends_with(CAST(x AS VARCHAR), '.0') THEN left(CAST(x AS VARCHAR), -2) ELSE CAST(x AS VARCHAR) END
+    ELSE pg_float4_text_slow(x) END;
+CREATE MACRO pg_date_text(x) AS CASE WHEN x BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(x AS VARCHAR) ELSE pg_date_text_slow(x) END;
+CREATE MACRO pg_timestamp_text(x) AS CASE
+    WHEN x BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59' THEN CAST(x AS VARCHAR)
+    ELSE pg_timestamp_text_slow(x) END;
 CREATE MACRO pg_timestamptz_text(x) AS pg_timestamptz_text_in(x, current_setting('TimeZone'));
 CREATE MACRO pg_bytea_text(x) AS '\x' || lower(hex(x));
 -- An element within an array's text.
@@ -130,61 +129,58 @@ CREATE MACRO pg_jsonb_scalar(j, kind, target) AS list_transform([struct_pack(j :
 -- ---------------------------------------------------------------------------------------------- text
 
 -- Letters beyond ASCII change case one for one.
-CREATE MACRO pg_upper(s) AS list_transform([s], lambda v: CASE WHEN strlen(v) = length(v) THEN upper(v) ELSE pg_upper_slow(v) END)[1];
-CREATE MACRO pg_lower(s) AS list_transform([s], lambda v: CASE WHEN strlen(v) = length(v) THEN lower(v) ELSE pg_lower_slow(v) END)[1];
+CREATE MACRO pg_upper(s) AS CASE WHEN strlen(s) = length(s) THEN upper(s) ELSE pg_upper_slow(s) END;
+CREATE MACRO pg_lower(s) AS CASE WHEN strlen(s) = length(s) THEN lower(s) ELSE pg_lower_slow(s) END;
 -- By code points, where DuckDB keeps combined characters together.
-CREATE MACRO pg_reverse(s) AS list_transform([s], lambda v: CASE WHEN strlen(v) = length(v) THEN reverse(v) ELSE pg_reverse_slow(v) END)[1];
-CREATE MACRO pg_substring(s, start, n) AS list_transform([struct_pack(s := s, b := start::BIGINT, n := n::BIGINT)], lambda p:
-    CASE WHEN p.n < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
-    ELSE substring(p.s, greatest(p.b, 1), greatest(p.b + p.n - greatest(p.b, 1), 0)) END)[1];
-CREATE MACRO pg_split_part(s, sep, n) AS list_transform([struct_pack(s := s, d := sep, n := n)], lambda p:
-    CASE WHEN p.n = 0 THEN pg_error('22023', 'field position must not be zero')::VARCHAR
-    WHEN p.d = '' THEN CASE WHEN p.n IN (1, -1) THEN p.s ELSE left(p.s, 0) END
-    ELSE split_part(p.s, p.d, p.n) END)[1];
-CREATE MACRO pg_overlay(s, r, start, n) AS list_transform([struct_pack(s := s, r := r, b := start::BIGINT, n := n::BIGINT)], lambda p:
-    CASE WHEN p.b <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
-    ELSE left(p.s, p.b - 1) || p.r || substring(p.s, greatest(p.b + p.n, 1)) END)[1];
-CREATE MACRO pg_lpad(s, n, fill) AS list_transform([struct_pack(s := s, n := n, f := fill)], lambda p:
-    CASE WHEN p.f = '' THEN left(p.s, greatest(p.n, 0)) ELSE lpad(p.s, p.n, p.f) END)[1];
-CREATE MACRO pg_rpad(s, n, fill) AS list_transform([struct_pack(s := s, n := n, f := fill)], lambda p:
-    CASE WHEN p.f = '' THEN left(p.s, greatest(p.n, 0)) ELSE rpad(p.s, p.n, p.f) END)[1];
-CREATE MACRO pg_chr(n) AS list_transform([n], lambda v: CASE
-    WHEN v = 0 THEN pg_error('54000', 'null character not permitted')::VARCHAR
-    WHEN v < 0 THEN pg_error('22023', 'character number must be positive')::VARCHAR
-    WHEN v > 1114111 THEN pg_error('54000', 'requested character too large for encoding: ' || v)::VARCHAR
-    WHEN v BETWEEN 55296 AND 57343
-        THEN pg_error('54000', 'requested character not valid for encoding: ' || v)::VARCHAR
-    ELSE chr(v) END)[1];
-CREATE MACRO pg_quote_literal(s) AS list_transform([s], lambda v: CASE WHEN contains(v, '\')
-    THEN 'E''' || replace(replace(v, '\', '\\'), '''', '''''') || ''''
-    ELSE '''' || replace(v, '''', '''''') || '''' END)[1];
-CREATE MACRO pg_string_to_array(s, sep) AS list_transform([struct_pack(s := s, d := sep)], lambda p:
-    CASE WHEN p.s IS NULL THEN NULL WHEN p.s = '' THEN CAST([] AS VARCHAR[])
-    WHEN p.d IS NULL THEN pg_characters(p.s) WHEN p.d = '' THEN [p.s] ELSE string_split(p.s, p.d) END)[1];
+CREATE MACRO pg_reverse(s) AS CASE WHEN strlen(s) = length(s) THEN reverse(s) ELSE pg_reverse_slow(s) END;
+CREATE MACRO pg_substring(s, start, n) AS CASE WHEN n::BIGINT < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
+    ELSE substring(s, greatest(start::BIGINT, 1), greatest(start::BIGINT + n::BIGINT - greatest(start::BIGINT, 1), 0)) END;
+CREATE MACRO pg_split_part(s, sep, n) AS CASE WHEN n = 0 THEN pg_error('22023', 'field position must not be zero')::VARCHAR
+    WHEN sep = '' THEN CASE WHEN n IN (1, -1) THEN s ELSE left(s, 0) END
+    ELSE split_part(s, sep, n) END;
+CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN start::BIGINT <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
+    ELSE left(s, start::BIGINT - 1) || r || substring(s, greatest(start::BIGINT + n::BIGINT, 1)) END;
+CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, greatest(n, 0)) ELSE lpad(s, n, fill) END;
+CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, greatest(n, 0)) ELSE rpad(s, n, fill) END;
+CREATE MACRO pg_chr(n) AS CASE
+    WHEN n = 0 THEN pg_error('54000', 'null character not permitted')::VARCHAR
+    WHEN n < 0 THEN pg_error('22023', 'character number must be positive')::VARCHAR
+    WHEN n > 1114111 THEN pg_error('54000', 'requested character too large for encoding: ' || n)::VARCHAR
+    WHEN n BETWEEN 55296 AND 57343
+        THEN pg_error('54000', 'requested character not valid for encoding: ' || n)::VARCHAR
+    ELSE chr(n) END;
+CREATE MACRO pg_quote_literal(s) AS CASE WHEN contains(s, '\')
+    THEN 'E''' || replace(replace(s, '\', '\\'), '''', '''''') || ''''
+    ELSE '''' || replace(s, '''', '''''') || '''' END;
+CREATE MACRO pg_string_to_array(s, sep) AS CASE WHEN s IS NULL THEN NULL WHEN s = '' THEN CAST([] AS VARCHAR[])
+    WHEN sep IS NULL THEN pg_characters(s) WHEN sep = '' THEN [s] ELSE string_split(s, sep) END;
 
 -- ---------------------------------------------------------------------------------------------- dates and times
 
-CREATE MACRO pg_date_add(d, n) AS list_transform([struct_pack(d := d, n := n::BIGINT)], lambda p: CASE
-    WHEN NOT isfinite(p.d) THEN p.d
-    WHEN abs(p.n) > 2147483647 OR p.n > DATE '5874897-12-31' - p.d OR p.n < DATE '4714-11-24 (BC)' - p.d
+CREATE MACRO pg_date_add(d, n) AS CASE
+    WHEN NOT isfinite(d) THEN d
+    WHEN abs(n::BIGINT) > 2147483647 OR n::BIGINT > DATE '5874897-12-31' - d OR n::BIGINT < DATE '4714-11-24 (BC)' - d
     THEN pg_error('22008', 'date out of range')::DATE
-    ELSE p.d + p.n::INTEGER END)[1];
-CREATE MACRO pg_date_difference(a, b) AS list_transform([struct_pack(a := a, b := b)], lambda p: CASE
-    WHEN NOT isfinite(p.a) OR NOT isfinite(p.b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
-    ELSE CAST(p.a - p.b AS INTEGER) END)[1];
+    ELSE d + n::BIGINT::INTEGER END;
+CREATE MACRO pg_date_difference(a, b) AS CASE
+    WHEN NOT isfinite(a) OR NOT isfinite(b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
+    ELSE CAST(a - b AS INTEGER) END;
 -- A moment some months and days later by the session's clock, and then some microseconds later.
 CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
     [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
     CASE WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(epoch_us(p.t) + p.us) END)[1];
+CREATE MACRO pg_time_between(a, b) AS CASE
+    WHEN NOT isfinite(a) OR NOT isfinite(b)
+    THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL) ELSE a - b END;
 -- A moment less what its clock time was cut by.
 CREATE MACRO pg_cut_moment(t, cut) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE make_timestamptz(epoch_us(t) - (epoch_us(CAST(t AS TIMESTAMP)) - epoch_us(cut))) END;
 -- The time between two moments in days of 24 hours, and the rest.
-CREATE MACRO pg_elapsed(a, b) AS list_transform([struct_pack(a := a, b := b)], lambda p: CASE
-    WHEN NOT isfinite(p.a) OR NOT isfinite(p.b)
+CREATE MACRO pg_elapsed(a, b) AS CASE
+    WHEN NOT isfinite(a) OR NOT isfinite(b)
     THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL)
-    ELSE pg_make_interval(0, (epoch_us(p.a) - epoch_us(p.b)) // 86400000000, (epoch_us(p.a) - epoch_us(p.b)) % 86400000000)
-    END)[1];
+    ELSE pg_make_interval(0, (epoch_us(a) - epoch_us(b)) // 86400000000, (epoch_us(a) - epoch_us(b)) % 86400000000)
+    END;
 -- A time of day of any number of microseconds: what passes midnight is dropped.
 CREATE MACRO pg_day_time(us) AS pg_make_time(((us) % 86400000000 + 86400000000) % 86400000000);
 CREATE MACRO pg_make_date(y, m, d) AS list_transform([struct_pack(y := y, m := m, d := d)], lambda p: CASE
@@ -196,11 +192,11 @@ CREATE MACRO pg_make_time_of(h, m, s) AS list_transform([struct_pack(h := h::BIG
     WHEN p.h < 0 OR p.m < 0 OR p.m > 59 OR p.s < 0 OR p.s > 60 OR isnan(p.s) OR p.h > 24 OR (p.h = 24 AND (p.m > 0 OR p.s > 0))
     THEN pg_error('22008', 'time field value out of range: ' || p.h || ':' || lpad(p.m::VARCHAR, 2, '0') || ':' || p.s)::TIME
     ELSE pg_make_time(p.h * 3600000000 + p.m * 60000000 + round_even(p.s * 1000000, 0)::BIGINT) END)[1];
-CREATE MACRO pg_to_timestamp(s) AS list_transform([s], lambda v: CASE
-    WHEN isnan(v) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
-    WHEN isinf(v) THEN CASE WHEN v > 0 THEN 'infinity'::TIMESTAMPTZ ELSE '-infinity'::TIMESTAMPTZ END
-    WHEN v < -210866803200 OR v >= 9224318016000 THEN pg_error('22008', 'timestamp out of range: "' || v || '"')::TIMESTAMPTZ
-    ELSE make_timestamptz(round_even(v * 1000000, 0)::BIGINT) END)[1];
+CREATE MACRO pg_to_timestamp(s) AS CASE
+    WHEN isnan(s) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
+    WHEN isinf(s) THEN CASE WHEN s > 0 THEN 'infinity'::TIMESTAMPTZ ELSE '-infinity'::TIMESTAMPTZ END
+    WHEN s < -210866803200 OR s >= 9224318016000 THEN pg_error('22008', 'timestamp out of range: "' || s || '"')::TIMESTAMPTZ
+    ELSE make_timestamptz(round_even(s * 1000000, 0)::BIGINT) END;
 CREATE MACRO pg_trunc_century(t) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE date_trunc('year', t) - to_years(CAST((year(t) - 1) - floor((year(t) - 1) / 100) * 100 AS INTEGER)) END;
 CREATE MACRO pg_trunc_millennium(t) AS CASE WHEN NOT isfinite(t) THEN t

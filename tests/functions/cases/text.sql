@@ -75,3 +75,4 @@ get_byte('\xaabb', 5)
 convert_from('\xc3a9'::bytea, 'UTF8'), convert_to('é', 'latin1'), convert_from('\xe9', 'LATIN1')
 'a' < 'B', 'a' < 'ä', 'abc'::char(5) = 'abc', 'abc '::varchar = 'abc', 'a' < 'ab', 'A' < 'a'
 'abc'::name || 'x', 'abc'::name like 'a%', 'abc'::name ~ 'b', length('abc'::name)
+select upper(lower(substring(upper(lower(reverse(x))), 1, 2))), split_part(lpad(upper(x || 'äö'), 20, '*-'), '*', 3), repeat(upper(left(reverse(lower(x)), 3)), 2) from (values ('Hello World'), ('äÖü'), (null)) v(x)

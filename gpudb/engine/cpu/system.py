@@ -92,6 +92,9 @@ class SystemCatalog:
             hidden = f"CAST({found.oid} AS BIGINT) AS tableoid, getvariable('pg_version') AS xmin"
             guarded = _GUARDED.get(name, "")
             return f"(SELECT *{guarded}, {hidden} FROM {identifier(name)})"
+        if name in _EMPTY_VIEWS:
+            nothing = ", ".join(f"CAST(NULL AS {item.duckdb}) AS {identifier(each)}" for each, item in found.columns)
+            return f"(SELECT {nothing} WHERE false)"
         outputs = ", ".join(f"c{n} AS {identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
         return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
 
@@ -258,6 +261,9 @@ _GUARDED = {
     "pg_authid": " REPLACE (CASE WHEN rolpassword IS NULL OR getvariable('pg_superuser') THEN rolpassword"
     " ELSE pg_error('42501', 'permission denied for table pg_authid') END AS rolpassword)"
 }
+
+# Views over extended statistics objects, of which there are none; their definitions open values of any type.
+_EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 
 # Rows of a new database that the catalog has its own of.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}

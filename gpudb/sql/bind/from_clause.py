@@ -35,7 +35,7 @@ from gpudb.sql.parse import inner, kind, parse, present, strings
 from gpudb.types import INT8
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
-_HIDDEN = frozenset({"tableoid", "xmin"})
+_HIDDEN = ("tableoid", "xmin")
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
 
 
@@ -138,15 +138,14 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
 def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
     """A relation of the system; its OID and a row's transaction are no part of its columns."""
     schema, _, relation = name.partition(".")
-    shown = tuple(column for column in columns if column.name not in _HIDDEN)
+    width = len(columns)
+    if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
+        width -= len(_HIDDEN)
     scan = SystemScan(rel, name, columns)
-    made = named(binder, rel, scan, shown, relation.removesuffix("()"), alias, schema)
-    if len(shown) == len(columns):
-        return made
+    made = named(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
     hidden = tuple(
         (column.name, Column(rel, index, column.type, column.name))
-        for index, column in enumerate(columns)
-        if column.name in _HIDDEN
+        for index, column in enumerate(columns[width:], width)
     )
     return replace(made, items=tuple(replace(item, hidden=hidden) for item in made.items))
 

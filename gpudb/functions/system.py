@@ -154,7 +154,13 @@ declare("getdatabaseencoding", "'UTF8'")
 declare("nameconcatoid", "left({0} || '_' || {1}, 63)")
 declare("row_security_active", "false")
 declare("pg_indexam_progress_phasename", "CAST(NULL AS VARCHAR)")
-declare("pg_options_to_table", "CAST([] AS STRUCT(option_name VARCHAR, option_value VARCHAR)[])")
+declare(
+    "pg_options_to_table",
+    "list_transform({0}, lambda o: struct_pack(option_name := split_part(o, '=', 1), option_value :="
+    " CASE WHEN contains(o, '=') THEN substr(o, strpos(o, '=') + 1) END))",
+)
+# The catalog's versions stand for the transactions that wrote its rows.
+declare("age(xid)", "CAST(coalesce(getvariable('pg_version'), {0}) - {0} AS INTEGER)")
 declare(
     "pg_mcv_list_items",
     'CAST([] AS STRUCT("index" INTEGER, "values" VARCHAR[], nulls BOOLEAN[], frequency DOUBLE,'

@@ -33,8 +33,14 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
         return session.settings[_text(name)]
 
     def schemas(implicit: object) -> list[str]:
-        found = [name for name in session.search_path() if name in context.transaction.catalog.schemas]
-        return ["pg_catalog", *found] if implicit is True else found
+        known = schema_oids(context.transaction.catalog)
+        first, *listed = session.search_path()
+        found = [name for name in listed if name in known]
+        if implicit is not True:
+            return found
+        # What is looked through without being listed: the temporary schema, and pg_catalog.
+        before = [name for name in (first, "pg_catalog") if name in known and name not in found]
+        return [*before, *found]
 
     def signalled(way: str) -> object:
         def act(process_id: object) -> object:

@@ -233,9 +233,7 @@ def _field(arg: Expr, step: Any) -> Expr:
 
 
 def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
-    element = arg.type.element
-    if arg.type.name in {"int2vector", "oidvector"}:
-        element = INT4 if arg.type.name == "int2vector" else None
+    element = resolve.element_of(arg.type)
     if arg.type.name == "jsonb" and not step.is_slice:
         key = bind_expression(binder, scope, step.uidx)
         return operators.apply_operator(binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key)

@@ -85,6 +85,20 @@ declare(
     " lambda pg_p: pg_p.e)",
 )
 
+declare(
+    "array_sample",
+    lambda o: let(
+        lambda a, n: (
+            f"(CASE WHEN {n} < 0 OR {n} > len({a}) THEN "
+            + raises("22023", f"'sample size must be between 0 and ' || len({a})", o.result.duckdb)
+            + f" ELSE list_filter(list_transform("
+            f"list_slice(list_sort(list_transform({a}, lambda pg_e: struct_pack(r := random(), e := pg_e))), 1, {n}),"
+            f" lambda pg_p: pg_p.e), lambda pg_e, pg_i: pg_i <= {n}) END)"
+        ),
+        *o.sql,
+    ),
+)
+
 # ---------------------------------------------------------------------------------------------- searching
 
 

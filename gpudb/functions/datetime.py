@@ -248,4 +248,17 @@ def _series(operands: Operands) -> str:
     return f"pg_time_series({first}, {last}, {step})"
 
 
+def _series_in_zone(operands: Operands) -> str:
+    """Steps of days and months count on the zone's clock."""
+    zone, span = _zone(known(operands, 3)), operands.constants[2]
+    if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
+        raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")
+    if span.microseconds:
+        zone = zones.fixed(0)
+    first, last = (_to_local(each, zone) for each in operands.sql[:2])
+    series = f"pg_time_series({first}, {last}, {operands.sql[2]})"
+    return f"list_transform({series}, lambda pg_e: {_from_local('pg_e', zone)})"
+
+
+declare("generate_series(timestamptz,timestamptz,interval,text)", _series_in_zone)
 declare("generate_series(timestamp,timestamp,interval) generate_series(timestamptz,timestamptz,interval)", _series)

@@ -141,3 +141,12 @@ declare("width_bucket(anycompatible,anycompatiblearray)", "pg_array_bucket({0}, 
 # ---------------------------------------------------------------------------------------------- random numbers
 
 declare("random", "random()")
+
+
+def _normal(operands: Operands) -> str:
+    """Box and Muller's normal deviates."""
+    mean, deviation = (*operands.sql, *["0.0", "1.0"][len(operands.sql) :])
+    return f"({mean}::DOUBLE + {deviation}::DOUBLE * sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))"
+
+
+declare("random_normal", _normal)

@@ -3,7 +3,8 @@
 A declaration names functions by their PostgreSQL signature (`int4pl(int4,int4)`) or, for all overloads, by name. The
 DuckDB text is a template over operands (`{0}`, `{1}`, …) or a callable that gets `Operands`. For an aggregate or window
 function the text holds the bare call (`sum({0})`); the engine adds DISTINCT, FILTER, ORDER BY and OVER to it, which is
-why a callable for one builds each call with `operands.call(name, *args)`.
+why a callable for one builds each call with `operands.call(name, *args)`. A set-returning function's text is an
+expression that gives a LIST of the rows' values (of STRUCTs for several columns); the engine unnests it.
 """
 
 from __future__ import annotations

@@ -189,6 +189,11 @@ declare("array_to_string", _joined)
 # ---------------------------------------------------------------------------------------------- bytes
 
 declare("byteacat", "({0} || {1})")
+declare("string_agg(bytea,bytea)", lambda o: f"pg_bytes_join({o.call('list', o.sql[0])}, {o.sql[1]})")
+declare("overlay(bytea,bytea,int4)", "pg_bytes_overlay({0}, {1}, {2}, octet_length({1})::INTEGER)")
+declare("overlay(bytea,bytea,int4,int4)", "pg_bytes_overlay({0}, {1}, {2}, {3})")
+declare("convert", "pg_convert({0}, {1}, {2})")
+declare("length(bytea,name)", "length(pg_convert_from({0}, {1}))::INTEGER")
 declare("get_byte", "pg_get_byte({0}, {1})")
 declare("set_byte", "pg_set_byte({0}, {1}, {2})")
 declare("get_bit(bytea,int8)", "pg_get_bit({0}, {1})")

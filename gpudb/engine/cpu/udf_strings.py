@@ -49,6 +49,11 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_size_bytes", "VARCHAR", "BIGINT", _size_bytes)
     registry.scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
     registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
+    registry.scalar("pg_bytes_overlay", "BLOB BLOB INTEGER INTEGER", "BLOB", _bytes_overlay)
+    registry.scalar("pg_bytes_join", "BLOB[] BLOB", "BLOB", _bytes_join)
+    registry.scalar(
+        "pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", lambda b, old, new: _convert_to(_convert_from(b, old), new)
+    )
     registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
 
 
@@ -306,6 +311,17 @@ def _bytes_substring(data: bytes, start: int, length: int) -> bytes:
         raise SqlError.of("substring_error", "negative substring length not allowed")
     first = max(start, 1)
     return data[first - 1 : max(start + length, first) - 1]
+
+
+def _bytes_overlay(data: bytes, new: bytes, start: int, length: int) -> bytes:
+    if start <= 0:
+        raise SqlError.of("substring_error", "negative substring length not allowed")
+    return data[: start - 1] + new + data[max(start + length, 1) - 1 :]
+
+
+def _bytes_join(items: list[bytes | None], separator: bytes) -> bytes | None:
+    known = [item for item in items if item is not None]
+    return separator.join(known) if known else None
 
 
 def _bytes_trim(data: bytes, wanted: bytes, left: bool, right: bool) -> bytes:

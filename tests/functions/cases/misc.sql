@@ -7,3 +7,7 @@ nullif(1, 1), nullif(1, 2), coalesce(null, 1, 2), greatest(1, null, 3), least(2.
 200::"char"
 parse_ident('1a')
 pg_size_bytes('x')
+select string_agg(x, '\x00'::bytea order by x), string_agg(x, ''::bytea) filter (where x is null) from (values ('\xbb'::bytea), ('\xaa'), (null)) v(x)
+overlay('\x010203'::bytea placing '\xffff'::bytea from 2), overlay('\x010203'::bytea placing '\xff'::bytea from 2 for 2), convert('\xe9', 'LATIN1', 'UTF8'), length('\xc3a9'::bytea, 'UTF8'), array_length(array_sample(array[1,2,3], 2), 1), random_normal() is not null, random_normal(5, 0)
+array_sample(array[1], 2)
+select * from generate_series(timestamptz '2021-10-30 22:00+00', timestamptz '2021-11-01 23:00+00', interval '1 day', 'Europe/Warsaw')

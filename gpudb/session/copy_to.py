@@ -43,9 +43,12 @@ def source(context: Context, node: Any) -> Source:
     all_names: tuple[str, ...]
     try:
         relation = find_relation(context.session.binder(context), name.schemaname, name.relname)
-    except UndefinedTable:
+    except UndefinedTable as missing:
         # a system catalog, if anything
-        sample = _bound(context, parse(f"SELECT * FROM {_name(name.schemaname, name.relname)}")[0])
+        try:
+            sample = _bound(context, parse(f"SELECT * FROM {_name(name.schemaname, name.relname)}")[0])
+        except UndefinedTable:
+            raise missing from None
         all_names = tuple(column.name for column in sample.columns)
         schema = name.schemaname
     else:

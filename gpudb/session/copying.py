@@ -17,7 +17,6 @@ from gpudb.storage.copy.options import (
     OptionError,
     OptionValue,
     copy_options,
-    python_encoding,
 )
 
 __all__ = ["LOAD_COLUMNS", "copy", "is_load_call", "load_call"]
@@ -51,7 +50,7 @@ def copy(context: Context) -> Result:
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
     given = [GivenOption(option.defname, _value(option), option.location) for option in map(inner, node.options)]
-    encoding = python_encoding(context.session.settings["client_encoding"]) or "utf-8"
+    encoding = context.session.settings["client_encoding"]
     try:
         return copy_options(given, reading=reading, encoding=encoding)
     except OptionError as error:

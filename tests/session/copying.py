@@ -51,8 +51,8 @@ def run(session: Session, sql: str, data: bytes = b"", chunk: int = 1 << 16) -> 
     return tag, out
 
 
-def on_gpudb(database: Database, setup: str, copy: str, data: bytes, chunk: int = 1 << 16) -> Seen:
-    """The COPY in a session of its own; the table `t` is dropped afterwards."""
+def on_gpudb(database: Database, setup: str, copy: str, data: bytes, chunk: int = 1 << 16, table: str = "t") -> Seen:
+    """The COPY in a session of its own; the table is dropped afterwards."""
     session = database.session("gpudb")
     try:
         run(session, setup)
@@ -69,15 +69,15 @@ def on_gpudb(database: Database, setup: str, copy: str, data: bytes, chunk: int 
                 "context": error.where,
             }
             session.sync()
-        rows = run(session, "COPY t TO STDOUT")[1]
+        rows = run(session, f"COPY {table} TO STDOUT")[1]
         return Seen(tag, rows=rows, **failed)  # type: ignore[arg-type]
     finally:
         session.take_notices()
-        run(session, "DROP TABLE IF EXISTS t")
+        run(session, f"DROP TABLE IF EXISTS {table}")
         session.close()
 
 
-def on_oracle(oracle: Oracle, setup: str, copy: str, data: bytes) -> Seen:
+def on_oracle(oracle: Oracle, setup: str, copy: str, data: bytes, table: str = "t") -> Seen:
     """The same in PostgreSQL; nothing of it stays."""
     with psycopg.connect(oracle.dsn) as connection, connection.cursor() as cursor:
         cursor.execute(setup)
@@ -99,7 +99,7 @@ def on_oracle(oracle: Oracle, setup: str, copy: str, data: bytes) -> Seen:
             }
             connection.execute("ROLLBACK TO before")
         rows = b""
-        with cursor.copy("COPY t TO STDOUT") as pipe:
+        with cursor.copy(f"COPY {table} TO STDOUT") as pipe:
             for part in pipe:
                 rows += bytes(part)
         connection.rollback()

@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError, SqlError
+from gpudb.storage.copy.binary_numeric import numeric_column
+from gpudb.storage.copy.convert import text_of
 from gpudb.storage.copy.failure import RowError, bad_file
 from gpudb.storage.copy.held import check_held, held_array
 from gpudb.storage.copy.reader import Block, Rows
@@ -32,14 +34,13 @@ _HEAD = len(SIGNATURE) + 8
 _CRITICAL, _OIDS = 0xFFFF0000, 1 << 16
 _LENGTH = struct.Struct("!i").unpack_from
 _COUNT = struct.Struct("!h").unpack_from
-_END = -1
 
 
 class BinaryCutter:
     """Feeds of any size in, blocks of whole rows out; the header is checked and taken off."""
 
     def __init__(self, columns: Sequence[Column], block_bytes: int = BLOCK_BYTES) -> None:
-        self._width = len(columns)
+        self._names = tuple(column.name for column in columns)
         self._block_bytes = block_bytes
         self._wanted = block_bytes
         self._pending: list[bytes] = []
@@ -72,14 +73,22 @@ class BinaryCutter:
                 self._keep(data)
                 return
             data, self._headed = data[start:], True
-        starts, lengths, end = _shape(data, self._width, self._rows)
+        try:
+            starts, lengths, end = _shape(data, self._names, self._rows)
+        except _Cut as cut:
+            starts, lengths, end = cut.starts, cut.lengths, cut.end
+            if final and end + 1 < len(data):
+                raise RowError(
+                    bad_file("unexpected EOF in COPY data"),
+                    self._rows + len(starts) + 1,
+                    column=self._names[cut.column],
+                    binary=True,
+                ) from None
         rows = len(starts)
         if data[end : end + 2] == b"\xff\xff":
             self._ended = True
             if len(data) > end + 2:
                 raise RowError(bad_file("received copy data after EOF marker"), self._rows + rows + 1)
-        elif final and end < len(data):
-            raise RowError(bad_file("unexpected EOF in COPY data"), self._rows + rows + 1)
         self._rows += rows
         if len(data) - end > ROW_LIMIT:
             message = f"a row of COPY data is longer than {ROW_LIMIT} bytes"
@@ -123,11 +132,23 @@ class BinaryBlock(Block):
     lengths: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
 
 
-def _shape(data: bytes, width: int, before: int) -> tuple[Places, Places, int]:
-    """Start and length of every field, and where the last whole row ends; RowError for a row of another width."""
+class _Cut(Exception):
+    """The data ends within a row: what was found before, and the number of the column that is not whole."""
+
+    def __init__(self, starts: Places, lengths: Places, end: int, column: int) -> None:
+        super().__init__()
+        self.starts = starts
+        self.lengths = lengths
+        self.end = end
+        self.column = column
+
+
+def _shape(data: bytes, names: Sequence[str], before: int) -> tuple[Places, Places, int]:
+    """Start and length of every field, and where the last row ends; RowError for a row of another width."""
+    width = len(names)
     guessed = _Guesses(data, width)
-    starts: list[Places] = []
-    lengths: list[Places] = []
+    starts: list[Places] = [np.empty((0, width), np.int64)]
+    lengths: list[Places] = [np.empty((0, width), np.int64)]
     at, rows = 0, 0
     while True:
         chain = guessed.chain(at)
@@ -136,15 +157,15 @@ def _shape(data: bytes, width: int, before: int) -> tuple[Places, Places, int]:
             lengths.append(guessed.lengths[:, chain].T)
             rows += len(chain)
             at = int(guessed.ends[chain[-1]])
-        row = _row(data, at, width, before + rows + 1) if at + 2 <= len(data) else None
-        if row is None:
-            break
+        if at + 2 > len(data) or data[at : at + 2] == b"\xff\xff":
+            return np.concatenate(starts), np.concatenate(lengths), at
+        row = _row(data, at, names, before + rows + 1)
+        if isinstance(row, int):
+            raise _Cut(np.concatenate(starts), np.concatenate(lengths), at, row)
         starts.append(np.array([row[0]], np.int64))
         lengths.append(np.array([row[1]], np.int64))
         at = row[2]
         rows += 1
-    empty = np.empty((0, width), np.int64)
-    return np.concatenate([empty, *starts]), np.concatenate([empty, *lengths]), at
 
 
 class _Guesses:
@@ -201,29 +222,28 @@ class _Guesses:
         return np.array(found, np.int64)
 
 
-def _row(data: bytes, at: int, width: int, line: int) -> tuple[list[int], list[int], int] | None:
-    """(starts, lengths, end) of the row at `at`; None at the trailer, or if it is not whole."""
+def _row(data: bytes, at: int, names: Sequence[str], line: int) -> tuple[list[int], list[int], int] | int:
+    """(starts, lengths, end) of the row at `at`; the number of the column that is cut, if it is not whole."""
     (count,) = _COUNT(data, at)
-    if count == _END:
-        return None
-    if count != width:
-        message = f"row field count is {count}, expected {width}"
+    if count != len(names):
+        message = f"row field count is {count}, expected {len(names)}"
         raise RowError(bad_file(message), line)
     starts, lengths = [], []
     at += 2
     size = len(data)
-    for _ in range(width):
+    for number, name in enumerate(names):
         if at + 4 > size:
-            return None
+            return number
         (length,) = _LENGTH(data, at)
         at += 4
+        if length < -1:
+            raise RowError(bad_file("invalid field size"), line, column=name, binary=True)
         starts.append(at)
         lengths.append(length)
-        if length > 0:
-            at += length
-        elif length < -1:
-            raise RowError(bad_file("invalid field size"), line)
-    return (starts, lengths, at) if at <= size else None
+        at += max(length, 0)
+        if at > size:
+            return number
+    return starts, lengths, at
 
 
 class BinaryReader:
@@ -280,6 +300,10 @@ def _column(type_: SqlType, data: bytes, starts: Places, lengths: Places) -> pa.
         found = _fixed(type_, data, starts, lengths, null)
         if found is not None:
             return found
+    if type_.name == "numeric":
+        found = numeric_column(type_, np.frombuffer(data, np.uint8), starts, lengths, null)
+        if found is not None:
+            return found
     if type_.name in _PLAIN_TEXT:
         found = _gathered(type_, data, starts, lengths, null)
         if found is not None:
@@ -290,6 +314,7 @@ def _column(type_: SqlType, data: bytes, starts: Places, lengths: Places) -> pa.
             values.append(None)
             continue
         try:
+            _check_width(type_, length)
             value = parse_binary(type_, data[start : start + length])
             if isinstance(value, str) and type_.name in {"varchar", "bpchar"}:
                 value = value if type_.name == "varchar" else value.rstrip(" ")
@@ -298,6 +323,30 @@ def _column(type_: SqlType, data: bytes, starts: Places, lengths: Places) -> pa.
             raise _Wrong(row, error) from None
         values.append(value)
     return held_array(type_, values)
+
+
+_WIDTHS = {
+    "bool": 1,
+    "int2": 2,
+    "int4": 4,
+    "int8": 8,
+    "float4": 4,
+    "float8": 8,
+    "date": 4,
+    "time": 8,
+    "timestamp": 8,
+    "timestamptz": 8,
+    "interval": 16,
+    "uuid": 16,
+}
+
+
+def _check_width(type_: SqlType, length: int) -> None:
+    width = _WIDTHS.get(type_.name, length)
+    if length < width:
+        raise SqlError.of("protocol_violation", "insufficient data left in message")
+    if length > width:
+        raise SqlError.of("invalid_binary_representation", "incorrect binary data format")
 
 
 def _fixed(
@@ -317,7 +366,8 @@ def _fixed(
         if type_.modifier != -1:
             return None
         limit = 2_932_000 if type_.name == "date" else 250_000_000_000_000_000
-        if (np.abs(np.where(null, 0, values)) >= limit).any():
+        real = np.where(null, 0, values)
+        if ((real >= limit) | (real <= -limit)).any():
             return None  # the infinities, and what is out of range
         shift = POSTGRES_EPOCH_DAYS if type_.name == "date" else EPOCH
         values = values + np.array(shift, held)
@@ -347,6 +397,4 @@ def _gathered(
         array.validate(full=True)
     except pa.ArrowInvalid:
         return None
-    from gpudb.storage.copy.convert import text_of
-
     return text_of(type_, array)

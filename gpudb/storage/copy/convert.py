@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -133,12 +134,16 @@ def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
     # digits beyond the scale show as a remainder; what is too long for the type, or not finite, is left too
     if not (np.abs(values - whole) < 1e-3).all() or not (np.abs(whole) < 10.0**precision).all():
         return None
-    words = np.empty((len(whole), 2), np.int64)
-    words[:, 0] = whole
-    words[:, 1] = words[:, 0] >> 63
-    valid = pc.is_valid(numbers).buffers()[1] if numbers.null_count else None
-    buffers = [valid, pa.py_buffer(words)]
-    return pa.Array.from_buffers(pa.decimal128(precision, scale), len(whole), buffers)
+    return decimals(type_, whole.astype(np.int64), pc.is_null(numbers).to_numpy(zero_copy_only=False))
+
+
+def decimals(type_: SqlType, unscaled: npt.NDArray[np.int64], null: npt.NDArray[np.bool_]) -> pa.Array:
+    """Integers, each 10^scale times its value, as a column of a numeric(p,s)."""
+    words = np.empty((len(unscaled), 2), np.int64)
+    words[:, 0] = unscaled
+    words[:, 1] = unscaled >> 63
+    valid = pa.array(~null).buffers()[1] if null.any() else None
+    return pa.Array.from_buffers(pa.decimal128(*type_.numeric_digits), len(unscaled), [valid, pa.py_buffer(words)])
 
 
 def _numeric(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
@@ -208,9 +213,7 @@ def _bytea(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | Non
     data = bytes(digits.buffers()[2] or b"")[offsets[0] : offsets[-1]]
     half = pa.py_buffer((offsets - offsets[0]) // 2)
     valid = pc.is_valid(text).buffers()[1] if text.null_count else None
-    return pa.Array.from_buffers(
-        pa.binary(), len(text), [valid, half, pa.py_buffer(bytes.fromhex(data.decode()))]
-    )
+    return pa.Array.from_buffers(pa.binary(), len(text), [valid, half, pa.py_buffer(bytes.fromhex(data.decode()))])
 
 
 # ---- moments

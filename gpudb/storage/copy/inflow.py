@@ -1,8 +1,8 @@
 """COPY FROM as a flow: bytes are fed by one thread, parsed by several, and written in order by another.
 
-    feed → Cutter → Pipeline(read) ─┬─ completed: defaults, WHERE, NOT NULL → write (Transaction.append)
-                                    └─ an error is raised by the next feed, or by finish
-    open -finish→ done;  open -error, abort→ failed: nothing is left by `write`
+feed → Cutter → Pipeline(read) ─┬─ completed: defaults, WHERE, NOT NULL → write (Transaction.append)
+                                └─ an error is raised by the next feed, or by finish
+open -finish→ done;  open -error, abort→ failed: nothing is left by `write`
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ class CopyOptions:
     """What COPY was told. `delimiter`, `quote` and `escape` are single ASCII characters.
 
     A header is one line in COPY; load_data may skip more (`header_lines`).
-    `encoding` is a Python codec's name. `reject_limit` bounds the rows that `ignore` may skip; None is no bound.
+    `encoding` is a Python codec's name, `encoding_name` what PostgreSQL calls it. `reject_limit` bounds the rows
+    that `ignore` may skip; None is no bound.
     """
 
     format: Literal["text", "csv", "binary"] = "text"
@@ -45,6 +46,7 @@ class CopyOptions:
     force_not_null: Columns = ()
     force_null: Columns = ()
     encoding: str = "utf-8"
+    encoding_name: str = "UTF8"
     ignore_errors: bool = False
     verbose: bool = False
     reject_limit: int | None = None
@@ -64,7 +66,7 @@ class OptionError(Exception):
         self.location = location
 
 
-def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str = "utf-8") -> CopyOptions:
+def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
     """The options of COPY FROM (`reading`) or COPY TO, the session's `encoding` where none is given.
 
     Raises OptionError around 42601, 22023, 0A000 for one option, and those themselves for a combination.
@@ -82,6 +84,7 @@ def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str =
     texts = {name: _text(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known}
     ignore, verbose, limit = _on_error(known, form, reading)
     _check_binary(form, known)
+    codec, name = _encoding(known.get("encoding"), encoding)
     csv = form == "csv"
     options = CopyOptions(
         format=form,
@@ -94,7 +97,8 @@ def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str =
         force_quote=_columns(known, "force_quote"),
         force_not_null=_columns(known, "force_not_null"),
         force_null=_columns(known, "force_null"),
-        encoding=_encoding(known.get("encoding"), encoding),
+        encoding=codec,
+        encoding_name=name,
         ignore_errors=ignore,
         verbose=verbose,
         reject_limit=limit,
@@ -186,16 +190,27 @@ def _columns(known: Mapping[str, GivenOption], name: str) -> Columns:
     raise OptionError(_invalid(message), option.location)
 
 
-def _encoding(option: GivenOption | None, default: str) -> str:
+def _encoding(option: GivenOption | None, default: str) -> tuple[str, str]:
+    """Python's codec and PostgreSQL's name of the encoding."""
     if option is None:
-        return default
-    codec = None if option.value is None else python_encoding(_text(option))
+        return python_encoding(default) or "utf-8", default
+    text = "" if option.value is None else _text(option)
+    codec = python_encoding(text)
     if codec is None:
         message = f'argument to option "{option.name}" must be a valid encoding name'
         raise OptionError(_invalid(message), option.location)
-    return codec
+    return codec, _SPOKEN.get(codec, text.upper())
 
 
+_SPOKEN = {
+    "utf-8": "UTF8",
+    "iso8859-1": "LATIN1",
+    "iso8859-2": "LATIN2",
+    "iso8859-3": "LATIN3",
+    "iso8859-4": "LATIN4",
+    "iso8859-9": "LATIN5",
+    "iso8859-15": "LATIN9",
+}
 # PostgreSQL's names whose spelling Python does not share.
 _PYTHON = {
     "unicode": "utf-8",

@@ -1,6 +1,6 @@
 """Work done by several threads whose results are taken in order: blocks are parsed while others are written.
 
-    caller --put--> tasks (at most `ahead`) --pool--> results --in order--> consumer's thread
+caller --put--> tasks (at most `ahead`) --pool--> results --in order--> consumer's thread
 """
 
 from __future__ import annotations

@@ -44,9 +44,7 @@ class QuickReader:
     `as_text` numbers columns that must come as text, whatever their type.
     """
 
-    def __init__(
-        self, types: Sequence[SqlType], options: CopyOptions, as_text: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, types: Sequence[SqlType], options: CopyOptions, as_text: frozenset[int] = frozenset()) -> None:
         self._types = tuple(types)
         self._options = options
         self._csv = options.format == "csv"
@@ -125,9 +123,7 @@ class QuickReader:
             raise pa.ArrowInvalid("too long a block")
         table = pyarrow.csv.read_csv(
             pa.BufferReader(data),
-            read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=len(data) + 1, column_names=self._names
-            ),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=self._names),
             parse_options=self._parse,
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types={name: parsed.get(n, pa.string()) for n, name in enumerate(self._names)},
@@ -137,9 +133,7 @@ class QuickReader:
                 quoted_strings_can_be_null=False,
             ),
         )
-        return [
-            column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in table.columns
-        ]
+        return [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in table.columns]
 
     # ---- what pyarrow reads otherwise
 
@@ -256,9 +250,7 @@ def _all_pairs(data: bytes) -> bool:
     return data.count(b"\r") == pairs == data.count(b"\n")
 
 
-def _line_ends_alike(
-    view: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], eol: bytes
-) -> bool:
+def _line_ends_alike(view: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], eol: bytes) -> bool:
     """Whether outside quotes lines end by `eol` alone."""
     returns, newlines = (
         places[np.searchsorted(quotes, places) % 2 == 0]

@@ -1,7 +1,7 @@
 """A block of the text or csv format to a batch: the fast way where it is sure, the exact way elsewhere.
 
-    fast    pyarrow splits rows and parses most numbers itself; other columns are converted from text
-    exact   rows and fields one by one, which alone knows lines, and so names every error
+fast    pyarrow splits rows and parses most numbers itself; other columns are converted from text
+exact   rows and fields one by one, which alone knows lines, and so names every error
 """
 
 from __future__ import annotations
@@ -115,21 +115,15 @@ class RowReader:
         fields = self._fields.split(line, data[line.end : line.end + 4])
         raw = line.raw.decode(errors="replace")
         if len(fields) != len(self._columns):
-            message = (
-                f"wrong number of fields in header line: got {len(fields)}, expected {len(self._columns)}"
-            )
+            message = f"wrong number of fields in header line: got {len(fields)}, expected {len(self._columns)}"
             raise RowError(bad_file(message), line.number, raw=raw)
         for number, (name, column) in enumerate(zip(fields, self._columns), 1):
             start = f"column name mismatch in header line field {number}: "
             if not isinstance(name, str):
                 given = f'got null value ("{self._options.null}")'
-                raise RowError(
-                    bad_file(f'{start}{given}, expected "{column.name}"'), line.number, raw=raw
-                )
+                raise RowError(bad_file(f'{start}{given}, expected "{column.name}"'), line.number, raw=raw)
             if name != column.name:
-                raise RowError(
-                    bad_file(f'{start}got "{name}", expected "{column.name}"'), line.number, raw=raw
-                )
+                raise RowError(bad_file(f'{start}got "{name}", expected "{column.name}"'), line.number, raw=raw)
 
     # ---- fast
 

@@ -79,8 +79,7 @@ class Splitter:
             text = self._decoder.decode(data, final)
         except UnicodeDecodeError as error:
             wrong = " ".join(f"0x{byte:02x}" for byte in error.object[error.start : error.start + 1])
-            name = self._options.encoding.upper()
-            message = f'invalid byte sequence for encoding "{name}": {wrong}'
+            message = f'invalid byte sequence for encoding "{self._options.encoding_name}": {wrong}'
             line = self._lines + error.object[: error.start].count(b"\n") + 1
             raise RowError(SqlError.of("character_not_in_repertoire", message), line) from None
         self._lines += text.count("\n")

@@ -31,9 +31,7 @@ _CONTROLS = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\v": "v"}
 class RowWriter:
     """Writes one COPY TO; `zone` is the session's TimeZone."""
 
-    def __init__(
-        self, names: Sequence[str], types: Sequence[SqlType], options: CopyOptions, zone: str = "UTC"
-    ) -> None:
+    def __init__(self, names: Sequence[str], types: Sequence[SqlType], options: CopyOptions, zone: str = "UTC") -> None:
         self._names = tuple(names)
         self._types = tuple(types)
         self._options = options
@@ -169,7 +167,7 @@ class RowWriter:
             raise SqlError.of(
                 "untranslatable_character",
                 f'character with byte sequence {shown} in encoding "UTF8" has no equivalent in encoding '
-                f'"{self._options.encoding.upper()}"',
+                f'"{self._options.encoding_name}"',
             ) from None
 
     # ---- binary

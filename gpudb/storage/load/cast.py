@@ -51,10 +51,12 @@ _SQL_TYPES: tuple[tuple[Callable[[pa.DataType], bool], SqlType], ...] = (
     (lambda held: pa.types.is_string(held) or pa.types.is_large_string(held) or held == pa.string_view(), types.TEXT),
     (lambda held: held == pa.uuid(), types.UUID),
     (
-        lambda held: pa.types.is_binary(held)
-        or pa.types.is_large_binary(held)
-        or pa.types.is_fixed_size_binary(held)
-        or held == pa.binary_view(),
+        lambda held: (
+            pa.types.is_binary(held)
+            or pa.types.is_large_binary(held)
+            or pa.types.is_fixed_size_binary(held)
+            or held == pa.binary_view()
+        ),
         types.BYTEA,
     ),
     (pa.types.is_date, types.DATE),

@@ -165,4 +165,3 @@ def _shown(column: pa.Array, row: int) -> str | None:
         return None if source is None else str(text_column(source, part)[0].as_py())
     except (GpudbError, pa.ArrowException):
         return str(part[0].as_py())
-

@@ -36,7 +36,13 @@ _TEXT_PIECES = ["\t", "\n", "\r\n", "a", "1", "-2", "\\N", "\\", "\\t", "\\\\", 
 
 
 def _outcome(
-    types: Iterable[SqlType], options: CopyOptions, data: bytes, *, exact: bool = False, block: int = 1 << 20, chunk: int = 1 << 20
+    types: Iterable[SqlType],
+    options: CopyOptions,
+    data: bytes,
+    *,
+    exact: bool = False,
+    block: int = 1 << 20,
+    chunk: int = 1 << 20,
 ) -> tuple[str, list[dict[str, object]]]:
     columns = tuple(Column(f"c{number}", type_, default="1") for number, type_ in enumerate(types))
     table = Table(1, "public", "t", columns, "gpudb")

@@ -1,0 +1,67 @@
+"""A column of binary numerics to exact decimals, all values at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gpudb.storage.copy.convert import decimals
+from gpudb.types import SqlType
+from gpudb.values.binary import NUMERIC_NEGATIVE
+
+INT64_DIGITS = 18
+_MOST_GROUPS = 9
+_HEAD = 8
+
+Places = npt.NDArray[np.int64]
+
+
+def numeric_column(
+    type_: SqlType, view: npt.NDArray[np.uint8], starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
+) -> pa.Array | None:
+    """The values of a numeric(p,s) of at most 18 digits; None if one is malformed, too long or needs rounding."""
+    if type_.carried or type_.numeric_digits[0] > INT64_DIGITS:
+        return None
+    precision, scale = type_.numeric_digits
+    values = np.zeros(len(starts), np.int64)
+    there = np.flatnonzero(~null)
+    if len(there) == 0:
+        return decimals(type_, values, null)
+    begin = starts[there]
+    if (lengths[there] < _HEAD).any():
+        return None
+    head = _words(view, begin, 4)
+    groups, weight, sign = head[:, 0], head[:, 1].astype(np.int16).astype(np.int64), head[:, 2]
+    most = int(groups.max())
+    if (lengths[there] != _HEAD + 2 * groups).any() or most > _MOST_GROUPS or np.abs(weight).max() > 2 * _MOST_GROUPS:
+        return None
+    if ((sign != 0) & (sign != NUMERIC_NEGATIVE)).any():
+        return None
+    total = np.zeros(len(there), np.int64)
+    size = np.zeros(len(there), np.float64)
+    for number in range(most):
+        inside = number < groups
+        digit = np.where(inside, _words(view, np.where(inside, begin + _HEAD + 2 * number, begin), 1)[:, 0], 0)
+        exponent = 4 * (weight - number) + scale
+        size += digit * 10.0 ** np.minimum(exponent, 300)
+        if (digit > 9999).any() or (size >= 10.0**precision * 1.001).any():
+            return None
+        # below the scale only zeros: anything else is to be rounded
+        unit = _POWERS[np.clip(-exponent, 0, 4)]
+        if (digit % unit).any():
+            return None
+        total += np.where(digit == 0, 0, digit // unit * _POWERS[np.clip(exponent, 0, INT64_DIGITS)])
+    if (total >= 10**precision).any():
+        return None
+    values[there] = np.where(sign == 0, total, -total)
+    return decimals(type_, values, null)
+
+
+_POWERS = 10 ** np.arange(INT64_DIGITS + 1, dtype=np.int64)
+
+
+def _words(view: npt.NDArray[np.uint8], starts: Places, count: int) -> Places:
+    """`count` big-endian 16-bit numbers at each place."""
+    pieces: npt.NDArray[np.uint8] = view[starts[:, None] + np.arange(2 * count)]
+    return pieces.view(">u2").astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpudb.errors import SqlError
 from gpudb.functions.casts import cast, joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
@@ -222,6 +223,16 @@ def _series(operands: Operands) -> str:
     return f"(CASE WHEN {operands.sql[2]} = 0 THEN {wrong} ELSE {made} END)"
 
 
+def _series_rows(operands: Operands) -> str:
+    held = operands.types[0].duckdb
+    if None in operands.constants:
+        return f"SELECT NULL::{held} WHERE false"
+    if operands.constants[2:] == (0,):
+        raise SqlError.of("invalid_parameter_value", "step size cannot equal zero")
+    bounds = ", ".join(f"{each}::BIGINT" for each in operands.sql)
+    return f"SELECT generate_series::{held} FROM generate_series({bounds})"
+
+
 def _numeric_series(operands: Operands) -> str:
     """The first value shows its own decimals, the others as many as the longer of it and the step."""
     scale = max(item.numeric_digits[1] for item in operands.types)
@@ -263,4 +274,5 @@ declare(
     "generate_series(int4,int4) generate_series(int4,int4,int4) generate_series(int8,int8)"
     " generate_series(int8,int8,int8)",
     _series,
+    rows=_series_rows,
 )

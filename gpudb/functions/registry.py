@@ -50,12 +50,14 @@ class Implementation:
     duckdb: the value. scale: the display scale of a carried numeric result. result: the exact result type where
     PostgreSQL's declared one leaves it open (numeric digits), from the operands' types and constants.
     session: computed by the session instead, from its state and constant operands (`now()`, `current_user`).
+    rows: a SELECT of a set's rows instead of its list, where the operands are constants: it streams, and can be stopped.
     """
 
     duckdb: Template | None = None
     scale: Template | None = None
     result: ResultRule | None = None
     session: str | None = None
+    rows: Template | None = None
 
 
 _IMPLEMENTATIONS: dict[str, Implementation] = {}
@@ -68,9 +70,10 @@ def declare(
     scale: Template | None = None,
     result: ResultRule | None = None,
     session: str | None = None,
+    rows: Template | None = None,
 ) -> None:
     """Declares the implementation of the functions named in `names` (separated by blanks)."""
-    made = Implementation(duckdb, scale, result, session)
+    made = Implementation(duckdb, scale, result, session, rows)
     for name in names.split():
         if name in _IMPLEMENTATIONS:
             raise ValueError(f"{name} is declared twice")

@@ -88,8 +88,10 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
         total = _iso(text.strip(SPACE)) if re.match(r"\s*P", text, re.ASCII) else _fields(text, unit)
     except _BadFormat:
         raise bad from None
+    except _FieldOverflow:
+        raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"') from None
     if max(abs(total.months), abs(total.days)) >= _INT32 or abs(total.microseconds) >= _INT64:
-        raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"')
+        raise SqlError.of("datetime_field_overflow", "interval out of range")
     return Interval(total.months, total.days, total.microseconds)
 
 
@@ -129,6 +131,10 @@ class _BadFormat(Exception):
     """The text is no interval."""
 
 
+class _FieldOverflow(Exception):
+    """One of the text's numbers is beyond its field."""
+
+
 class _Sum:
     """An interval being added up; a fraction of a unit spills into the smaller ones."""
 
@@ -140,6 +146,8 @@ class _Sum:
         sign = -1 if number.startswith("-") else 1
         digits, _, decimals = number.lstrip("+-").partition(".")
         whole = sign * int(digits[:30] or 0)
+        if abs(whole) >= _INT32 and unit not in _MICROSECONDS:
+            raise _FieldOverflow
         rest = sign * float("0." + (decimals or "0"))
         if unit in _MICROSECONDS:
             self.microseconds += whole * _MICROSECONDS[unit] + _nearest(rest * _MICROSECONDS[unit])

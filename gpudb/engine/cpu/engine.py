@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Table
+from gpudb.engine.cpu.constants import constant_row
 from gpudb.engine.cpu.cursors import Cursors
 from gpudb.engine.cpu.failures import translated
 from gpudb.engine.cpu.literals import name
@@ -20,7 +21,7 @@ from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.cpu.render import Renderer
 from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.cpu.tables import LoadedTables, Reading
-from gpudb.engine.protocol import Cancel, PlanNode, Request
+from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
 from gpudb.errors import QueryCanceled
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
@@ -65,8 +66,10 @@ class CpuEngine:
         """The database itself, for the system catalog's tables."""
         return self._database
 
-    def run(self, request: Request) -> DuckStream:
+    def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
+        if (row := constant_row(request)) is not None:
+            return row
         stack = ExitStack()
         try:
             narrow = _narrowable(request.query)

@@ -9,6 +9,7 @@ from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.expressions import Expressions, direction
 from gpudb.engine.cpu.literals import name
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
@@ -227,6 +228,10 @@ class Renderer:
         made = self._expressions()
         result = source.columns[0].type
         operands = made.operands(source.args, result)
+        rows = implementation(source.function).rows
+        if rows is not None and not source.ordinality and MISSING not in operands.constants:
+            names = self._numbered(source.rel, 1)
+            return f"({fill(rows, operands)}) AS r{source.rel}({names})"
         listed = made.applied(source.function, operands).value
         if not source.function.returns_set:
             listed = f"[{made.joined(*made.applied(source.function, operands)) if result.carried else listed}]"

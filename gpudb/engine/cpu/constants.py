@@ -1,0 +1,60 @@
+"""SELECT of constants alone: one row that no engine needs to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from gpudb.engine.protocol import Request
+from gpudb.sql.bound import Constant, Parameter, Select
+
+# What Arrow holds as Python does.
+_PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
+
+
+class OneRow:
+    """A stream of one row."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.schema = batch.schema
+        self._batch = batch
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield self._batch
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def constant_row(request: Request) -> OneRow | None:
+    """The row of a query that selects constants and parameters of plain types from nothing; None for any other."""
+    match request.query:
+        case Select(
+            targets=targets,
+            source=None,
+            where=None,
+            grouped=False,
+            distinct=False,
+            order_by=(),
+            limit=None,
+            offset=None,
+            ctes=(),
+        ):
+            if not targets or any(target.type.name not in _PLAIN for target in targets):
+                return None
+        case _:
+            return None
+    arrays = []
+    for target in targets:
+        if isinstance(target, Constant):
+            value = target.value
+        elif isinstance(target, Parameter):
+            value = request.parameters[target.number - 1]
+        else:
+            return None
+        if target.type.name == "date" and isinstance(value, str):
+            return None  # infinity, which DuckDB reads
+        arrays.append(pa.array([value], target.type.arrow))
+    names = [f"c{number}" for number in range(1, len(arrays) + 1)]
+    return OneRow(pa.RecordBatch.from_arrays(arrays, names=names))

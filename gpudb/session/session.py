@@ -25,6 +25,7 @@ from gpudb.session.results import CopyIn, Notice, Prepared, Result
 from gpudb.session.settings import SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import DataChange, OutputColumn, Query
+from gpudb.sql.nesting import too_deep
 from gpudb.sql.parse import RawStatement
 from gpudb.storage.transaction import Savepoint, Transaction
 
@@ -191,6 +192,9 @@ class Session:
         except GpudbError:
             self.fail()
             raise
+        except RecursionError:
+            self.fail()
+            raise too_deep() from None
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement (see `face.SessionFace.execute`)."""
@@ -233,6 +237,8 @@ class Session:
             self._finished()
             if isinstance(error, GpudbError) and statement.start and error.position is not None:
                 error.position += statement.start
+            if isinstance(error, RecursionError):
+                raise too_deep() from None
             raise
         if result.columns is None and not isinstance(result, CopyIn) and not hasattr(result, "chunks"):
             self._finished()

@@ -6,17 +6,20 @@ are byte offsets into the whole text: `position` makes PostgreSQL's 1-based char
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import Any
 
 import postgast
 from google.protobuf.message import Message
 from postgast import pg_query_pb2 as pg
+from postgast.errors import check_error
+from postgast.native import lib
 
 from gpudb.errors import SqlError, SyntaxError_
 from gpudb.sql.extensions import Distributed, take_distribution
+from gpudb.sql.nesting import check_text, decoded
 
-# PostgreSQL stops at max_stack_depth; deeper trees would exhaust ours.
 MAX_TEXT = 64 << 20
 
 
@@ -42,16 +45,15 @@ def parse(text: str) -> list[RawStatement]:
     if len(text) > MAX_TEXT:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
     plain, distributions = take_distribution(text)
+    check_text(plain)
     try:
-        tree = postgast.parse(plain)
+        tree = _tree(plain)
     except postgast.PgQueryError as error:
         if "stack depth" in error.message or "memory" in error.message:
             raise SqlError.of("statement_too_complex", error.message) from None
         if "invalid byte sequence" in error.message:
             raise SqlError.of("character_not_in_repertoire", error.message) from None
         raise SyntaxError_(error.message, position=error.cursorpos or None) from None
-    except (ValueError, RecursionError) as error:
-        raise SqlError.of("statement_too_complex", "the statement is nested too deeply") from error
     encoded = plain.encode()
     found = []
     for each in tree.stmts:
@@ -63,6 +65,17 @@ def parse(text: str) -> list[RawStatement]:
         clause = next((d for d in distributions if start <= d.offset <= end), None)
         found.append(RawStatement(inner(each.stmt), own.strip(), at, clause))
     return found
+
+
+def _tree(text: str) -> Any:
+    """libpg_query's tree of a text; unlike postgast's own `parse` not limited to protobuf's 100 levels."""
+    result = lib.pg_query_parse_protobuf(text.encode())
+    try:
+        check_error(result)
+        data = ctypes.string_at(result.parse_tree.data, result.parse_tree.len)
+    finally:
+        lib.pg_query_free_protobuf_parse_result(result)
+    return decoded(pg.ParseResult, data)
 
 
 def kind(node: Any) -> str:

@@ -61,6 +61,8 @@ _RULES: tuple[Maker, ...] = tuple(
          "cannot take square root of a negative number"),
         (r"(?:missing|unexpected|invalid|bad|no argument for).*(?:regular expression|regexp|\)|\]|repetition)",
          "invalid_regular_expression", "invalid regular expression: {0}"),
+        (r"Max expression depth|[Mm]aximum recursion depth|stack overflow", "statement_too_complex",
+         "stack depth limit exceeded"),
         (r"Malformed JSON|Invalid JSON|malformed JSON", "invalid_text_representation",
          "invalid input syntax for type json"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gpudb.catalog.postgres.relations import relation as system_relation
@@ -13,6 +13,7 @@ from gpudb.types import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DI
 from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
 
+_MOST_CHARACTERS = 4_000  # Python reads no more digits into an int
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 
 
@@ -36,6 +37,8 @@ def literal(node: Any) -> Constant:
 def number(text: str) -> Constant:
     """A number too large for the parser's int4, or with a point or an exponent."""
     digits = text.replace("_", "")
+    if len(digits) > _MOST_CHARACTERS:
+        raise NumericOutOfRange("value overflows numeric format")
     if digits.lstrip("+-").isdigit():
         value = int(digits)
         for item in (INT4, INT8):
@@ -43,7 +46,10 @@ def number(text: str) -> Constant:
                 return Constant(value, item)
     elif digits[:2].lower() in {"0x", "0o", "0b"}:
         return number(str(int(digits, 0)))
-    return decimal(Decimal(digits))
+    try:
+        return decimal(Decimal(digits))
+    except InvalidOperation:
+        raise NumericOutOfRange("value overflows numeric format") from None
 
 
 def decimal(value: Decimal) -> Constant:

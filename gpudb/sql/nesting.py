@@ -1,0 +1,101 @@
+"""How deep a statement nests: what would exhaust a stack, in C or here, is refused before it does.
+
+PostgreSQL's grammar lets `a + b + c …`, `x::t::t …` and `SELECT … UNION SELECT …` nest without a limit, and
+libpg_query writes trees out by recursion. So a long text's depth is bounded by its tokens first, then the tree's depth
+is measured where protobuf's own limit of 100 does not answer already.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any
+
+from google.protobuf.message import DecodeError, Message
+
+from gpudb.errors import SqlError
+
+SHORT = 16_000
+"""Characters of text that cannot nest deep enough to exhaust a thread's stack in C: a level takes two at least."""
+MAX_CHAIN = 8_000
+"""Tokens in a row, no comma or AND between them, that a long text may have."""
+MAX_LEVELS = 2_000
+"""Protobuf messages in each other; an operator takes two."""
+
+_TOKEN = re.compile(
+    r"'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z)"
+    r"|(?P<open>[(\[]|\bcase\b)|(?P<close>[)\]]|\bend\b)|(?P<next>[,;]|\band\b|\bor\b)"
+    r"|(?P<whole>\b(?:union|intersect|except|join|between)\b)|\w+(?:\.\w+)*|[^\w\s]",
+    re.S | re.I,
+)
+
+
+def too_deep() -> SqlError:
+    """54001."""
+    hint = "Break the statement up, or shorten its chains of operators."
+    return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
+
+
+def check_text(text: str) -> None:
+    """54001 for a text whose tree might be deeper than C's stack allows."""
+    if len(text) <= SHORT:
+        return
+    # Of each open parenthesis: the longest run of tokens so far, and the present one.
+    longest, run, whole = 0, 0, 0
+    outer: list[tuple[int, int]] = []
+    for token in _TOKEN.finditer(text):
+        match token.lastgroup:
+            case "open":
+                outer.append((longest, run))
+                longest, run = 0, 0
+            case "close" if outer:
+                inside = max(longest, run)
+                longest, run = outer.pop()
+                run = max(run, inside) + 1
+            case "next":
+                longest, run = max(longest, run), 0
+            case "whole":
+                # They join what commas and ANDs stand between.
+                whole += 1
+            case _:
+                run += 1
+        if run + whole + len(outer) > MAX_CHAIN:
+            raise too_deep()
+
+
+def decoded(kind: type[Message], data: bytes) -> Any:
+    """The message that `data` is; 54001 if it nests deeper than MAX_LEVELS."""
+    try:
+        return kind.FromString(data)
+    except DecodeError as error:
+        if "Depth" not in str(error):
+            raise
+    _allow_depth()
+    try:
+        message = kind.FromString(data)
+    except DecodeError:
+        raise too_deep() from None
+    _check_tree(message)
+    return message
+
+
+def _check_tree(message: Message) -> None:
+    level: list[Any] = [message]
+    for _ in range(MAX_LEVELS):
+        below: list[Any] = []
+        for each in level:
+            for field, value in each.ListFields():
+                if field.message_type is not None:
+                    below.extend(value if field.is_repeated else (value,))
+        if not below:
+            return
+        level = below
+    raise too_deep()
+
+
+def _allow_depth() -> None:
+    """Lifts protobuf's limit of 100 levels to 65,535; it guards against hostile data, which a parser's is not."""
+    try:
+        import_module("google._upb._message").SetAllowOversizeProtos(True)
+    except (ImportError, AttributeError):  # pragma: no cover - another implementation of protobuf
+        raise too_deep() from None

@@ -1,0 +1,53 @@
+"""kill -9 of the real server under concurrent INSERT, COPY, UPDATE, DELETE and definitions, again and again."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.crash.program import Program
+from tests.crash.workload import SETUP, Acknowledged, Workload, check
+
+ROUNDS = 10
+SOAK_ROUNDS = 100
+SEED = 20261121
+
+
+def _survive(directory: Path, rounds: int) -> None:
+    chance = random.Random(SEED)
+    known = Acknowledged()
+    numbers = itertools.count(1)
+    with Program(directory) as program, psycopg.connect(program.dsn, autocommit=True) as connection:
+        connection.execute(SETUP)
+    for round_number in range(rounds):
+        with Program(directory) as program:
+            check(program.dsn, known)
+            workload = Workload(program.dsn, round_number, numbers, known)
+            workload.start()
+            time.sleep(chance.uniform(0.1, 1.5))
+            program.kill()
+            workload.end()
+        assert not known.unexpected, known.unexpected
+    with Program(directory) as program:
+        check(program.dsn, known)
+        assert "Traceback" not in program.said()
+    # the rounds did work of every kind
+    assert len(known.logged) > 100 * rounds
+    assert known.moves > rounds
+    assert known.definitions > rounds / 2
+
+
+@pytest.mark.timeout(300)
+def test_ten_kills(tmp_path: Path) -> None:
+    _survive(tmp_path / "data", ROUNDS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_hundred_kills(tmp_path: Path) -> None:
+    _survive(tmp_path / "data", SOAK_ROUNDS)

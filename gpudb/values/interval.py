@@ -82,15 +82,17 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
 
 
 def parse_interval(text: str, unit: str = "second") -> Interval:
-    """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22015."""
+    """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22008, 22015."""
     bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
     try:
         total = _iso(text.strip(SPACE)) if re.match(r"\s*P", text, re.ASCII) else _fields(text, unit)
+        if abs(total.microseconds) >= _INT64:
+            raise _FieldOverflow
     except _BadFormat:
         raise bad from None
     except _FieldOverflow:
         raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"') from None
-    if max(abs(total.months), abs(total.days)) >= _INT32 or abs(total.microseconds) >= _INT64:
+    if max(abs(total.months), abs(total.days)) >= _INT32:
         raise SqlError.of("datetime_field_overflow", "interval out of range")
     return Interval(total.months, total.days, total.microseconds)
 

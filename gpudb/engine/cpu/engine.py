@@ -46,7 +46,10 @@ class CpuEngine:
         if threads is not None:
             config["threads"] = threads
         self._database = duckdb.connect(":memory:", config=config)
-        self._database.execute("SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false")
+        self._database.execute(
+            "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
+            " SET GLOBAL order_by_non_integer_literal = true"
+        )
         from gpudb.engine.cpu import udfs
 
         udfs.register(self._database)  # macros call them, and are looked through when they are made

@@ -90,6 +90,9 @@ def quote_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+_MOST_CHARACTERS = 64 << 20
+
+
 def _format_column(formats: object, arguments: object) -> object:
     import pyarrow as pa
 
@@ -120,6 +123,10 @@ def text_format(text: str, arguments: list[str | None]) -> str:
         if star:
             size = int(argument(star_position) or 0)
             left, size = ("-" if size < 0 else left), abs(size)
+        if size > 2**31 - 1:
+            raise SqlError.of("numeric_value_out_of_range", "number is out of range")
+        if size > _MOST_CHARACTERS:
+            raise SqlError.of("program_limit_exceeded", "requested length too large")
         if kind not in "sIL":
             raise _invalid(f'unrecognized format() type specifier "{kind}"', 'For a single "%" use "%%".')
         value = argument(position)

@@ -28,8 +28,8 @@ def check_file_access(context: Context, reading: bool, *, program: bool = False)
     )
 
 
-def server_file(name: str) -> Path:
-    """A server file's path; 42602 for a relative one."""
+def writable_file(name: str) -> Path:
+    """The path of a file to write; 42602 for a relative one."""
     if not Path(name).is_absolute():
         raise SqlError.of("invalid_name", "relative path not allowed for COPY to file")
     return Path(name)

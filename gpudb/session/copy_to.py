@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -136,7 +137,7 @@ def to_file(context: Context, source: Source, options: CopyOptions, path: Path) 
     writer = _writer(context, source, options)
     try:
         if path.is_dir():
-            raise SqlError.of("wrong_object_type", f'"{path}" is a directory')
+            raise IsADirectoryError(errno.EISDIR, "Is a directory")
         if path.exists() and not path.is_file():  # a device or a pipe
             with path.open("wb") as device:
                 device.writelines(writer.blocks(_checked(context, result.batches)))

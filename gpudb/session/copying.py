@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session import copy_from, copy_to
 from gpudb.session.context import Context, handles
-from gpudb.session.copy_files import check_file_access, server_file
+from gpudb.session.copy_files import check_file_access, writable_file
 from gpudb.session.loading import LOAD_COLUMNS, is_load_call, load_call
 from gpudb.session.results import Result
 from gpudb.sql.parse import inner, kind, position, present, strings
@@ -38,13 +39,13 @@ def copy(context: Context) -> Result:
         table, columns = copy_from.target(context, node)
         _check_forced(options, tuple(c.name for c in columns), table.name, tuple(c.name for c in table.columns))
         if node.filename:
-            return copy_from.from_file(context, node, table, columns, options, server_file(node.filename))
+            return copy_from.from_file(context, node, table, columns, options, Path(node.filename))
         return copy_from.from_client(context, node, table, columns, options)
     source = copy_to.source(context, node)
     names = tuple(column.name for column in source.columns)
     _check_forced(options, names, source.relation, source.all_names)
     if node.filename:
-        return copy_to.to_file(context, source, options, server_file(node.filename))
+        return copy_to.to_file(context, source, options, writable_file(node.filename))
     return copy_to.to_client(context, source, options)
 
 

@@ -25,7 +25,7 @@ declare("int2not int4not int8not", "(~{0})")
 # PostgreSQL takes shift counts modulo the width.
 declare("int4shl", "pg_shl32({0}, {1})")
 declare("int8shl", "pg_shl64({0}, {1})")
-declare("int2shl", "pg_shl32({0}, {1})::SMALLINT")
+declare("int2shl", "pg_shl16({0}, {1})")
 declare("int2shr int4shr", "({0} >> ({1} & 31))")
 declare("int8shr", "({0} >> ({1} & 63))")
 

@@ -59,10 +59,11 @@ declare("array_agg(anynonarray)", lambda o: o.call("list", joined(o.sql[0], o.sc
 def _filled(operands: Operands) -> str:
     element = operands.result.element or operands.types[0]
     value = _element(operands, 0, element)
+    missing = raises("22004", "'dimension array or low bound array cannot be null'", operands.result.duckdb)
     wrong = raises("0A000", "'arrays of more than one dimension are not supported'", operands.result.duckdb)
     return let(
         lambda dims: (
-            f"(CASE WHEN len({dims}) > 1 THEN {wrong}"
+            f"(CASE WHEN {dims} IS NULL THEN {missing} WHEN len({dims}) > 1 THEN {wrong}"
             f" ELSE list_transform(range(coalesce({dims}[1], 0)), lambda pg_i: {value}) END)"
         ),
         operands.sql[1],
@@ -117,7 +118,7 @@ def _position(operands: Operands) -> str:
     start = operands.sql[2]
     return let(
         lambda a, s: (
-            f"CAST(list_position(list_slice({a}, greatest({s}, 1), len({a})), {value}) + greatest({s}, 1) - 1"
+            f"CAST(list_position(list_slice({a}, pg_at_least({s}, 1), len({a})), {value}) + pg_at_least({s}, 1) - 1"
             " AS INTEGER)"
         ),
         array,
@@ -190,7 +191,12 @@ def _both(operands: Operands) -> tuple[str, str]:
 def _contains(left: str, right: str) -> str:
     """Every element of `right` is in `left`; a NULL is in nothing."""
     return let(
-        lambda a, b: f"(list_has_all({a}, {b}) AND len(list_filter({b}, lambda pg_e: pg_e IS NULL)) = 0)", left, right
+        lambda a, b: (
+            f"(CASE WHEN {a} IS NOT NULL THEN list_has_all({a}, {b})"
+            f" AND len(list_filter({b}, lambda pg_e: pg_e IS NULL)) = 0 END)"
+        ),
+        left,
+        right,
     )
 
 

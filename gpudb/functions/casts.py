@@ -225,7 +225,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
 
 def _to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     # A cast of an array or a record goes through its output function, as every type without a cast of its own
-    text = text_of(sql, scale, source)
+    text = text_of(sql, scale, source, output=target.name in {"name", "char"})
     if target.name == "char":
         return f"pg_char_of({sql})" if source.name == "int4" else f"left({text}, 1)"
     if target.name == "name":
@@ -385,6 +385,8 @@ def _limited(sql: str, modifier: int) -> str:
 
 
 def _to_bytea(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
+    if source.name == "bpchar":
+        sql = text_of(sql, scale, source, output=True)
     return f"pg_bytea_in({sql})" if source.name in STRINGS else sql if source.name == "bytea" else None
 
 

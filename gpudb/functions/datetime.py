@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.fields import UNITS
-from gpudb.functions.let import let, once
+from gpudb.functions.let import let, once, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.values import zones
@@ -131,11 +131,20 @@ declare("date_bin(interval,timestamptz,timestamptz)", "pg_date_bin_tz({0}, {1}, 
 
 declare("make_date", "pg_make_date({0}, {1}, {2})")
 declare("make_time", "pg_make_time_of({0}, {1}, {2})")
-declare("make_timestamp", "(pg_make_date({0}, {1}, {2}) + pg_make_time_of({3}, {4}, {5}))")
+
+
+def _local(operands: Operands) -> str:
+    """A date and a time of six numbers; NULL where any is."""
+    date, time = ", ".join(operands.sql[:3]), ", ".join(operands.sql[3:6])
+    known_all = " AND ".join(f"{each} IS NOT NULL" for each in operands.sql[:6])
+    return f"(CASE WHEN {known_all} THEN pg_make_date({date}) + pg_make_time_of({time}) END)"
+
+
+declare("make_timestamp", _local)
 
 
 def _make_timestamptz(operands: Operands) -> str:
-    local = f"(pg_make_date({', '.join(operands.sql[:3])}) + pg_make_time_of({', '.join(operands.sql[3:6])}))"
+    local = _local(operands)
     if len(operands.sql) == 6:
         return f"CAST({local} AS TIMESTAMPTZ)"
     return _from_local(local, _zone(known(operands, 6)))
@@ -164,7 +173,8 @@ declare("isfinite(interval)", "({0} IS NOT NULL OR NULL)")
 def _zone(text: str | None) -> zones.Zone:
     if text is None:
         raise FeatureNotSupported("a time zone that is not constant is not supported")
-    if re.match(r"[+-]\d", text.strip()) and (seconds := zones.parse_offset(text.strip())) is not None:
+    word = text.strip() if text.strip()[:1] in {"+", "-"} else "+" + text.strip()
+    if re.match(r"[+-]\d", word) and (seconds := zones.parse_offset(word)) is not None:
         return zones.fixed(-seconds)  # a bare offset is POSIX's, which counts westward
     return zones.zone_of(text)
 
@@ -193,8 +203,23 @@ def _from_local(value: str, zone: zones.Zone) -> str:
 
 declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], _zone(known(o, 0))))
 declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(known(o, 0))))
-declare("timezone(interval,timestamptz)", "(timezone('UTC', {1}) + {0})")
-declare("timezone(interval,timestamp)", "timezone('UTC', {1} - {0})")
+
+
+def _fixed_zone(operands: Operands) -> str:
+    """An interval's whole seconds; 22023 for one with months or days."""
+    message = "'interval time zone \"' || pg_interval_text({0}) || '\" must not include months or days'"
+    return let(
+        lambda v: (
+            f"(CASE WHEN pg_interval_months({v}) <> 0 OR pg_interval_days({v}) <> 0"
+            f" THEN {raises('22023', message.format(v), 'INTERVAL')}"
+            f" ELSE to_microseconds(pg_interval_us({v}) // 1000000 * 1000000) END)"
+        ),
+        operands.sql[0],
+    )
+
+
+declare("timezone(interval,timestamptz)", lambda o: f"(timezone('UTC', {o.sql[1]}) + {_fixed_zone(o)})")
+declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} - {_fixed_zone(o)})")
 
 
 def _add_in_zone(sign: str) -> Callable[[Operands], str]:

@@ -75,7 +75,7 @@ def _power(operands: Operands) -> str:
     return let(
         lambda x, y: (
             f"(CASE WHEN {x} = 0 AND {y} < 0 THEN {undefined}"
-            f" WHEN {x} < 0 AND isfinite({x}) AND isfinite({y}) AND {y} <> trunc({y})"
+            f" WHEN {x} < 0 AND isfinite({y}) AND {y} <> trunc({y})"
             f" THEN {raises('2201F', message, 'DOUBLE')}"
             f" WHEN isinf(pow({x}, {y})) AND isfinite({x}) AND isfinite({y}) THEN {_OVER}"
             f" WHEN pow({x}, {y}) = 0 AND {x} <> 0 AND isfinite({x}) AND isfinite({y}) THEN {_UNDER}"

@@ -61,7 +61,7 @@ declare("initcap(text)", "pg_initcap({0})")
 def _substring(operands: Operands) -> str:
     text, start = operands.sql[:2]
     first = operands.constants[1]
-    begin = start if isinstance(first, int) and first >= 1 else f"greatest({start}, 1)"
+    begin = start if isinstance(first, int) and first >= 1 else f"pg_at_least({start}, 1)"
     if len(operands.sql) == 2:
         return f"substring({text}, {begin})"
     length = operands.constants[2]
@@ -91,9 +91,9 @@ declare("btrim(text,text)", "trim({0}, {1})")
 declare("ltrim(text,text)", "ltrim({0}, {1})")
 declare("rtrim(text,text)", "rtrim({0}, {1})")
 for _side in ("lpad", "rpad"):
-    declare(f"{_side}(text,int4)", _side + "({0}, {1}, ' ')")
+    declare(f"{_side}(text,int4)", lambda o, name=_side: let(lambda s, n: f"pg_{name}({s}, {n}, ' ')", *o.sql))
     declare(f"{_side}(text,int4,text)", once(f"pg_{_side}"))
-declare("repeat", "repeat({0}, {1})")
+declare("repeat", once("pg_repeat"))
 declare("replace", "replace({0}, {1}, {2})")
 declare("translate", "translate({0}, {1}, {2})")
 declare("reverse", once("pg_reverse"))

@@ -169,6 +169,10 @@ class Expressions:
     def applied(self, function: Function, operands: Operands) -> Lanes:
         """A function over rendered operands."""
         how = implementation(function)
+        if function.strict and function.kind == "f" and any(value is None for value in operands.constants):
+            held = operands.result
+            plain = "DECIMAL({},{})".format(*held.numeric_digits) if held.carried else held.duckdb
+            return Lanes(f"CAST(NULL AS {plain}{'[]' if function.returns_set else ''})")
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
         value = fill(how.duckdb, operands)

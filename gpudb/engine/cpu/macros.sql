@@ -14,11 +14,16 @@ CREATE MACRO pg_row_count(n, clause) AS CASE
     WHEN n IS NULL THEN CASE clause WHEN 'LIMIT' THEN 9223372036854775807 ELSE 0 END
     ELSE n END;
 
+-- greatest() passes over a NULL.
+CREATE MACRO pg_at_least(x, low) AS CASE WHEN x < low THEN low ELSE x END;
+
 -- ---------------------------------------------------------------------------------------------- shifts
 
 -- PostgreSQL takes a count modulo the width, and lets bits fall off at the left.
 CREATE MACRO pg_wrap32(n) AS CAST(CASE WHEN n >= 2147483648 THEN n - 4294967296 ELSE n END AS INTEGER);
 CREATE MACRO pg_shl32(n, k) AS pg_wrap32(((CAST(n AS HUGEINT) & 4294967295) << (k & 31)) & 4294967295);
+CREATE MACRO pg_shl16(n, k) AS list_transform([pg_shl32(n, k) & 65535], lambda v:
+    CAST(CASE WHEN v >= 32768 THEN v - 65536 ELSE v END AS SMALLINT))[1];
 CREATE MACRO pg_shr(n, k, width) AS list_transform([n], lambda v:
     CASE WHEN v >= 0 THEN v >> (k & (width - 1)) ELSE ~((~v) >> (k & (width - 1))) END)[1];
 CREATE MACRO pg_shl64(n, k) AS list_transform(
@@ -40,7 +45,8 @@ CREATE MACRO pg_numeric_text(v, held, shown) AS list_transform([struct_pack(t :=
     CASE WHEN p.s >= held THEN p.t || CASE WHEN held = 0 AND p.s > 0 THEN '.' ELSE '' END || repeat('0', p.s - held)
     ELSE left(p.t, length(p.t) - (held - p.s) - CASE WHEN p.s = 0 THEN 1 ELSE 0 END) END)[1];
 -- How many decimals a plain number's text has.
-CREATE MACRO pg_decimals(t) AS CAST(CASE WHEN contains(t, '.') THEN length(t) - instr(t, '.') ELSE 0 END AS INTEGER);
+CREATE MACRO pg_decimals(t) AS CAST(CASE WHEN contains(t, '.') THEN length(t) - instr(t, '.') WHEN t IS NOT NULL THEN 0
+    END AS INTEGER);
 
 -- A float as the digits that a cast to numeric keeps: 15 significant ones, or 6 of a real.
 CREATE MACRO pg_float_digits(x, digits) AS list_transform([CAST(x AS DOUBLE)], lambda v: CASE
@@ -134,14 +140,16 @@ CREATE MACRO pg_lower(s) AS CASE WHEN strlen(s) = length(s) THEN lower(s) ELSE p
 -- By code points, where DuckDB keeps combined characters together.
 CREATE MACRO pg_reverse(s) AS CASE WHEN strlen(s) = length(s) THEN reverse(s) ELSE pg_reverse_slow(s) END;
 CREATE MACRO pg_substring(s, start, n) AS CASE WHEN n::BIGINT < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
-    ELSE substring(s, greatest(start::BIGINT, 1), greatest(start::BIGINT + n::BIGINT - greatest(start::BIGINT, 1), 0)) END;
+    ELSE substring(s, pg_at_least(start::BIGINT, 1), pg_at_least(start::BIGINT + n::BIGINT - pg_at_least(start::BIGINT, 1), 0)) END;
 CREATE MACRO pg_split_part(s, sep, n) AS CASE WHEN n = 0 THEN pg_error('22023', 'field position must not be zero')::VARCHAR
     WHEN sep = '' THEN CASE WHEN n IN (1, -1) THEN s ELSE left(s, 0) END
     ELSE split_part(s, sep, n) END;
 CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN start::BIGINT <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
-    ELSE left(s, start::BIGINT - 1) || r || substring(s, greatest(start::BIGINT + n::BIGINT, 1)) END;
-CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, greatest(n, 0)) ELSE lpad(s, n, fill) END;
-CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, greatest(n, 0)) ELSE rpad(s, n, fill) END;
+    ELSE left(s, start::BIGINT - 1) || r || substring(s, pg_at_least(start::BIGINT + n::BIGINT, 1)) END;
+CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 1073741819
+    THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE repeat(s, n) END;
+CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE lpad(s, n, fill) END;
+CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE rpad(s, n, fill) END;
 CREATE MACRO pg_chr(n) AS CASE
     WHEN n = 0 THEN pg_error('54000', 'null character not permitted')::VARCHAR
     WHEN n < 0 THEN pg_error('22023', 'character number must be positive')::VARCHAR
@@ -158,11 +166,12 @@ CREATE MACRO pg_string_to_array(s, sep) AS CASE WHEN s IS NULL THEN NULL WHEN s 
 -- ---------------------------------------------------------------------------------------------- dates and times
 
 CREATE MACRO pg_date_add(d, n) AS CASE
-    WHEN NOT isfinite(d) THEN d
+    WHEN n IS NULL THEN NULL WHEN NOT isfinite(d) THEN d
     WHEN abs(n::BIGINT) > 2147483647 OR n::BIGINT > DATE '5874897-12-31' - d OR n::BIGINT < DATE '4714-11-24 (BC)' - d
     THEN pg_error('22008', 'date out of range')::DATE
     ELSE d + n::BIGINT::INTEGER END;
 CREATE MACRO pg_date_difference(a, b) AS CASE
+    WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
     ELSE CAST(a - b AS INTEGER) END;
 -- A moment some months and days later by the session's clock, and then some microseconds later.
@@ -170,6 +179,7 @@ CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
     [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
     CASE WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(epoch_us(p.t) + p.us) END)[1];
 CREATE MACRO pg_time_between(a, b) AS CASE
+    WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b)
     THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL) ELSE a - b END;
 -- A moment less what its clock time was cut by.
@@ -177,6 +187,7 @@ CREATE MACRO pg_cut_moment(t, cut) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE make_timestamptz(epoch_us(t) - (epoch_us(CAST(t AS TIMESTAMP)) - epoch_us(cut))) END;
 -- The time between two moments in days of 24 hours, and the rest.
 CREATE MACRO pg_elapsed(a, b) AS CASE
+    WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b)
     THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL)
     ELSE pg_make_interval(0, (epoch_us(a) - epoch_us(b)) // 86400000000, (epoch_us(a) - epoch_us(b)) % 86400000000)
@@ -221,10 +232,12 @@ CREATE MACRO pg_bin_us(span) AS CASE
 CREATE MACRO pg_bin_floor(us, origin, stride) AS us - ((us - origin) % stride + stride) % stride;
 CREATE MACRO pg_date_bin(span, t, origin) AS list_transform(
     [struct_pack(s := pg_bin_us(span), t := t, o := origin)], lambda p: CASE
+    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL
     WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
     WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamp(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), p.s)) END)[1];
 CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform(
     [struct_pack(s := pg_bin_us(span), t := t, o := origin)], lambda p: CASE
+    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL
     WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
     WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), p.s)) END)[1];
 CREATE MACRO pg_time_series(first, last, step) AS CASE
@@ -250,6 +263,7 @@ CREATE MACRO pg_trunc_to(v, n) AS list_transform([struct_pack(v := v, n := n)], 
     WHEN p.n >= 20 THEN p.v WHEN p.v IS NULL OR p.n IS NULL THEN NULL
     ELSE CAST(pg_trunc_digits(CAST(p.v AS VARCHAR), p.n) AS DECIMAL(38,20)) END)[1];
 CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
+    WHEN p.x IS NULL OR p.a IS NULL OR p.b IS NULL OR p.n IS NULL THEN NULL
     WHEN p.n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
     WHEN isnan(p.x) OR isnan(p.a) OR isnan(p.b)
     THEN pg_error('2201G', 'operand, lower bound, and upper bound cannot be NaN')::INTEGER
@@ -260,6 +274,7 @@ CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x :
     ELSE CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
         ELSE CAST(least(floor(p.n * ((p.a - p.x) / (p.a - p.b))), p.n - 1) AS INTEGER) + 1 END END)[1];
 CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
+    WHEN p.x IS NULL OR p.a IS NULL OR p.b IS NULL OR p.n IS NULL THEN NULL
     WHEN p.n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
     WHEN p.a = p.b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
     WHEN p.a < p.b THEN CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1

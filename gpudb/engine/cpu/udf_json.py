@@ -195,8 +195,6 @@ def _concat(a: str, b: str) -> str:
     left, right = _read(a), _read(b)
     if isinstance(left, dict) and isinstance(right, dict):
         return jsonb_text({**left, **right})
-    if isinstance(left, dict) != isinstance(right, dict) and not (isinstance(left, list) or isinstance(right, list)):
-        raise _wrong("invalid concatenation of jsonb objects")
     return jsonb_text((left if isinstance(left, list) else [left]) + (right if isinstance(right, list) else [right]))
 
 

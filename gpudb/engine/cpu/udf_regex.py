@@ -61,7 +61,8 @@ def _like(text: str, pattern: str, flags: str) -> bool:
 
 
 def _found(text: str, pattern: str, flags: str, start: int = 1) -> list[Any]:
-    return list(_compiled(pattern, flags).finditer(text, start - 1, timeout=TIMEOUT_S))
+    compiled = _compiled(pattern, flags)
+    return list(compiled.finditer(text, start - 1, timeout=TIMEOUT_S)) if start <= len(text) + 1 else []
 
 
 def _filled(replacement: str, match: Any) -> str:

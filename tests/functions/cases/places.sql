@@ -16,5 +16,5 @@ select max(upper(reverse(lower(reverse(upper(x)))))) filter (where length(upper(
 select upper(reverse(lower(reverse(upper(max(x)))))), avg(length(upper(reverse(lower(reverse(upper(x))))))) from (values ('a'), ('bb')) v(x)
 select x from (values ('a'), ('b')) v(x) where upper(reverse(lower(reverse(upper(x))))) in (select upper(reverse(lower(reverse(upper(y))))) from (values ('A'), (null)) w(y))
 select greatest(round(a / b, 3), round(b / a, 3)), nullif(a / b, 0.5), coalesce(a / nullif(b, 0), -1), a / b between 0.3 and 0.5, a / b in (0.5, 2) from (values (1.0, 2.0), (1, 3)) v(a, b)
-select a / b from (values (1.0, 2.0), (1, 3)) v(a, b) union select 0.5 union all select 7 order by 1
+select a / b from (values (1.0, 2.0), (1, 3)) v(a, b) union select 0.7 union all select 7 order by 1
 select a / b, count(*) from (values (1.0, 2.0), (2, 4), (1, 3)) v(a, b) group by a / b order by 1

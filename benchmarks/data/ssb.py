@@ -48,9 +48,7 @@ _COLUMNS = {
 _KINDS = {"i": _INT, "l": pa.int64(), "t": _TEXT}
 
 SCHEMAS = {
-    table: pa.schema(
-        [(name, _KINDS[kind]) for name, kind in (column.split(":") for column in columns.split())]
-    )
+    table: pa.schema([(name, _KINDS[kind]) for name, kind in (column.split(":") for column in columns.split())])
     for table, columns in _COLUMNS.items()
 }
 
@@ -83,9 +81,7 @@ def units(table: str, scale: float) -> int:
     raise ValueError(f"no such table: {table}")
 
 
-def batches(
-    table: str, scale: float, seed: int = SEED, part: int = 0, parts: int = 1
-) -> Iterator[pa.RecordBatch]:
+def batches(table: str, scale: float, seed: int = SEED, part: int = 0, parts: int = 1) -> Iterator[pa.RecordBatch]:
     """Yields a table's rows; of `parts` equal pieces of its blocks only number `part`."""
     count = units(table, scale)
     blocks = -(-count // BLOCK)
@@ -178,8 +174,7 @@ def _party(kind: str, numbers: Ints, rng: np.random.Generator) -> list[object]:
     area, exchange = rng.integers(100, 1000, (2, count))
     line = rng.integers(1000, 10_000, count)
     phones = [
-        f"{n + 10}-{a}-{e}-{x}"
-        for n, a, e, x in zip(nation.tolist(), area.tolist(), exchange.tolist(), line.tolist())
+        f"{n + 10}-{a}-{e}-{x}" for n, a, e, x in zip(nation.tolist(), area.tolist(), exchange.tolist(), line.tolist())
     ]
     return [
         _ints(numbers + 1),

@@ -108,9 +108,7 @@ def calendar() -> Calendar:
     """The calendar; made once a process."""
     months = [(year, month) for year in range(FIRST_YEAR, LAST_YEAR + 1) for month in range(1, 13)]
     rides = np.array([_rides(year, month) for year, month in months])
-    starts = np.array(
-        [f"{year}-{month:02}" for year, month in months] + [f"{LAST_YEAR + 1}-01"], "datetime64[M]"
-    )
+    starts = np.array([f"{year}-{month:02}" for year, month in months] + [f"{LAST_YEAR + 1}-01"], "datetime64[M]")
     first_days = starts.astype("datetime64[D]").astype(np.int64)
     epoch_day = int(first_days[0])
     month_start = (first_days - epoch_day).astype(np.int32)

@@ -28,9 +28,7 @@ MILES_PER_DEGREE_NORTH = 69.05
 MILES_PER_DEGREE_EAST = 52.4
 
 _LAYOUT_SEED = 20091101  # the map is the same for every seed of rides
-_SPREAD_DEGREES = (
-    0.0021  # of tracts around their neighbourhood's middle, times the square root of their number
-)
+_SPREAD_DEGREES = 0.0021  # of tracts around their neighbourhood's middle, times the square root of their number
 
 Picks = npt.NDArray[np.int16]
 
@@ -66,9 +64,7 @@ def city() -> City:
     tracts = np.array([int(row[5]) for row in fields])
     place = np.repeat(np.arange(len(fields)), tracts)
     count = len(place)
-    spread = np.repeat(_SPREAD_DEGREES * np.sqrt(tracts - 1), tracts)[:, None] * rng.uniform(
-        -1, 1, (count, 2)
-    )
+    spread = np.repeat(_SPREAD_DEGREES * np.sqrt(tracts - 1), tracts)[:, None] * rng.uniform(-1, 1, (count, 2))
     longitude = np.array([float(row[3]) for row in fields])[place] + spread[:, 0]
     latitude = np.array([float(row[4]) for row in fields])[place] + spread[:, 1] * 0.8
     boroughs = [BOROUGHS[fields[index][0][:2]] for index in place]
@@ -112,9 +108,7 @@ def _labels(borough: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDA
         members = np.flatnonzero(borough == code)
         numbers = np.arange(1, len(members) + 1, dtype=np.float64)
         split = rng.random(len(members)) < 0.3
-        labels[members] = rng.permutation(
-            numbers + np.where(split, 0.01 * rng.integers(1, 3, len(members)), 0.0)
-        )
+        labels[members] = rng.permutation(numbers + np.where(split, 0.01 * rng.integers(1, 3, len(members)), 0.0))
     return np.round(labels, 2)
 
 

@@ -21,9 +21,7 @@ def _validity(valid: Mask | None) -> pa.Buffer | None:
 def plain(values: npt.NDArray[np.generic], valid: Mask | None = None) -> pa.Array:
     """A column of fixed-width numbers; null where not `valid`."""
     kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(
-        kind, len(values), [_validity(valid), pa.py_buffer(np.ascontiguousarray(values))]
-    )
+    return pa.Array.from_buffers(kind, len(values), [_validity(valid), pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def timestamps(microseconds: npt.NDArray[np.int64]) -> pa.Array:
@@ -52,9 +50,7 @@ def points(longitude: npt.NDArray[np.float64], latitude: npt.NDArray[np.float64]
     places = np.stack([longitude, latitude], axis=1).view(np.uint8)
     np.take(_HEX, places, out=pairs[:, 9:])
     offsets = np.arange(0, 50 * (count + 1), 50, dtype=np.int32)
-    return pa.Array.from_buffers(
-        pa.string(), count, [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(pairs)]
-    )
+    return pa.Array.from_buffers(pa.string(), count, [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(pairs)])
 
 
 def nulls(kind: pa.DataType, count: int) -> pa.Array:

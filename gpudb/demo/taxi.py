@@ -30,9 +30,7 @@ _END = [
     ("ct2010", _TEXT), ("boroct2010", _TEXT), ("cdeligibil", _TEXT), ("ntacode", _TEXT),
     ("ntaname", _TEXT), ("puma", _TEXT),
 ]  # fmt: skip
-_MONEY = (
-    "fare_amount extra mta_tax tip_amount tolls_amount ehail_fee improvement_surcharge total_amount".split()
-)
+_MONEY = "fare_amount extra mta_tax tip_amount tolls_amount ehail_fee improvement_surcharge total_amount".split()
 _WEATHER = "precipitation snow_depth snowfall max_temperature min_temperature average_wind_speed".split()
 
 SCHEMA = pa.schema(
@@ -43,11 +41,7 @@ SCHEMA = pa.schema(
         pa.field("dropoff_datetime", pa.timestamp("us"), nullable=False),
         pa.field("store_and_fwd_flag", _TEXT),
         pa.field("rate_code_id", _SMALL),
-        *(
-            pa.field(f"{end}_{axis}", _FLOAT)
-            for end in ("pickup", "dropoff")
-            for axis in ("longitude", "latitude")
-        ),
+        *(pa.field(f"{end}_{axis}", _FLOAT) for end in ("pickup", "dropoff") for axis in ("longitude", "latitude")),
         pa.field("passenger_count", _SMALL),
         pa.field("trip_distance", columns.MONEY),
         *(pa.field(name, columns.MONEY) for name in _MONEY),
@@ -79,9 +73,7 @@ _TIP_PICKS = pick_table(np.array([4, 6, 10, 10, 42, 8, 14, 6], np.float64), 8)
 _VENDORS = pa.array(["CMT", "VTS", "DDS", "1", "2"])
 _FLAGS = pa.array(["N", "Y"])
 # card, cash, no charge, dispute: as the records of their years spell them
-_PAYMENTS = pa.array(
-    ["Credit", "CASH", "No Charge", "Dispute", "CRD", "CSH", "NOC", "DIS", "1", "2", "3", "4"]
-)
+_PAYMENTS = pa.array(["Credit", "CASH", "No Charge", "Dispute", "CRD", "CSH", "NOC", "DIS", "1", "2", "3", "4"])
 _CABS = pa.array(CABS)
 
 Ints = npt.NDArray[np.int64]
@@ -120,9 +112,7 @@ def _block(seed: int, block: int) -> pa.RecordBatch:
     # steps of the golden ratio spread any number of blocks evenly over the years
     turn = (seed % 1_000_003 * _GOLDEN + (block + 0.5) * _GOLDEN) % 1.0
     month = int(np.searchsorted(when.share, turn, side="right"))
-    made: dict[str, pa.Array] = {
-        "trip_id": columns.plain((np.arange(BLOCK) + block * BLOCK + 1).astype(np.int32))
-    }
+    made: dict[str, pa.Array] = {"trip_id": columns.plain((np.arange(BLOCK) + block * BLOCK + 1).astype(np.int32))}
     cab = _cabs(rng, when, month)
     day, second, hour = _times(rng, when, month)
     ends = _places(rng, where, cab)
@@ -160,9 +150,7 @@ def _cabs(rng: np.random.Generator, when: Calendar, month: int) -> npt.NDArray[n
     if green_from == 65535:
         return np.zeros(BLOCK, np.int8)
     over = drawn >= green_from
-    cab: npt.NDArray[np.int8] = over.astype(np.int8) + ((drawn >= uber_from) & (uber_from < 65535)).astype(
-        np.int8
-    )
+    cab: npt.NDArray[np.int8] = over.astype(np.int8) + ((drawn >= uber_from) & (uber_from < 65535)).astype(np.int8)
     return cab
 
 
@@ -280,9 +268,7 @@ def _payments(rng: np.random.Generator, year: int) -> npt.NDArray[np.int64]:
     return payment
 
 
-def _add_vendor(
-    made: dict[str, pa.Array], rng: np.random.Generator, year: int, cab: npt.NDArray[np.int8]
-) -> None:
+def _add_vendor(made: dict[str, pa.Array], rng: np.random.Generator, year: int, cab: npt.NDArray[np.int8]) -> None:
     metered = cab != _UBER
     drawn = _bits(rng, 16)
     two = (drawn >= 31_000).astype(np.int64)
@@ -294,9 +280,7 @@ def _add_vendor(
     made["store_and_fwd_flag"] = columns.choices(_FLAGS, kept, metered & ((vendor != 1) | (year >= 2011)))
 
 
-def _add_places(
-    made: dict[str, pa.Array], rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]
-) -> None:
+def _add_places(made: dict[str, pa.Array], rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]) -> None:
     """Coordinates and all that follows from them; a lost fix is 0, 0 with no tract, a missing one null."""
     lost, missing = _chance(rng, 0.014), _chance(rng, 0.0008)
     located = ~(lost | missing)

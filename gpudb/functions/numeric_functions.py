@@ -154,7 +154,8 @@ def _factorial(operands: Operands) -> str:
     return let(
         lambda v: (
             f"(CASE WHEN {v} < 0 THEN {wrong} ELSE"
-            f" CAST(factorial(CAST(CASE WHEN {v} > 34 THEN 34 ELSE {v} END AS INTEGER)) AS {operands.result.duckdb}) END)"
+            f" CAST(factorial(CAST(CASE WHEN {v} > 34 THEN 34 ELSE {v} END AS INTEGER))"
+            f" AS {operands.result.duckdb}) END)"
         ),
         operands.sql[0],
     )

@@ -50,7 +50,7 @@ class Implementation:
     duckdb: the value. scale: the display scale of a carried numeric result. result: the exact result type where
     PostgreSQL's declared one leaves it open (numeric digits), from the operands' types and constants.
     session: computed by the session instead, from its state and constant operands (`now()`, `current_user`).
-    rows: a SELECT of a set's rows instead of its list, where the operands are constants: it streams, and can be stopped.
+    rows: a SELECT of a set's rows instead of its list, where the operands are constants: it streams, and can stop.
     """
 
     duckdb: Template | None = None

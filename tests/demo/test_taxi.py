@@ -60,12 +60,7 @@ def test_no_rides() -> None:
 
 def test_cabs_and_years(rides: pa.Table) -> None:
     counts = dict(
-        zip(
-            *(
-                column.to_pylist()
-                for column in rides.group_by("cab_type").aggregate([([], "count_all")]).columns
-            )
-        )
+        zip(*(column.to_pylist() for column in rides.group_by("cab_type").aggregate([([], "count_all")]).columns))
     )
     assert counts["yellow"] > 20 * counts["green"] > 20 * counts["uber"] / 3 > 0
     years = pc.year(rides["pickup_datetime"]).unique().to_pylist()

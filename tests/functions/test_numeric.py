@@ -77,8 +77,6 @@ def test_averages(seed: int, oracle: Oracle, evaluator: Evaluator) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_conversions(seed: int, oracle: Oracle, evaluator: Evaluator) -> None:
-    expressions = (
-        "a::float8, b::float4, a::float8::numeric, a::text, (a / b)::text, a::numeric(30,2), round(a)::int8, a::float8::text"
-    )
+    expressions = "a::float8, b::float4, a::float8::numeric, a::text, (a / b)::text, a::numeric(30,2), round(a)::int8, a::float8::text"
     rows = [(a, b) for a, b in _rows(seed, 9) if abs(a / b) >= Decimal("0.001")]
     _compared(oracle, evaluator, expressions, rows)

@@ -39,7 +39,8 @@ _RULES: tuple[Maker, ...] = tuple(
         (r"Overflow in negation of integer|Overflow on abs\((-?\d+)\)", "numeric_value_out_of_range",
          "integer out of range"),
         (r"out of range for the destination type (\w+)", "numeric_value_out_of_range", "{type} out of range"),
-        (r"Overflow in .*DECIMAL|Overflow in HUGEINT|Could not cast value .* to DECIMAL|Casting value .* to type DECIMAL|[Oo]verflow in .*decimal",
+        (r"Overflow in .*DECIMAL|Overflow in HUGEINT|Could not cast value .* to DECIMAL|"
+         r"Casting value .* to type DECIMAL|[Oo]verflow in .*decimal",
          "numeric_value_out_of_range", "value overflows numeric format"),
         (r"Could not convert string '(.*)' to (\w+)", "invalid_text_representation",
          'invalid input syntax for type {type2}: "{1}"'),

@@ -226,6 +226,8 @@ class Inflow:
     def _write_all(self, outcomes: Iterator[_Outcome]) -> None:
         try:
             self._run(outcomes)
+        except Stopped:
+            return  # the feeding side has ended it
         except BaseException as error:
             self._error = error
             if self._pipeline is not None:

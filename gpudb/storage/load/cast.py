@@ -147,7 +147,9 @@ def _to_integer(column: pa.Array, type_: SqlType) -> Converted:
 
 def _without(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> Converted:
     """22003 for the rows that are `wrong`."""
-    rows = np.flatnonzero(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False)).tolist()
+    wrong = pc.fill_null(wrong, False)
+    rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).tolist()
+    values = pc.if_else(wrong, pa.scalar(None, values.type), values)
     return Converted(values, [(row, NumericOutOfRange(message(column[row].as_py()))) for row in rows])
 
 

@@ -13,9 +13,9 @@ _RANGE = raises("22003", "'input is out of range'", "DOUBLE")
 
 declare("round(float8) dround", "round_even({0}, 0)")
 declare("trunc(float8) dtrunc", "trunc({0})")
-declare("ceil(float8) ceiling(float8) dceil", "ceil({0})")
-declare("floor(float8) dfloor", "floor({0})")
-declare("sign(float8) dsign", "CAST(sign({0}) AS DOUBLE)")
+declare("ceil(float8) ceiling(float8)", "ceil({0})")
+declare("floor(float8)", "floor({0})")
+declare("sign(float8)", "CAST(sign({0}) AS DOUBLE)")
 declare("abs(float4) abs(float8)", "abs({0})")
 declare("abs(int2) abs(int4) abs(int8)", "abs({0})::{t}")
 

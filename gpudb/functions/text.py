@@ -32,7 +32,7 @@ declare("string_agg(text,text)", lambda o: o.call("string_agg", *o.sql))
 
 # ---------------------------------------------------------------------------------------------- lengths
 
-declare("textlen length(text) length(bpchar) char_length character_length bpcharlen", "length({0})::INTEGER")
+declare("textlen length(text) length(bpchar) char_length character_length", "length({0})::INTEGER")
 declare("octet_length(text)", "strlen({0})::INTEGER")
 declare("octet_length(bytea) length(bytea)", "octet_length({0})::INTEGER")
 declare("bit_length(text)", "(strlen({0}) * 8)::INTEGER")
@@ -104,10 +104,6 @@ declare("ascii", "ascii({0})::INTEGER")
 declare("chr", once("pg_chr"))
 declare("to_hex(int4)", "format('{{:x}}', {0}::BIGINT & 4294967295)")
 declare("to_hex(int8)", lambda o: _based(o.sql[0], "x"))
-declare("to_bin(int4)", "format('{{:b}}', {0}::BIGINT & 4294967295)")
-declare("to_bin(int8)", lambda o: _based(o.sql[0], "b"))
-declare("to_oct(int4)", "format('{{:o}}', {0}::BIGINT & 4294967295)")
-declare("to_oct(int8)", lambda o: _based(o.sql[0], "o"))
 
 
 def _based(value: str, base: str) -> str:

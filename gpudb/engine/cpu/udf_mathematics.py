@@ -12,7 +12,7 @@ from gpudb.errors import NumericOutOfRange, SqlError
 _SIGNIFICANT = 16
 _LN10_INVERSE = 0.434294481903252
 MOST_SCALE = 20
-_MOST_DIGITS = 38
+_MOST_DIGITS = 18  # before the point, of the 38 that a carried numeric has
 
 
 def register(registry: Registry) -> None:

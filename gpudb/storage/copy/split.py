@@ -28,6 +28,7 @@ class Splitter:
         self._wanted = block_bytes
         self._pending: list[bytes] = []
         self._size = 0
+        self._quotes = 0
         self._first = True
         self._eol: bytes | None = None
         self._decoder = None if options.is_utf8 else codecs.getincrementaldecoder(options.encoding)()
@@ -37,10 +38,15 @@ class Splitter:
         """The blocks that `data` completes. 22021 for bytes of another encoding, 54000 for an endless row."""
         if self._decoder is not None:
             data = self._to_utf8(data, final=False)
-        self._pending.append(data)
-        self._size += len(data)
+        self._add(data)
         if self._size >= self._wanted:
             yield from self._cut()
+
+    def _add(self, data: bytes) -> None:
+        self._pending.append(data)
+        self._size += len(data)
+        if self._csv:
+            self._quotes += data.count(self._quote)
 
     def finish(self) -> Iterator[Block]:
         """The last block; there is always a first one."""
@@ -52,6 +58,13 @@ class Splitter:
             yield self._block(data)
 
     def _cut(self) -> Iterator[Block]:
+        # mostly a row ends in the last piece: then what was fed is copied once
+        *before, piece = self._pending
+        if end := self._ends_in(piece):
+            self._wanted = self._block_bytes
+            self._restart(piece[end:])
+            yield self._block(b"".join([*before, memoryview(piece)[:end]]))
+            return
         data = b"".join(self._pending)
         end = self._last_row_end(data)
         if end == 0:
@@ -60,12 +73,15 @@ class Splitter:
                 raise SqlError.of("program_limit_exceeded", message)
             # a longer wait for its end, so that a long row is not looked through again and again
             self._wanted = 2 * len(data)
-            self._pending = [data]
+            self._restart(data)
             return
         self._wanted = self._block_bytes
-        rest = data[end:]
-        self._pending, self._size = [rest], len(rest)
+        self._restart(data[end:])
         yield self._block(data[:end])
+
+    def _restart(self, rest: bytes) -> None:
+        self._pending, self._size, self._quotes = [], 0, 0
+        self._add(rest)
 
     def _block(self, data: bytes) -> Block:
         if self._eol is None:
@@ -86,6 +102,18 @@ class Splitter:
         return text.encode()
 
     # ---- where the last whole row ends
+
+    def _ends_in(self, piece: bytes) -> int:
+        """Where in the last piece the last whole row ends; 0 if that takes a look at more."""
+        if self._eol is None:
+            return 0
+        at = piece.rfind(self._eol[-1:])
+        if at < 2:
+            return 0
+        if self._csv:
+            outside = (self._quotes - piece.count(self._quote, at)) % 2 == 0
+            return at + 1 if outside and self._escape == self._quote else 0
+        return at + 1 if b"\\" not in piece[at - 2 : at] else 0
 
     def _last_row_end(self, data: bytes) -> int:
         if self._eol is None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,7 @@ import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
 from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.pipeline import WORKERS
 from gpudb.types import SqlType
 from gpudb.values.columns import text_column
 from gpudb.values.columns_binary import binary_column, framed
@@ -22,6 +26,8 @@ TRAILER = struct.pack("!h", -1)
 
 STEP = 16_384
 """Rows that are joined at once."""
+
+_AHEAD = 2 * WORKERS
 
 _BARE = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timestamp timestamptz uuid".split())
 _USUAL_DELIMITERS = "\t,|;"
@@ -75,13 +81,36 @@ class RowWriter:
             yield TRAILER
 
     def _row_arrays(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.BinaryArray]:
+        """The rows of all batches, in order; a few parts are joined at once while earlier ones are sent."""
+        parts = self._parts(batches)
+        first, second = next(parts, None), next(parts, None)
+        if first is None or second is None:
+            if first is not None:
+                yield from self._counted(self._joined(first))
+            return
+        waiting: deque[Future[list[pa.BinaryArray]]] = deque()
+        with ThreadPoolExecutor(WORKERS, thread_name_prefix="gpudb-copy") as pool:
+            try:
+                for part in chain((first, second), parts):
+                    waiting.append(pool.submit(self._joined, part))
+                    if len(waiting) > _AHEAD:
+                        yield from self._counted(waiting.popleft().result())
+                while waiting:
+                    yield from self._counted(waiting.popleft().result())
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _counted(self, arrays: list[pa.BinaryArray]) -> list[pa.BinaryArray]:
+        self.rows += sum(map(len, arrays))
+        return arrays
+
+    def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for start in range(0, batch.num_rows, STEP):
-                part = batch.slice(start, STEP)
-                self.rows += part.num_rows
-                yield from self._joined(part)
+                yield batch.slice(start, STEP)
 
-    def _joined(self, batch: pa.RecordBatch) -> Iterator[pa.BinaryArray]:
+    def _joined(self, batch: pa.RecordBatch) -> list[pa.BinaryArray]:
         """The rows as bytes; in halves where they exceed what one array holds."""
         try:
             rows = self._binary(batch) if self._options.format == "binary" else self._text(batch)
@@ -89,10 +118,8 @@ class RowWriter:
             if batch.num_rows == 1 or (isinstance(error, SqlError) and error.sqlstate != "54000"):
                 raise
             half = batch.num_rows // 2
-            yield from self._joined(batch.slice(0, half))
-            yield from self._joined(batch.slice(half))
-            return
-        yield rows
+            return [*self._joined(batch.slice(0, half)), *self._joined(batch.slice(half))]
+        return [rows]
 
     # ---- text and csv
 

@@ -7,7 +7,7 @@ import math
 import uuid
 from decimal import Decimal
 
-from gpudb.errors import NumericOutOfRange
+from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.interval import Interval
 
@@ -30,6 +30,8 @@ def literal(value: object, item: SqlType) -> str:
         items = ", ".join(literal(each, item.element) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
     match value:
+        case list() | tuple():
+            raise FeatureNotSupported("arrays of more than one dimension are not supported")
         case bool():
             return "true" if value else "false"
         case float():

@@ -1,0 +1,169 @@
+"""Broken and random SQL: each statement ends in an answer or a clear error, and session, server and data go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.program import Program
+from tests.fuzz.statements import setup, statements
+from tests.oracle.wire import WireClient
+
+CASES = 300
+SOAK_CASES = 10_000
+SEED = 20261121
+ANSWER_S = 30.0
+TIMEOUT = "SET statement_timeout = '5s'"
+
+KEPT = """
+CREATE SCHEMA kept;
+CREATE TABLE kept.rows (n integer PRIMARY KEY, t text NOT NULL);
+INSERT INTO kept.rows SELECT i, 'row ' || i FROM generate_series(1, 1000) i
+"""
+KEPT_SUM = "SELECT count(*), sum(n), min(t), max(length(t)) FROM kept.rows"
+KEPT_ROW = (("1000", "500500", "row 1", "8"),)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    with Program(tmp_path_factory.mktemp("fuzz") / "data") as running:
+        yield running
+        assert "Traceback" not in running.said()
+        assert running.stop() == 0
+
+
+def _prepared(program: Program) -> WireClient:
+    client = WireClient(program.dsn, ANSWER_S)
+    if client.execute(KEPT_SUM).failed:
+        assert not client.execute(KEPT).failed
+        for sql in setup():
+            client.execute(sql)
+    client.execute(TIMEOUT)
+    return client
+
+
+def _run(program: Program, seed: int, count: int) -> None:
+    client = _prepared(program)
+    faults = []
+    answered = 0
+    for number, sql in enumerate(statements(seed, count)):
+        outcome = client.execute(sql)
+        answered += not outcome.failed
+        shown = f"{number}: {outcome.sqlstate} {outcome.message[:200]!r} of {sql[:500]!r}"
+        if outcome.sqlstate is not None and outcome.sqlstate[:2] in {"XX", "08", "58"}:
+            faults.append(shown)
+        if outcome.failed and (not outcome.message or "Traceback" in outcome.message or 'File "' in outcome.message):
+            faults.append(f"unclear {shown}")
+        if not client.alive:
+            client.close()
+            client = WireClient(program.dsn, ANSWER_S)
+            client.execute(TIMEOUT)
+        elif outcome.status != "I" and client.execute("ROLLBACK").status != "I":
+            faults.append(f"the session hangs in its transaction {shown}")
+    assert not faults, "\n".join(faults[:20])
+    assert answered > count / 100  # not everything is refused for being no SQL at all
+    assert client.execute("SELECT 1").rows == (("1",),)
+    assert client.execute(KEPT_SUM).rows == KEPT_ROW
+    client.close()
+
+
+def test_some_statements(program: Program) -> None:
+    _run(program, SEED, CASES)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_many_statements(program: Program) -> None:
+    _run(program, SEED + 1, SOAK_CASES)
+
+
+@pytest.mark.parametrize("name", ["several", "same"])
+def test_statements_of_several_clients(program: Program, name: str) -> None:
+    """Two clients at once, with different statements or the same: neither disturbs the other."""
+    one, other = _prepared(program), WireClient(program.dsn, ANSWER_S)
+    seeds = (SEED, SEED if name == "same" else SEED + 7)
+    for left, right in zip(statements(seeds[0], 150), statements(seeds[1], 150)):
+        for client, sql in ((one, left), (other, right)):
+            outcome = client.execute(sql)
+            assert (outcome.sqlstate or "00000")[:2] not in {"XX", "08", "58"}, (sql[:500], outcome.message)
+            if outcome.status != "I":
+                client.execute("ROLLBACK")
+    assert other.execute(KEPT_SUM).rows == KEPT_ROW
+    one.close()
+    other.close()
+
+
+NESTED = {
+    "operators": lambda n: "SELECT " + "1 + " * n + "1",
+    "concatenation": lambda n: "SELECT " + "'a' || " * n + "'a'",
+    "casts": lambda n: "SELECT 1" + "::int::text" * n,
+    "calls": lambda n: "SELECT " + "abs(" * n + "1" + ")" * n,
+    "negations": lambda n: "SELECT " + "NOT " * n + "true",
+    "cases": lambda n: "SELECT " + "CASE WHEN true THEN " * n + "1" + " END" * n,
+    "unions": lambda n: "SELECT 1 " + "UNION ALL SELECT 1 " * n,
+    "scalar subqueries": lambda n: "SELECT " + "(SELECT " * n + "1" + ")" * n,
+    "derived tables": lambda n: "SELECT * FROM " + "(SELECT * FROM " * n + "(SELECT 1) a" + ") a" * n,
+    "WITH": lambda n: "WITH c0 AS (SELECT 1)" + "".join(f", c{i + 1} AS (SELECT * FROM c{i})" for i in range(n)) + f" SELECT * FROM c{n}",
+    "conditions": lambda n: "SELECT 1 WHERE " + "(true OR (false AND " * n + "true" + "))" * n,
+    "json brackets": lambda n: "SELECT '" + "[" * n + "]" * n + "'::json",
+    "prepared": lambda n: "PREPARE deep AS SELECT " + "1 + " * n + "1",
+    "views": lambda n: "CREATE OR REPLACE VIEW deep AS SELECT " + "'a' || " * n + "'a' AS x",
+    "comments": lambda n: "/*" * n + " */" * n + "SELECT 1",
+}  # fmt: skip
+_TOO_MUCH = {None, "54001", "54000", "42601", "22P02", "57014", "54011", "42P07"}
+
+
+def test_depth_ends_in_an_answer_or_54001(program: Program) -> None:
+    """Every way to nest, at depths that common statements reach (answered) and at absurd ones (refused)."""
+    client = WireClient(program.dsn, ANSWER_S)
+    client.execute(TIMEOUT)
+    for name, make in NESTED.items():
+        shallow = client.execute(make(6))
+        assert shallow.sqlstate is None, (name, shallow.message)
+        for depth in (200, 2_000, 20_000):
+            client.execute("DEALLOCATE ALL")
+            outcome = client.execute(make(depth))
+            assert outcome.sqlstate in _TOO_MUCH, (name, depth, outcome.sqlstate, outcome.message[:300])
+    client.close()
+
+
+def test_deep_values_end_in_an_error(program: Program) -> None:
+    """Arrays, documents and patterns that nest inside a literal."""
+    client = WireClient(program.dsn, ANSWER_S)
+    client.execute(TIMEOUT)
+    for depth in (2, 7, 2_000, 200_000):
+        for sql in (
+            f"SELECT '{'{' * depth}1{'}' * depth}'::int[]",
+            f"SELECT '{'{' * depth}'::int[]",
+            f"SELECT '{'[' * depth}{']' * depth}'::jsonb",
+            f"SELECT 'x' ~ '{'(' * depth}x{')' * depth}'",
+        ):
+            outcome = client.execute(sql)
+            assert (outcome.sqlstate or "00000")[:2] not in {"XX", "08", "58"}, (sql[:100], outcome.message[:300])
+    assert client.execute("SELECT '{1,2}'::int[]").rows == (("{1,2}",),)
+    client.close()
+
+
+def test_chains_that_programs_write_are_answered(program: Program) -> None:
+    """Long, but flat: a hundred operators, thousands of conditions, list items and rows."""
+    client = WireClient(program.dsn, ANSWER_S)
+    assert client.execute("SELECT " + "1 + " * 100 + "1").rows == (("101",),)
+    assert client.execute("SELECT length(" + "'ab' || " * 100 + "'')").rows == (("200",),)
+    assert client.execute("SELECT 1 WHERE " + "1 = 2 OR " * 3_000 + "true").rows == (("1",),)
+    assert client.execute("SELECT 1 WHERE 1 IN (" + ", ".join(map(str, range(20_000))) + ")").rows == (("1",),)
+    values = ", ".join(f"({n}, 'x')" for n in range(5_000))
+    assert client.execute(f"SELECT count(*) FROM (VALUES {values}) v").rows == (("5000",),)
+    assert client.execute("SELECT " + "1 UNION ALL SELECT " * 50 + "1").tag == "SELECT 51"
+    client.close()
+
+
+def test_a_megabyte(program: Program) -> None:
+    """Statements of a megabyte: one literal, many rows, one comment."""
+    client = WireClient(program.dsn, ANSWER_S)
+    size = 1 << 20
+    assert client.execute(f"SELECT length('{'é' * size}')").rows == ((str(size),),)
+    assert client.execute(f"SELECT 1 /* {'x' * size} */").rows == (("1",),)
+    assert client.execute(f"SELECT '{'x' * size}").sqlstate == "42601"
+    client.close()

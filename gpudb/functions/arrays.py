@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudb.errors import SqlError
-from gpudb.functions.casts import cast, joined
+from gpudb.functions.casts import cast
+from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.functions.casts import text_of
 from gpudb.functions.registry import Operands, declare
+from gpudb.functions.to_text import text_of
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
 
 declare("to_char(timestamp,text)", "pg_format_timestamp({0}, {1})")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.casts import INTEGERS, OIDS, opened, text_of
+from gpudb.functions.lanes import INTEGERS, OIDS, opened
 from gpudb.functions.let import let
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
+from gpudb.functions.to_text import text_of
 from gpudb.types import SqlType
 
 # ---------------------------------------------------------------------------------------------- taking apart

@@ -118,7 +118,7 @@ declare("div(numeric,numeric) numeric_div_trunc", _whole_quotient, result=lambda
 
 def _shown(operands: Operands) -> str:
     """Each operand's digits as PostgreSQL shows them."""
-    from gpudb.functions.casts import text_of
+    from gpudb.functions.to_text import text_of
 
     return ", ".join(
         text_of(value, scale, item)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
-from gpudb.functions.casts import text_of
 from gpudb.functions.numeric import unscaled
 from gpudb.functions.registry import MISSING, Operands, declare
+from gpudb.functions.to_text import text_of
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
 
 # ---------------------------------------------------------------------------------------------- variances

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpudb.functions.casts import opened, text_of
+from gpudb.functions.lanes import opened
 from gpudb.functions.let import let, once
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
+from gpudb.functions.to_text import text_of
 
 # ---------------------------------------------------------------------------------------------- concatenation
 

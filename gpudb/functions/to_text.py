@@ -1,0 +1,89 @@
+"""Values as text: as a cast to text gives them, and as their output functions print them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
+from gpudb.functions.let import let, raises
+from gpudb.types import SqlType
+
+_TEXT_TYPES = STRINGS | {"json", "jsonb"}
+
+
+def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> str:
+    """A value's text: as a cast gives it, or (`output`) as its output function prints it."""
+    name = source.name
+    if source.element is not None:
+        return array_text(sql, source.element)
+    if name == "bpchar" and output and source.length is not None:
+        return f"rpad({sql}, {source.length}, ' ')"
+    if name in _TEXT_TYPES:
+        return sql
+    if name in INTEGERS | OIDS:
+        return f"CAST({sql} AS VARCHAR)"
+    if name == "bool":
+        words = ("'t'", "'f'") if output else ("'true'", "'false'")
+        return let(lambda v: f"(CASE WHEN {v} THEN {words[0]} WHEN NOT {v} THEN {words[1]} END)", sql)
+    if name == "numeric":
+        held = source.numeric_digits[1]
+        if scale == str(held):
+            return f"CAST({sql} AS VARCHAR)"
+        return f"pg_numeric_text({sql}, {held}, {scale})"
+    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "interval", "bytea"}:
+        return let(lambda v: f"pg_{name}_text({v})", sql)
+    if name in {"time", "uuid"}:
+        return f"CAST({sql} AS VARCHAR)"
+    if name.startswith("reg"):
+        return f"pg_{name}_name({sql})"
+    if name in VECTORS:
+        return f"array_to_string({sql}, ' ')"
+    if source.duckdb == "VARCHAR":
+        return sql
+    raise FeatureNotSupported(f"cast from {source.plain} to text is not supported")
+
+
+def to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> str:
+    # A cast of an array or a record goes through its output function, as every type without a cast of its own
+    text = text_of(sql, scale, source, output=target.name in {"name", "char"})
+    if target.name == "char":
+        return f"pg_char_of({sql})" if source.name == "int4" else f"left({text}, 1)"
+    if target.name == "name":
+        return text if source.name == "name" else f"pg_name_in({text})"
+    length = target.length if target.name in {"varchar", "bpchar"} else None
+    blank = target.name == "bpchar" and source.name != "bpchar"
+    if length is None:
+        return f"rtrim({text}, ' ')" if blank else text
+    if source.name == target.name and source.length is not None and source.length <= length:
+        return text
+    if explicit:
+        cut = f"left({text}, {length})"
+        return f"rtrim({cut}, ' ')" if target.name == "bpchar" else cut
+    wrong = raises("22001", f"'value too long for type {target}'", "VARCHAR")
+    kept: Callable[[str], str] = (
+        (lambda v: f"rtrim({v}, ' ')") if target.name == "bpchar" else (lambda v: f"left({v}, {length})")
+    )
+    return let(
+        lambda v: (
+            f"(CASE WHEN length(rtrim({v}, ' ')) > {length} THEN {wrong} ELSE {kept(v)} END)"
+            if target.name == "bpchar"
+            else f"(CASE WHEN length({v}) <= {length} THEN {v} WHEN length(rtrim({v}, ' ')) > {length} THEN {wrong}"
+            f" ELSE {kept(v)} END)"
+        ),
+        text,
+    )
+
+
+def array_text(sql: str, element: SqlType) -> str:
+    """An array's text, `{1,NULL,"a b"}`."""
+    value, scale = opened("pg_e", element)
+    text = text_of(value, scale, element, output=True)
+    item = text if element.name in _UNQUOTED else f"pg_array_item({text})"
+    listed = f"list_transform({{}}, lambda pg_e: CASE WHEN {value} IS NULL THEN 'NULL' ELSE {item} END)"
+    return let(
+        lambda v: f"(CASE WHEN {v} IS NOT NULL THEN '{{' || array_to_string({listed.format(v)}, ',') || '}}' END)", sql
+    )
+
+
+_UNQUOTED = INTEGERS | OIDS | FLOATS | {"numeric", "bool", "date", "time", "uuid"}

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import report
 from benchmarks.harness import Answer, Row, check, row_of, save, timed
 
 SUITES = ("ssb", "tpch", "copy", "select", "latency")
@@ -63,6 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         rows = _RUN[suite](session)
         right &= all(row.answers_agree is not False for row in rows)
         session.save(suite, rows)
+    report.main()
     return 0 if right else 1
 
 

@@ -10,13 +10,15 @@ The package's rooms, each of which imports only from those named before it:
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpudb import errors
     from gpudb.api import Connection, Relation, Rows, connect
 
 __version__ = "0.1.0"
-__all__ = ["Connection", "Relation", "Rows", "__version__", "connect"]
+__all__ = ["Connection", "Relation", "Rows", "__version__", "connect", "errors"]
 
 
 def __getattr__(name: str) -> object:
@@ -27,4 +29,6 @@ def __getattr__(name: str) -> object:
         found = getattr(api, name)
         globals()[name] = found
         return found
+    if name == "errors":
+        return import_module("gpudb.errors")
     raise AttributeError(f"module 'gpudb' has no attribute '{name}'")

@@ -30,7 +30,7 @@ def _psycopg() -> Any:
     except ImportError as error:
         message = "connecting to a server needs psycopg, which is not installed"
         hint = "Run: pip install 'psycopg[binary]'"
-        raise GpudbError(message, hint=hint, condition="fdw_unable_to_establish_connection") from error
+        raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
 
 
 class RemoteBackend:

@@ -103,8 +103,11 @@ class Rows:
 
         22008 as in `polars`. ImportError without pandas (the extra `pandas`).
         """
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError as error:
+            message = "a pandas frame needs pandas, which is not installed: pip install 'gpudb[pandas]'"
+            raise ImportError(message, name="pandas") from error
         table = self.arrow()
         _check_years(table)
         interval = pa.month_day_nano_interval()  # which pandas has no Arrow-backed type for

@@ -43,8 +43,8 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
         TimeElapsedColumn(),
     )
     rows = 0
-    started = time.perf_counter()
     with gpudb.api.connect(target or config.load().data_dir) as connection:
+        started = time.perf_counter()
         with (
             Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
             connection.transaction(),

@@ -40,6 +40,22 @@ def test_connecting_imports_no_cuda_and_no_driver() -> None:
     assert out.stdout.strip() == "[]"
 
 
+def test_errors_are_at_hand() -> None:
+    assert gpudb.errors.UndefinedTable is UndefinedTable
+    with pytest.raises(AttributeError):
+        _ = gpudb.nothing
+
+
+def test_without_pandas_or_psycopg_it_says_what_to_install(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"gpudb\[pandas\]"):
+        db.sql("SELECT 1").pandas()
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(GpudbError) as caught:
+        gpudb.connect("postgresql://gpudb@127.0.0.1:1/gpudb")
+    assert (caught.value.sqlstate, "pip install" in (caught.value.hint or "")) == ("08001", True)
+
+
 def test_nothing_runs_before_rows_are_asked_for(any_db: Connection) -> None:
     relation = any_db.sql("SELECT * FROM never_made")
     assert "never_made" in repr(relation)

@@ -23,6 +23,7 @@ ROWS = 16_384
 """Rows that are encoded at once: their columns stay within the processor's caches."""
 
 _FEW = 8  # rows that are framed sooner one by one than as columns
+_SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
 _BYTES = 32 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
 _NULL = b"\xff\xff\xff\xff"
@@ -61,6 +62,8 @@ def _few_rows(
     for type_, form, column in zip(types, formats, batch.columns):
         if form == BINARY:
             columns.append(binary_column(type_, column).to_pylist())
+        elif type_.name in _SPELLED:
+            columns.append([None if value is None else str(value).encode() for value in column.to_pylist()])
         else:
             texts = text_column(type_, column, zone, resolve).to_pylist()
             columns.append([None if text is None else text.encode() for text in texts])

@@ -68,6 +68,7 @@ class Session:
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
+        self._path: tuple[int, tuple[str, ...]] = -1, ()
 
     # -------------------------------------------------------------------------------------------- state
 
@@ -80,12 +81,14 @@ class Session:
 
     def search_path(self) -> tuple[str, ...]:
         """The schemas in which a name without one is looked up; the session's temporary one first."""
-        names = []
-        for part in self.settings["search_path"].split(","):
-            name = part.strip()
-            name = name[1:-1] if name.startswith('"') else name.lower()
-            names.append(self.user if name == "$user" else name)
-        return (self.temporary_schema, *names)
+        if self._path[0] != self.settings.version:
+            names = []
+            for part in self.settings["search_path"].split(","):
+                name = part.strip()
+                name = name[1:-1] if name.startswith('"') else name.lower()
+                names.append(self.user if name == "$user" else name)
+            self._path = self.settings.version, (self.temporary_schema, *names)
+        return self._path[1]
 
     @property
     def temporary_schema(self) -> str:

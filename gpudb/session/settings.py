@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.values.zones import session_zone
@@ -69,6 +70,7 @@ def only(name: str, value: str) -> Check:
 _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
+@lru_cache(256)
 def milliseconds(text: str) -> int:
     """A time setting's milliseconds: `5000`, `5s`, `1min`, `0`."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*", text)
@@ -203,26 +205,34 @@ class SettingValues:
     """A session's values: defaults under the session's own under those of SET LOCAL.
 
     A transaction's start is remembered with `begin`; `end` forgets SET LOCAL, and every SET too if it failed.
+    `version` grows with every change, so that what depends on settings may be kept.
     """
 
     def __init__(self, defaults: Mapping[str, str]) -> None:
         self._defaults = {key: each.default for key, each in SETTINGS.items()}
-        self._custom: dict[str, str] = {}
         for name, value in defaults.items():
             found = setting(name)
             self._defaults[found.name.lower()] = found.check(value)
         self._session: dict[str, str] = {}
         self._local: dict[str, str] = {}
         self._before: dict[str, str] | None = None
+        self._values = dict(self._defaults)
         self._told: dict[str, str] = {}
+        self._told_version = -1
+        self.version = 0
+
+    def _changed(self) -> None:
+        self._values = {**self._defaults, **self._session, **self._local}
+        self.version += 1
 
     def __getitem__(self, name: str) -> str:
         """A value; 42704 for no such setting. Names with a dot may be made up by clients."""
-        key = _ALIASES.get(name.lower(), name.lower())
-        for level in (self._local, self._session, self._defaults):
-            if key in level:
-                return level[key]
-        return self._defaults[setting(name).name.lower()]
+        found = self._values.get(name)
+        if found is not None:
+            return found
+        key = name.lower()
+        key = _ALIASES.get(key, key)
+        return self._values[key] if key in self._values else self._values[setting(name).name.lower()]
 
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
         """SET [LOCAL] name = value; None is DEFAULT."""
@@ -241,11 +251,13 @@ class SettingValues:
         else:
             self._session[key] = checked
             self._local.pop(key, None)
+        self._changed()
 
     def reset_all(self) -> None:
         """RESET ALL."""
         self._session.clear()
         self._local.clear()
+        self._changed()
 
     def begin(self) -> None:
         """A transaction starts."""
@@ -253,10 +265,13 @@ class SettingValues:
 
     def end(self, *, committed: bool) -> None:
         """A transaction ends."""
-        if not committed and self._before is not None:
-            self._session = self._before
-        self._before = None
-        self._local.clear()
+        before, self._before = self._before, None
+        undone = not committed and before is not None and before != self._session
+        if undone and before is not None:
+            self._session = before
+        if undone or self._local:
+            self._local.clear()
+            self._changed()
 
     def show_all(self) -> list[tuple[str, str, str]]:
         """Name, value and description of every setting, in PostgreSQL's order."""
@@ -269,11 +284,14 @@ class SettingValues:
 
     def changes(self) -> list[tuple[str, str]]:
         """Reported settings that changed since the last call."""
+        if self._told_version == self.version:
+            return []
         now = self.reported()
         changed = [(name, value) for name, value in now.items() if self._told.get(name) != value]
-        self._told = now
+        self._told, self._told_version = now, self.version
         return changed
 
     def force(self, name: str, value: str) -> None:
         """Gives a fixed setting its value for this session."""
         self._defaults[name.lower()] = value
+        self._changed()

@@ -49,7 +49,8 @@ def load_call(context: Context) -> Result | None:
 
     One row: how many rows were loaded. All or nothing, over all files. 42501 unless the user is a superuser.
     """
-    call = _call(context.statement) if context.statement.kind == "SelectStmt" else None
+    named = "load_data" in context.statement.text.lower()
+    call = _call(context.statement) if named and context.statement.kind == "SelectStmt" else None
     if call is None:
         return None
     given = [_argument(context, each) for each in call.args]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from gpudb.engine.protocol import Request
-from gpudb.sql.bound import Constant, Parameter, Select
+from gpudb.sql.bound import Constant, Parameter, Query, Select
 
 # What Arrow holds as Python does.
 _PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
@@ -27,8 +27,25 @@ class OneRow:
         """Nothing is held."""
 
 
+# The rows of queries that plan caches hold, with the query itself, so that its id stays its own.
+_rows: dict[int, tuple[Query, OneRow]] = {}
+_KEPT = 1024
+
+
 def constant_row(request: Request) -> OneRow | None:
     """The row of a query that selects constants and parameters of plain types from nothing; None for any other."""
+    kept = _rows.get(id(request.query))
+    if kept is not None:
+        return kept[1]
+    row = _made(request)
+    if row is not None and not request.parameters:
+        if len(_rows) >= _KEPT:
+            _rows.clear()
+        _rows[id(request.query)] = request.query, row
+    return row
+
+
+def _made(request: Request) -> OneRow | None:
     match request.query:
         case Select(
             targets=targets,

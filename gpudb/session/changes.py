@@ -23,7 +23,8 @@ def insert(context: Context) -> Result:
     """INSERT."""
     bound = context.session.bind(context)
     assert isinstance(bound, Insert)
-    context.session.check_writable("INSERT")
+    if not bound.table.temporary:
+        context.session.check_writable("INSERT")
     stream = context.session.engine(bound.query).run(context.request(bound.query))
     kept: list[pa.RecordBatch] = []
     batches: Iterable[pa.RecordBatch] = iter(stream)
@@ -40,8 +41,7 @@ def insert(context: Context) -> Result:
 def update_or_delete(context: Context) -> Result:
     """UPDATE and DELETE: files with matching rows are written anew."""
     verb = "UPDATE" if context.statement.kind == "UpdateStmt" else "DELETE"
-    context.session.check_writable(verb)
-    _lock(context)
+    _lock(context, verb)
     bound = context.session.bind(context)
     assert isinstance(bound, Update | Delete)
     table = context.transaction.table(bound.table.oid)
@@ -53,7 +53,7 @@ def update_or_delete(context: Context) -> Result:
     return _done(context, bound, f"{verb} {found.num_rows}", rows, verb)
 
 
-def _lock(context: Context) -> None:
+def _lock(context: Context, verb: str) -> None:
     """Waits for other writers of the table; a transaction without changes then goes on from what they left."""
     node: Any = context.statement.node
     session = context.session
@@ -62,6 +62,8 @@ def _lock(context: Context) -> None:
         (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
     )
     if isinstance(relation, Table):
+        if not relation.temporary:
+            session.check_writable(verb)
         lock_table(context, relation)
 
 

@@ -31,7 +31,6 @@ class Context:
     cancel: Cancel
     parameters: tuple[object, ...] = ()
     parameter_oids: tuple[int, ...] = ()
-    implicit_block: bool = False
     started: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
 
     def request(self, query: Query) -> Request:

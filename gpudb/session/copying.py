@@ -35,8 +35,9 @@ def copy(context: Context) -> Result:
         check_file_access(context, reading)
     options = _options(context, node, reading)
     if reading:
-        context.session.check_writable("COPY FROM")
         table, columns = copy_from.target(context, node)
+        if not table.temporary:
+            context.session.check_writable("COPY FROM")
         _check_forced(options, tuple(c.name for c in columns), table.name, tuple(c.name for c in table.columns))
         if node.filename:
             return copy_from.from_file(context, node, table, columns, options, Path(node.filename))

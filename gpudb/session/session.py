@@ -139,7 +139,7 @@ class Session:
                 yield Result("")
             for index, statement in enumerate(statements):
                 last = index == len(statements) - 1
-                result = self._started(statement, (), implicit_block=len(statements) > 1)
+                result = self._started(statement, ())
                 if last and result.columns is None and not isinstance(result, CopyIn):
                     # A client that reads the tag may rely on it: so commit first.
                     self.sync()
@@ -223,7 +223,6 @@ class Session:
         parameters: tuple[object, ...],
         *,
         oids: tuple[int, ...] = (),
-        implicit_block: bool = False,
     ) -> Result:
         self._check_failed(statement)
         carry_out = handler(statement.kind)
@@ -233,7 +232,6 @@ class Session:
         context = self._context(statement, cancel)
         context.parameters = parameters
         context.parameter_oids = oids
-        context.implicit_block = implicit_block
         try:
             result = carry_out(context)
         except BaseException as error:

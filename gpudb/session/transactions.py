@@ -52,7 +52,10 @@ def transaction(context: Context) -> Result:
 
 def _end(context: Context, *, commit: bool, chain: bool) -> Result:
     session = context.session
-    if not session.explicit and not context.implicit_block:
+    if not session.explicit:
+        if chain:
+            message = f"{'COMMIT' if commit else 'ROLLBACK'} AND CHAIN can only be used in transaction blocks"
+            raise SqlError.of("no_active_sql_transaction", message)
         context.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")
     commit_now = commit and not session.failed
     session.end_transaction(commit=commit_now)

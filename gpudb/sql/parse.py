@@ -1,7 +1,7 @@
 """Text → PostgreSQL's own parse tree, by libpg_query (PostgreSQL's grammar itself, through postgast).
 
 Nodes are protobuf messages; `kind(node)` and `inner(node)` open the `Node` wrapper that lists hold. Locations in them
-are byte offsets into the whole text: `position` makes PostgreSQL's 1-based character position of one.
+are byte offsets into the statement's text: `position` makes PostgreSQL's 1-based character position of one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ MAX_TEXT = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class RawStatement:
-    """One statement as parsed: its tree, its own text, and where that starts in the text that was sent."""
+    """One statement as parsed: its tree, its own text, and where that starts in the text that was sent, in characters.
+
+    Locations in the tree are byte offsets into its own text.
+    """
 
     node: Message
     text: str
@@ -59,11 +62,13 @@ def parse(text: str) -> list[RawStatement]:
     for each in tree.stmts:
         start = each.stmt_location
         end = start + each.stmt_len if each.stmt_len else len(encoded)
-        own = encoded[start:end].decode()
-        lead = len(own) - len(own.lstrip())
-        at = len(encoded[:start].decode()) + lead
+        own = encoded[start:end].decode().rstrip()
+        node = each.stmt
+        if start:
+            # Once more by itself, so that locations count from where its own text begins.
+            node = _tree(own).stmts[0].stmt
         clause = next((d for d in distributions if start <= d.offset <= end), None)
-        found.append(RawStatement(inner(each.stmt), own.strip(), at, clause))
+        found.append(RawStatement(inner(node), own, len(encoded[:start].decode()), clause))
     return found
 
 

@@ -1,0 +1,1 @@
+"""Sessions: transactions, cancelling, limits, settings, roles, and many clients at once."""

@@ -1,0 +1,62 @@
+"""Short ways to use a session: rows as tuples, an error as a value, waiting with a limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpudb.errors import GpudbError
+from gpudb.session.session import Session
+
+WAIT_S = 20.0
+
+
+def run(session: Session, sql: str) -> list[tuple[Any, ...]]:
+    """Runs a text of one or more statements; the last one's rows."""
+    rows: list[tuple[Any, ...]] = []
+    for result in session.run(sql):
+        rows = []
+        if result.columns is not None:
+            for batch in result.batches:
+                rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return rows
+
+
+def tags(session: Session, sql: str) -> list[str]:
+    """The command tags of a text's statements."""
+    found = []
+    for result in session.run(sql):
+        if result.columns is not None:
+            list(result.batches)
+        found.append(result.tag)
+    return found
+
+
+def fails(session: Session, sql: str) -> GpudbError:
+    """The error that a text ends in."""
+    with pytest.raises(GpudbError) as caught:
+        run(session, sql)
+    assert caught.value.sqlstate != "XX000", caught.value
+    return caught.value
+
+
+def state(session: Session, sql: str) -> str:
+    """The SQLSTATE that a text ends in."""
+    return fails(session, sql).sqlstate
+
+
+def value(session: Session, sql: str) -> Any:
+    """The only value of a query."""
+    ((found,),) = run(session, sql)
+    return found
+
+
+def wait_until(true: Callable[[], object], what: str) -> None:
+    """Returns once `true()`; fails after WAIT_S."""
+    deadline = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < deadline, f"waited in vain until {what}"
+        time.sleep(0.005)

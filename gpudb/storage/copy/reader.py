@@ -18,7 +18,7 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.convert import Clock, convert
 from gpudb.storage.copy.failure import RowError, bad_file
 from gpudb.storage.copy.options import Columns, CopyOptions
-from gpudb.storage.copy.quick import QuickReader, text_final
+from gpudb.storage.copy.quick import QuickReader, occurrences, text_final
 from gpudb.storage.copy.rows import DEFAULT, Field, Fields, Line, Scanner
 
 
@@ -91,7 +91,7 @@ class RowReader:
 
     def _lines(self, data: bytes, eol: bytes, first: bool) -> int:
         """How many lines PostgreSQL counts in rows that the fast way reads."""
-        lines = data.count(eol[:1]) + bool(data and not data.endswith(eol))
+        lines = occurrences(data, eol[:1]) + bool(data and not data.endswith(eol))
         if first and (line := next(Scanner(self._options, eol, first).lines(data), None)) is not None:
             lines += line.number - 1 - line.raw.count(eol[:1])
         return lines

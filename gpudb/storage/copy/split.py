@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gpudb.errors import SqlError
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.quick import occurrences
 from gpudb.storage.copy.reader import Block
 from gpudb.storage.copy.rows import Scanner
 
@@ -46,7 +47,7 @@ class Splitter:
         self._pending.append(data)
         self._size += len(data)
         if self._csv:
-            self._quotes += data.count(self._quote)
+            self._quotes += occurrences(data, self._quote)
 
     def finish(self) -> Iterator[Block]:
         """The last block; there is always a first one."""
@@ -139,7 +140,7 @@ class Splitter:
         return 0
 
     def _unquoted(self, data: bytes, last: bytes) -> int:
-        quotes, end = data.count(self._quote), len(data)
+        quotes, end = occurrences(data, self._quote), len(data)
         while (at := data.rfind(last, 0, end)) >= 0:
             quotes -= data.count(self._quote, at, end)
             if quotes % 2 == 0:

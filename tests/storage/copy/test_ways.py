@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudb.catalog.model import Column, Table
@@ -98,7 +98,7 @@ def _rows(name: str) -> st.SearchStrategy[bytes]:
 def test_any_bytes(name: str, types: tuple[SqlType, ...]) -> None:
     options = OPTIONS[name]
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(_pieces(name) | _rows(name), st.integers(1, 40), st.integers(1, 9))
     def same(data: bytes, block: int, chunk: int) -> None:
         expected = _outcome(types, options, data, exact=True)

@@ -16,6 +16,8 @@ _YEARS = 10
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """TLS 1.2 or newer with these PEM files; F0000 if they cannot be used, or others may read the key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    # Reading stops at the server's end too (Stream.stop_reading), and the client is still to be told why.
+    context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         if key.stat().st_mode & 0o027:

@@ -26,13 +26,17 @@ _SCROLL, _HOLD = 0x2, 0x20
 
 @dataclass(slots=True)
 class Cursor:
-    """A query that is read piece by piece; `rest` is what of the last batch was not fetched yet."""
+    """A query that is read piece by piece; `rest` is what of the last batch was not fetched yet.
+
+    One with HOLD is `kept` once the transaction that declared it has committed.
+    """
 
     columns: tuple[ResultColumn, ...]
     result: Result
     batches: Iterator[pa.RecordBatch]
     rest: pa.RecordBatch | None = None
     hold: bool = False
+    kept: bool = False
     done: bool = field(default=False)
 
     def take(self, count: int) -> Iterator[pa.RecordBatch]:
@@ -125,7 +129,9 @@ def close(context: Context) -> Result:
 
 
 def transaction_ended(session: Session, committed: bool) -> None:
-    """Cursors without HOLD end with their transaction."""
+    """Cursors end with their transaction, but those WITH HOLD of one that commits."""
     cursors = _cursors(session)
-    for name in [name for name, cursor in cursors.items() if not (cursor.hold and committed)]:
-        cursors.pop(name).result.close()
+    for name, cursor in list(cursors.items()):
+        cursor.kept = cursor.kept or (cursor.hold and committed)
+        if not cursor.kept:
+            cursors.pop(name).result.close()

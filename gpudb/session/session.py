@@ -22,7 +22,7 @@ from gpudb.session.context import Context, handler, result_columns
 from gpudb.session.loading import is_load_call
 from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result
-from gpudb.session.settings import SettingValues, milliseconds
+from gpudb.session.settings import Mark, SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import DataChange, OutputColumn, Query
 from gpudb.sql.nesting import too_deep
@@ -58,7 +58,7 @@ class Session:
         self.prepared: dict[str, Prepared] = {}
         self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
-        self.savepoints: list[tuple[str, Savepoint]] = []
+        self.savepoints: list[tuple[str, Savepoint, Mark]] = []
         self.explicit = False
         self.failed = False
         self.query = ""
@@ -272,7 +272,10 @@ class Session:
 
     def _key(self, text: str, oids: tuple[int, ...]) -> Key:
         catalog = self.transaction.catalog if self.transaction else self.database.store.catalog()
-        return Key(text, catalog.version, self.search_path(), self.settings["TimeZone"], oids)
+        path = self.search_path()
+        if path[0] not in catalog.schemas:
+            path = path[1:]  # no temporary tables: the plan serves every session
+        return Key(text, catalog.version, path, self.settings["TimeZone"], oids)
 
     def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
         key = self._key(text, oids)

@@ -201,6 +201,9 @@ def setting(name: str) -> Setting:
     return found
 
 
+Mark = tuple[dict[str, str], dict[str, str]]
+
+
 class SettingValues:
     """A session's values: defaults under the session's own under those of SET LOCAL.
 
@@ -262,6 +265,15 @@ class SettingValues:
     def begin(self) -> None:
         """A transaction starts."""
         self._before = dict(self._session)
+
+    def mark(self) -> Mark:
+        """The values now, for `back_to` at a ROLLBACK TO SAVEPOINT."""
+        return dict(self._session), dict(self._local)
+
+    def back_to(self, mark: Mark) -> None:
+        """Undoes every SET since a mark, which may be used again."""
+        self._session, self._local = map(dict, mark)
+        self._changed()
 
     def end(self, *, committed: bool) -> None:
         """A transaction ends."""

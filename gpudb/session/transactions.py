@@ -33,7 +33,8 @@ def transaction(context: Context) -> Result:
             return _end(context, commit=False, chain=node.chain)
         case "SAVEPOINT":
             _in_block(context, "SAVEPOINT")
-            session.savepoints.append((node.savepoint_name, context.transaction.savepoint()))
+            made = (node.savepoint_name, context.transaction.savepoint(), session.settings.mark())
+            session.savepoints.append(made)
             return command("SAVEPOINT")
         case "RELEASE":
             _in_block(context, "RELEASE SAVEPOINT")
@@ -42,7 +43,9 @@ def transaction(context: Context) -> Result:
         case "ROLLBACK_TO":
             _in_block(context, "ROLLBACK TO SAVEPOINT")
             at = _savepoint(context, node.savepoint_name)
-            context.transaction.rollback_to(session.savepoints[at][1])
+            _, savepoint, values = session.savepoints[at]
+            context.transaction.rollback_to(savepoint)
+            session.settings.back_to(values)
             del session.savepoints[at + 1 :]
             session.failed = False
             return command("ROLLBACK")
@@ -71,7 +74,7 @@ def _in_block(context: Context, what: str) -> None:
 
 
 def _savepoint(context: Context, name: str) -> int:
-    names = [each for each, _ in context.session.savepoints]
+    names = [each for each, *_ in context.session.savepoints]
     if name not in names:
         raise SqlError.of("invalid_savepoint_specification", f'savepoint "{name}" does not exist')
     return len(names) - 1 - names[::-1].index(name)

@@ -48,11 +48,12 @@ def test_a_sort_larger_than_the_limit(limited: Session) -> None:
     ],
 )
 def test_work_beyond_the_limit_ends_or_fails_cleanly(limited: Session, sql: str) -> None:
+    error: GpudbError | None = None
     try:
         assert value(limited, sql) > 1_000_000
-    except GpudbError as error:
-        assert error.sqlstate == "53200"
-        assert "memory" in error.message
+    except GpudbError as raised:
+        error = raised
+    assert error is None or (error.sqlstate == "53200" and "memory" in error.message)
     assert value(limited, "SELECT sum(x) FROM generate_series(1, 1000) g(x)") == 500500
 
 

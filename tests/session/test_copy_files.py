@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -259,3 +260,21 @@ def test_wrong_arguments(session: Session, files: Path) -> None:
         (f"'t', '{files}/' || 'a.csv'", "0A000"),
     ):
         assert _failing(session, f"SELECT load_data({arguments})").sqlstate == sqlstate, arguments
+
+
+def test_many_loads_at_once(database: Database, session: Session, tmp_path: Path) -> None:
+    for number in range(16):
+        (tmp_path / f"{number}.csv").write_text(
+            "".join(f"{row},x,1.5\n" for row in range(number * 1000, number * 1000 + 1000))
+        )
+
+    def load(number: int) -> bytes:
+        own = database.session("gpudb")
+        try:
+            return run(own, f"SELECT load_data('t', '{tmp_path}/{number}.csv')")[1]
+        finally:
+            own.close()
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(load, range(16))) == [b"1000"] * 16
+    assert run(session, "SELECT count(DISTINCT a) FROM t")[1] == b"16000"

@@ -50,13 +50,6 @@ def occurrences(data: bytes, char: bytes) -> int:
     return sum(int(np.count_nonzero(view[start : start + _WINDOW] == char[0])) for start in starts)
 
 
-def _places(view: npt.NDArray[np.uint8], char: int) -> npt.NDArray[np.int64]:
-    """Where a byte is."""
-    starts = range(0, len(view), _WINDOW)
-    found = [np.flatnonzero(view[start : start + _WINDOW] == char) + start for start in starts]
-    return np.concatenate(found) if found else np.empty(0, np.int64)
-
-
 class QuickReader:
     """Splits blocks of one COPY; thread-safe. Columns are those of the data, in its order.
 
@@ -176,7 +169,7 @@ class QuickReader:
         if quote not in data:
             return _all_pairs(data) if eol == b"\r\n" else not returns, False
         view = np.frombuffer(data, np.uint8)
-        quotes = _places(view, quote[0])
+        quotes = np.flatnonzero(view == quote[0])
         if len(quotes) % 2:
             return False, False
         opening = quotes[::2]
@@ -196,7 +189,7 @@ class QuickReader:
             return True, False
         view = np.frombuffer(data, np.uint8)
         delimiter = ord(self._options.delimiter)
-        places = _places(view, _BACKSLASH)
+        places = np.flatnonzero(view == _BACKSLASH)
         if places[-1] == len(data) - 1:
             return False, False
         after = view[places + 1]
@@ -274,7 +267,8 @@ def _all_pairs(data: bytes) -> bool:
 def _line_ends_alike(view: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], eol: bytes) -> bool:
     """Whether outside quotes lines end by `eol` alone."""
     returns, newlines = (
-        places[np.searchsorted(quotes, places) % 2 == 0] for places in (_places(view, _RETURN), _places(view, _NEWLINE))
+        places[np.searchsorted(quotes, places) % 2 == 0]
+        for places in (np.flatnonzero(view == _RETURN), np.flatnonzero(view == _NEWLINE))
     )
     if eol == b"\n":
         return len(returns) == 0

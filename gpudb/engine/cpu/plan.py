@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ _NAMES = {
 }
 # What says nothing to someone who did not write DuckDB.
 _HIDDEN = {"Estimated Cardinality", "Function", "Type", "Total Files Read", "CTE Index", "Table Index", "Delim Index"}
+_MOVE = re.compile(r"#\d+|__internal_\w+\(#\d+\)|CAST\(#\d+ AS \w+\)|\w+(\.\w+)?")
 _WRAPPERS = {"RESULT_COLLECTOR", "EXPLAIN_ANALYZE"}
 
 
@@ -38,6 +40,8 @@ def plan_of(text: str, tables: Mapping[str, str]) -> PlanNode:
 def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
     name = node.get("type", node.get("name", "")).strip()
     details = node.get("extra_info", {})
+    if name == "PROJECTION" and len(node["children"]) == 1 and _only_moves(details.get("Projections", [])):
+        return _node(node["children"][0], tables)
     estimated = details.get("Estimated Cardinality")
     seconds = node.get("timing")
     return PlanNode(
@@ -48,6 +52,12 @@ def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
         None if seconds is None else seconds * 1000,
         tuple(_node(each, tables) for each in node.get("children", ())),
     )
+
+
+def _only_moves(projections: object) -> bool:
+    """Whether a projection computes nothing: it passes columns on, packed or unpacked for the operator next to it."""
+    listed = projections if isinstance(projections, list) else [projections]
+    return all(_MOVE.fullmatch(str(each)) for each in listed)
 
 
 def _detail(key: str, value: object, tables: Mapping[str, str]) -> str:

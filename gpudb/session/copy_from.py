@@ -23,7 +23,8 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Column as BoundColumn
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.parse import present, strings
-from gpudb.storage.copy.binary_reader import BinaryCutter, BinaryReader
+from gpudb.storage.copy.binary_reader import BinaryReader
+from gpudb.storage.copy.binary_split import BinaryCutter
 from gpudb.storage.copy.convert import Clock
 from gpudb.storage.copy.held import held_scalar
 from gpudb.storage.copy.inflow import Completion, Copied, CopyFlow, Cutter, Inflow, Origin, Reader, repeated

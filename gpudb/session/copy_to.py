@@ -70,12 +70,7 @@ def source(context: Context, node: Any) -> Source:
         raise FeatureNotSupported("COPY of a table without columns is not supported")
     listed = ", ".join(_name("", each) for each in wanted)
     found = _bound(context, parse(f"SELECT {listed} FROM {_name(schema, name.relname)}")[0])
-    return replace_names(found, all_names, name.relname)
-
-
-def replace_names(found: Source, all_names: tuple[str, ...], relation: str) -> Source:
-    """The same rows, as those of a relation."""
-    return Source(found.columns, all_names, relation, found.start)
+    return Source(found.columns, all_names, name.relname, found.start)
 
 
 def _name(schema: str, name: str) -> str:

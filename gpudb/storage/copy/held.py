@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gpudb.errors import FeatureNotSupported, GpudbError, NumericOutOfRange, SqlError
+from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil
 from gpudb.values.interval import Interval
@@ -52,11 +52,6 @@ def held_scalar(type_: SqlType, value: object) -> pa.Array:
     """One value as an array of length 1."""
     check_held(type_, value)
     return held_array(type_, [value])
-
-
-def null_array(type_: SqlType, count: int) -> pa.Array:
-    """NULLs."""
-    return pa.nulls(count, type_.arrow)
 
 
 Convert = Callable[[SqlType, Sequence[Any]], pa.Array]
@@ -114,13 +109,3 @@ _CONVERTERS: dict[str, Convert] = {
     "interval": _interval,
     "uuid": _uuid,
 }
-
-
-def first_error(type_: SqlType, values: Sequence[object]) -> tuple[int, GpudbError] | None:
-    """The first value that cannot be held, by its number."""
-    for number, value in enumerate(values):
-        try:
-            check_held(type_, value)
-        except GpudbError as error:
-            return number, error
-    return None

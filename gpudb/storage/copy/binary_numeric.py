@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gpudb.storage.copy.binary_split import Places, pieces_of
 from gpudb.storage.copy.convert import decimals
 from gpudb.types import SqlType
 from gpudb.values.binary import NUMERIC_NEGATIVE
@@ -13,8 +14,6 @@ from gpudb.values.binary import NUMERIC_NEGATIVE
 INT64_DIGITS = 18
 _MOST_GROUPS = 9
 _HEAD = 8
-
-Places = npt.NDArray[np.int64]
 
 
 def numeric_column(
@@ -63,5 +62,4 @@ _POWERS = 10 ** np.arange(INT64_DIGITS + 1, dtype=np.int64)
 
 def _words(view: npt.NDArray[np.uint8], starts: Places, count: int) -> Places:
     """`count` big-endian 16-bit numbers at each place."""
-    pieces: npt.NDArray[np.uint8] = view[starts[:, None] + np.arange(2 * count)]
-    return pieces.view(">u2").astype(np.int64)
+    return pieces_of(view, 2 * count)[starts].view(">u2").astype(np.int64)

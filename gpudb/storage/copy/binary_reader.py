@@ -11,7 +11,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.binary_numeric import numeric_column
-from gpudb.storage.copy.binary_split import BinaryBlock, Places
+from gpudb.storage.copy.binary_split import BinaryBlock, Places, pieces_of
 from gpudb.storage.copy.convert import text_of
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.held import check_held, held_array
@@ -135,8 +135,8 @@ def _fixed(
     places = np.where(null, 0, starts)
     if len(data) < width:
         return pa.nulls(len(starts), type_.arrow)
-    bytes_ = np.frombuffer(data, np.uint8)[places[:, None] + np.arange(width)]
-    values = bytes_.view(form).ravel().astype(held)
+    pieces = pieces_of(np.frombuffer(data, np.uint8), width)[places]
+    values = pieces.view(form).ravel().astype(held)
     if type_.name in {"date", "timestamp", "timestamptz"}:
         if type_.modifier != -1:
             return None
@@ -154,22 +154,20 @@ def _gathered(
     type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
     """Text and bytes: the pieces of `data` put beside each other."""
-    sizes = np.where(null, 0, lengths)
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    if offsets[-1] >= 1 << 31:
+    # one array over all the block's bytes, in which fields and what is between them take turns
+    offsets = np.empty(2 * len(starts) + 1, np.int32)
+    offsets[:-1:2] = starts
+    offsets[1::2] = starts + np.where(null, 0, lengths)
+    offsets[-1] = offsets[-2]
+    whole = pa.Array.from_buffers(pa.binary(), 2 * len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    fields = np.arange(0, 2 * len(starts), 2)
+    array = whole.take(pa.array(fields, mask=null if null.any() else None))
+    if type_.name != "bytea" and b"\0" in bytes(memoryview(array.buffers()[2] or b"")[: int(lengths[~null].sum())]):
         return None
-    inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-    body = np.frombuffer(data, np.uint8)[np.repeat(starts, sizes) + inside]
-    if type_.name != "bytea" and (body == 0).any():
-        return None
-    valid = pa.array(~null).buffers()[1] if null.any() else None
-    buffers = [valid, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(body)]
-    array = pa.Array.from_buffers(type_.arrow, len(sizes), buffers)
     if type_.name == "bytea":
         return array
     try:
-        array.validate(full=True)
+        text = array.cast(pa.string())
     except pa.ArrowInvalid:
         return None
-    return text_of(type_, array)
+    return text_of(type_, text)

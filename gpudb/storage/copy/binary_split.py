@@ -161,6 +161,11 @@ def _shape(data: bytes, names: Sequence[str], before: int) -> tuple[Places, Plac
         rows += 1
 
 
+def pieces_of(view: npt.NDArray[np.uint8], width: int) -> npt.NDArray[np.uint8]:
+    """The `width` bytes from each place on, without copying: a matrix of a row a place."""
+    return np.lib.stride_tricks.as_strided(view, (max(len(view) - width + 1, 0), width), (1, 1))
+
+
 class _Guesses:
     """All places that may be a row's beginning, each followed to its end."""
 
@@ -173,7 +178,7 @@ class _Guesses:
             first = view[2:-3]
             here = (view[1:-4] == width & 0xFF) & ((first == 0) | (first == 0xFF)) & (view[:-5] == width >> 8)
             begins = np.flatnonzero(here)
-        words = np.lib.stride_tricks.as_strided(view, (max(size - 3, 0), 4), (1, 1))
+        words = pieces_of(view, 4)
         alive = np.ones(len(begins), bool)
         at = begins + 2
         self.begins = begins

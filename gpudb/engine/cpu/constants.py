@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from gpudb.engine.protocol import Request
-from gpudb.sql.bound import Constant, Parameter, Query, Select
+from gpudb.sql.bound import Cast, Constant, Parameter, Query, Select
 
 # What Arrow holds as Python does.
 _PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
+# Casts that change no value.
+_WIDENED = frozenset({("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")})
 
 
 class OneRow:
@@ -64,10 +66,13 @@ def _made(request: Request) -> OneRow | None:
             return None
     arrays = []
     for target in targets:
-        if isinstance(target, Constant):
-            value = target.value
-        elif isinstance(target, Parameter):
-            value = request.parameters[target.number - 1]
+        known = target
+        while isinstance(known, Cast) and (known.arg.type.name, known.type.name) in _WIDENED:
+            known = known.arg
+        if isinstance(known, Constant):
+            value = known.value
+        elif isinstance(known, Parameter):
+            value = request.parameters[known.number - 1]
         else:
             return None
         if target.type.name == "date" and isinstance(value, str):

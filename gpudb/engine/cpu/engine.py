@@ -30,6 +30,8 @@ from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.types import SqlType
 
 BATCH_ROWS = 65536
+ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
+"""What DuckDB raises itself, and what a reader of its batches makes of that."""
 
 
 class CpuEngine:
@@ -232,7 +234,7 @@ class DuckStream:
     def _next(self) -> pa.RecordBatch:
         try:
             batch = self._reader.read_next_batch()
-        except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
+        except ENGINE_ERRORS as error:
             self._again(error)
             batch = self._reader.read_next_batch()
         self._wide = None
@@ -241,7 +243,7 @@ class DuckStream:
     def _failure(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
-        if isinstance(error, duckdb.Error | pa.ArrowException | RuntimeError):
+        if isinstance(error, ENGINE_ERRORS):
             return translated(error)
         return error
 

@@ -28,6 +28,18 @@ _TYPES = {
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone", "TIME": "time", "INTERVAL": "interval",
 }  # fmt: skip
 
+# What a reader of Arrow batches raises carries DuckDB's text alone, with the kind of error before it.
+_KINDS: dict[str, type[duckdb.Error]] = {
+    "Conversion Error": duckdb.ConversionException,
+    "INTERRUPT Error": duckdb.InterruptException,
+    "IO Error": duckdb.IOException,
+    "Invalid Input Error": duckdb.InvalidInputException,
+    "Not implemented Error": duckdb.NotImplementedException,
+    "Out of Memory Error": duckdb.OutOfMemoryException,
+    "Out of Range Error": duckdb.OutOfRangeException,
+    "Serialization Error": duckdb.SerializationException,
+}
+
 Maker = tuple[re.Pattern[str], str, str]
 _RULES: tuple[Maker, ...] = tuple(
     (re.compile(pattern, re.S), condition, message)
@@ -80,6 +92,9 @@ def translated(error: BaseException) -> GpudbError:
     if isinstance(error, GpudbError):
         return error
     text = str(error)
+    if not isinstance(error, duckdb.Error):
+        kind = _KINDS.get(text.partition(": ")[0])
+        error = kind(text) if kind is not None else error
     plain = text.partition("\n")[0].partition(": ")[2] or text
     if (marked := _MARKED.search(text)) is not None and (marked[1] or marked[3]) in _known_states():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()

@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from gpudb.catalog.model import Table
-from gpudb.sql.bound import BoolOp, Call, Column, Constant, Expr, InList, Parameter, Test
+from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.storage.prune import ColumnRange
 from gpudb.values.civil import days_of, microseconds_of
 
 _FLIPPED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
+_WIDENED = frozenset({("varchar", "text"), ("int2", "int4"), ("int2", "int8"), ("int4", "int8")})
 _PRUNED = _INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "uuid"}
 
 
@@ -31,13 +32,14 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
             symbol = function.name[-2:]
             if symbol not in _FLIPPED:
                 return
+            left, right = _plain(left), _plain(right)
             if isinstance(right, Column):
                 left, right, symbol = right, left, _FLIPPED[symbol]
             if isinstance(left, Column) and _comparable(left, right, rel, table):
                 value = _bound(right, parameters)
                 if value is not None:
                     yield _range(_field(left, table), symbol, value)
-        case InList(arg=Column() as column, items=items, negated=False):
+        case InList(arg=arg, items=items, negated=False) if isinstance(column := _plain(arg), Column):
             if all(_comparable(column, item, rel, table) for item in items):
                 values = [_bound(item, parameters) for item in items]
                 if values and all(value is not None for value in values):
@@ -45,6 +47,15 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
                     yield ColumnRange(_field(column, table), ordered[0], ordered[-1])
         case Test(arg=Column() as column, what="NULL", negated=negated) if _own(column, rel, table) and negated:
             yield ColumnRange(_field(column, table), not_null=True)
+
+
+def _plain(expr: Expr) -> Expr:
+    """The column under a cast that changes no value and no order; else the expression itself."""
+    if isinstance(expr, Cast) and isinstance(expr.arg, Column):
+        pair = expr.arg.type.name, expr.type.name
+        if pair in _WIDENED:
+            return expr.arg
+    return expr
 
 
 def _own(column: Column, rel: int, table: Table) -> bool:

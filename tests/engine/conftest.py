@@ -1,0 +1,95 @@
+"""Requests made from SQL over a real store, and the engines that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.protocol import Cancel, Engine, Request, Settings
+from gpudb.session.binding import bind_statement, statements_of
+from gpudb.session.database import Database
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import DataChange
+from gpudb.storage.transaction import Transaction
+from tests.session.use import run
+
+ENGINES = (pytest.param("cpu", id="cpu"),)
+"""Every engine that exists; one that needs a GPU carries the mark `gpu`."""
+
+
+class Lab:
+    """A database whose tables SQL makes, and requests over its snapshots.
+
+    A request's snapshot stays readable until the lab is closed.
+    """
+
+    def __init__(self) -> None:
+        self.database = Database(None)
+        self.session = self.database.session("gpudb")
+        self._open: list[Transaction] = []
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        """Runs SQL in the lab's session."""
+        return run(self.session, sql)
+
+    def request(
+        self,
+        sql: str,
+        parameters: tuple[object, ...] = (),
+        *,
+        cancel: Cancel | None = None,
+        transaction: Transaction | None = None,
+        settings: Settings | None = None,
+    ) -> Request:
+        """A bound query over what is committed now, or over a transaction's own state."""
+        if transaction is None:
+            transaction = self.database.store.begin()
+            self._open.append(transaction)
+        (statement,) = statements_of(sql)
+        binder = Binder(transaction.catalog, statement.text)
+        query = bind_statement(binder, statement)
+        assert not isinstance(query, DataChange)
+        return Request(query, transaction.catalog, settings or Settings(), parameters, cancel or Cancel())
+
+    def release(self) -> None:
+        """Lets go of the snapshots."""
+        for transaction in self._open:
+            transaction.rollback()
+        self._open.clear()
+
+    def close(self) -> None:
+        """Ends everything."""
+        self.release()
+        self.session.close()
+        self.database.close()
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
+    """An engine of its own, apart from the one that the lab's session uses."""
+    assert request.param == "cpu"
+    made = CpuEngine(spill=lab.database.store.spill)
+    yield made
+    made.close()
+
+
+def answer(engine: Engine, request: Request) -> list[tuple[Any, ...]]:
+    """All rows."""
+    stream = engine.run(request)
+    try:
+        rows: list[tuple[Any, ...]] = []
+        for batch in stream:
+            rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        return rows
+    finally:
+        stream.close()

@@ -1,0 +1,1 @@
+"""The CPU engine's own parts: loaded tables and the pruning of files."""

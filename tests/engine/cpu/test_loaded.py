@@ -1,0 +1,168 @@
+"""Tables kept in memory: what is loaded, how new files join, what goes when room is short, and who may still read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.engine.cpu import tables as loaded_tables
+from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.cpu.tables import LoadedTables
+from gpudb.engine.protocol import Cancel
+from gpudb.errors import GpudbError
+from tests.engine.conftest import Lab, answer
+
+
+@pytest.fixture
+def cpu(lab: Lab) -> Iterator[CpuEngine]:
+    made = CpuEngine(spill=lab.database.store.spill)
+    yield made
+    made.close()
+
+
+def _names(engine: CpuEngine) -> list[str]:
+    """The segments that the engine's database really holds."""
+    rows = engine.database.execute("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'segment%'").fetchall()
+    return sorted(str(row[0]) for row in rows)
+
+
+def _budget(engine: CpuEngine, budget: int) -> None:
+    engine.loaded = LoadedTables(engine.database, budget)
+
+
+@pytest.fixture
+def table(lab: Lab) -> Iterator[str]:
+    lab.run("CREATE TABLE kept AS SELECT i AS a, 'row ' || i AS b FROM generate_series(1, 1000) i")
+    yield "kept"
+    lab.release()
+    lab.run("DROP TABLE IF EXISTS kept")
+
+
+def test_a_small_table_is_loaded_at_its_first_use(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    assert _names(cpu) == []
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000,)]
+    (first,) = _names(cpu)
+    assert answer(cpu, lab.request("SELECT sum(a) FROM kept")) == [(500500,)]
+    assert _names(cpu) == [first]
+
+
+def test_a_large_table_is_loaded_at_its_second_use(
+    cpu: CpuEngine, lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_tables, "SMALL", 0)
+    answer(cpu, lab.request("SELECT count(*) FROM kept"))
+    assert _names(cpu) == []
+    answer(cpu, lab.request("SELECT count(*) FROM kept"))
+    assert len(_names(cpu)) == 1
+
+
+def test_an_append_loads_only_its_own_files(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    answer(cpu, lab.request("SELECT count(*) FROM kept"))
+    (first,) = _names(cpu)
+    lab.run("INSERT INTO kept SELECT i, 'new' FROM generate_series(1001, 1010) i")
+    assert answer(cpu, lab.request("SELECT count(*), max(a) FROM kept")) == [(1010, 1010)]
+    names = _names(cpu)
+    assert len(names) == 2
+    assert first in names
+    second = next(name for name in names if name != first)
+    assert cpu.database.execute(f"SELECT count(*) FROM {second}").fetchone() == (10,)
+
+
+def test_many_segments_are_loaded_together_again(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    for number in range(loaded_tables.MANY_SEGMENTS + 3):
+        lab.run(f"INSERT INTO kept VALUES ({number}, 'x')")
+        answer(cpu, lab.request("SELECT count(*) FROM kept"))
+    assert len(_names(cpu)) <= loaded_tables.MANY_SEGMENTS
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000 + loaded_tables.MANY_SEGMENTS + 3,)]
+
+
+def test_an_older_snapshot_is_not_read_from_a_newer_segment(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    before = lab.request("SELECT count(*) FROM kept")
+    lab.run("INSERT INTO kept VALUES (0, 'x')")
+    after = lab.request("SELECT count(*) FROM kept")
+    lab.run("DELETE FROM kept WHERE a > 10")
+    last = lab.request("SELECT count(*) FROM kept")
+    for _ in range(2):
+        assert answer(cpu, after) == [(1001,)]
+        assert answer(cpu, before) == [(1000,)]
+        assert answer(cpu, last) == [(11,)]
+
+
+def test_without_a_budget_nothing_is_loaded(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    _budget(cpu, 0)
+    for _ in range(3):
+        assert answer(cpu, lab.request("SELECT count(*), min(b) FROM kept")) == [(1000, "row 1")]
+    assert _names(cpu) == []
+
+
+def test_the_least_recently_used_goes_first(cpu: CpuEngine, lab: Lab) -> None:
+    sizes = {}
+    for name in ("one", "two", "three"):
+        lab.run(f"CREATE TABLE lru_{name} AS SELECT i AS a, sin(i) AS b FROM generate_series(1, 3000) i")
+        found = lab.database.store.catalog().relation("public", f"lru_{name}")
+        sizes[name] = sum(file.bytes for file in found.files) * loaded_tables.EXPANSION  # type: ignore[union-attr]
+    _budget(cpu, sizes["one"] + sizes["two"] + sizes["three"] // 2)
+    tables = {}
+    for name in ("one", "two", "one", "three"):
+        before = set(_names(cpu))
+        assert answer(cpu, lab.request(f"SELECT count(*) FROM lru_{name}")) == [(3000,)]
+        for made in set(_names(cpu)) - before:
+            tables[made] = name
+    assert {tables[name] for name in _names(cpu)} == {"one", "three"}
+    assert answer(cpu, lab.request("SELECT count(*) FROM lru_two")) == [(3000,)]
+    lab.release()
+    lab.run("DROP TABLE lru_one, lru_two, lru_three")
+
+
+def test_a_segment_that_is_read_outlives_its_eviction(cpu: CpuEngine, lab: Lab) -> None:
+    lab.run("CREATE TABLE busy AS SELECT i AS a FROM generate_series(1, 300000) i")
+    lab.run("CREATE TABLE rival AS SELECT i AS a FROM generate_series(1, 300000) i")
+    size = sum(f.bytes for f in lab.database.store.catalog().relation("public", "busy").files)  # type: ignore[union-attr]
+    _budget(cpu, size * loaded_tables.EXPANSION + 1000)
+    stream = cpu.run(lab.request("SELECT a FROM busy"))
+    batches = iter(stream)
+    rows = next(batches).num_rows
+    (held,) = _names(cpu)
+    assert answer(cpu, lab.request("SELECT count(*) FROM rival")) == [(300000,)]
+    assert held in _names(cpu)
+    rows += sum(batch.num_rows for batch in batches)
+    assert rows == 300000
+    assert held not in _names(cpu)
+    lab.release()
+    lab.run("DROP TABLE busy, rival")
+
+
+def test_a_table_dropped_while_it_is_read(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    _budget(cpu, 0)  # from its files
+    lab.run("INSERT INTO kept SELECT i, 'more' FROM generate_series(1, 300000) i")
+    stream = cpu.run(lab.request("SELECT a, b FROM kept"))
+    batches = iter(stream)
+    rows = next(batches).num_rows
+    lab.run("DROP TABLE kept")
+    rows += sum(batch.num_rows for batch in batches)
+    assert rows == 301000
+
+
+def test_loading_can_be_cancelled(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    cancel = Cancel()
+    cancel.stop("enough")
+    with pytest.raises(GpudbError) as caught:
+        answer(cpu, lab.request("SELECT count(*) FROM kept", cancel=cancel))
+    assert caught.value.sqlstate == "57014"
+    assert _names(cpu) == []
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000,)]
+
+
+def test_the_same_query_waits_for_one_loading(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    import threading
+
+    rows: list[list[tuple[object, ...]]] = []
+    requests = [lab.request("SELECT count(*) FROM kept") for _ in range(6)]
+    threads = [threading.Thread(target=lambda r=r: rows.append(answer(cpu, r))) for r in requests]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert rows == [[(1000,)]] * 6
+    assert len(_names(cpu)) == 1

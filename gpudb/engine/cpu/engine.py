@@ -92,7 +92,7 @@ class CpuEngine:
         self, stack: ExitStack, request: Request, *, narrow: bool = False
     ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
         request.cancel.check()
-        reading = stack.enter_context(self.loaded.reading())
+        reading = stack.enter_context(self.loaded.reading(request.cancel))
         text = self.sql(request, reading, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = self._cursors.take(timezone)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.cpu.failures import translated
+from gpudb.engine.protocol import Cancel
 from gpudb.storage.prune import ColumnRange, prune
 from gpudb.storage.scan import scan_sql
 
@@ -24,6 +25,7 @@ SMALL = 32 << 20
 EXPANSION = 3
 """How many bytes of memory a compressed byte of Parquet is taken for when the budget is kept."""
 MANY_SEGMENTS = 6
+_POLL_SECONDS = 0.05
 
 
 @dataclass(slots=True, eq=False)
@@ -55,15 +57,15 @@ class LoadedTables:
         self._names = 0
 
     @contextmanager
-    def reading(self) -> Iterator[Reading]:
-        """A statement's view: what it reads stays loaded until the block ends."""
-        reading = Reading(self)
+    def reading(self, cancel: Cancel | None = None) -> Iterator[Reading]:
+        """A statement's view: what it reads stays loaded until the block ends. `cancel` ends loading too."""
+        reading = Reading(self, cancel or Cancel())
         try:
             yield reading
         finally:
             reading.close()
 
-    def acquire(self, table: Table) -> tuple[list[Segment], list[str]]:
+    def acquire(self, table: Table, cancel: Cancel) -> tuple[list[Segment], list[str]]:
         """Segments that hold parts of the snapshot, taken for reading, and the paths that are in none of them."""
         signature = tuple((c.name, c.type, c.field_id) for c in table.columns)
         paths = {file.path for file in table.files}
@@ -73,7 +75,7 @@ class LoadedTables:
             found, rest = self._matching(table.oid, signature, paths)
             if not rest or not self._wanted(table, rest):
                 return self._taken(found), sorted(rest)
-        with lock:
+        with _held(lock, cancel):
             with self._lock:
                 found, rest = self._matching(table.oid, signature, paths)
                 if not rest or len(found) >= MANY_SEGMENTS:
@@ -85,7 +87,10 @@ class LoadedTables:
                 name = f"segment_{self._names}"
                 size = sum(file.bytes for file in wanted.values()) * EXPANSION
                 self._make_room(size)
-            self._load(name, table, [file for file in table.files if file.path in rest])
+            if not self._load(name, table, list(wanted.values()), cancel):
+                with self._lock:
+                    found, rest = self._matching(table.oid, signature, paths)
+                    return self._taken(found), sorted(rest)
             with self._lock:
                 made = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
                 if made.files == frozenset(paths):
@@ -143,12 +148,21 @@ class LoadedTables:
         with self._database.cursor() as cursor:
             cursor.execute(f"DROP TABLE IF EXISTS {segment.name}")
 
-    def _load(self, name: str, table: Table, files: list[object]) -> None:
-        try:
-            with self._database.cursor() as cursor:
-                cursor.execute(f"CREATE TABLE {name} AS {scan_sql(table, files)}")  # type: ignore[arg-type]
-        except duckdb.Error as error:
-            raise translated(error) from error
+    def _load(self, name: str, table: Table, files: Sequence[DataFile], cancel: Cancel) -> bool:
+        """Makes a segment's table; False if there is no memory for it, and the files are to be read instead."""
+        with self._database.cursor() as cursor:
+            interrupt = cursor.interrupt
+            cancel.attach(interrupt)
+            try:
+                cursor.execute(f"CREATE TABLE {name} AS {scan_sql(table, files)}")
+            except duckdb.OutOfMemoryException:
+                return False
+            except duckdb.Error as error:
+                cancel.check()
+                raise translated(error) from error
+            finally:
+                cancel.detach(interrupt)
+        return True
 
     def forget(self, oids: set[int]) -> None:
         """Drops the segments of tables that exist no more."""
@@ -157,16 +171,28 @@ class LoadedTables:
                 self._drop(segment)
 
 
+@contextmanager
+def _held(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
+    """A lock, waited for until the statement is cancelled."""
+    while not lock.acquire(timeout=_POLL_SECONDS):
+        cancel.check()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class Reading:
     """What one statement has taken for reading."""
 
-    def __init__(self, tables: LoadedTables) -> None:
+    def __init__(self, tables: LoadedTables, cancel: Cancel) -> None:
         self._tables = tables
+        self._cancel = cancel
         self._held: list[Segment] = []
 
     def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
         """A SQL relation of the table's snapshot, to stand in FROM; files without rows in `ranges` may be left out."""
-        segments, rest = self._tables.acquire(table)
+        segments, rest = self._tables.acquire(table, self._cancel)
         self._held += segments
         if not table.files:
             return f"({scan_sql(table)})"

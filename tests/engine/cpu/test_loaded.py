@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -144,6 +145,34 @@ def test_a_table_dropped_while_it_is_read(cpu: CpuEngine, lab: Lab, table: str) 
     assert rows == 301000
 
 
+def test_waiting_for_a_loading_can_be_cancelled(cpu: CpuEngine, lab: Lab, table: str) -> None:
+    relation = lab.database.store.catalog().relation("public", table)
+    assert relation is not None
+    answer(cpu, lab.request("SELECT count(*) FROM kept"))
+    lab.run("INSERT INTO kept VALUES (0, 'new')")
+    cancel = Cancel()
+    threading.Timer(0.2, cancel.stop).start()
+    with cpu.loaded._loading[relation.oid], pytest.raises(GpudbError) as caught:
+        answer(cpu, lab.request("SELECT count(*) FROM kept", cancel=cancel))
+    assert caught.value.sqlstate == "57014"
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1001,)]
+
+
+def test_a_table_that_does_not_fit_is_read_from_its_files(lab: Lab) -> None:
+    """Well compressed on disk, too large in memory: the budget's guess was wrong, the statement runs all the same."""
+    lab.run(
+        "CREATE TABLE wide AS SELECT i % 10 AS a, repeat('x', 200) || i % 10 AS b FROM generate_series(1, 1000000) i"
+    )
+    small = CpuEngine(memory_limit=100 << 20, threads=1)
+    small.database.execute("SET temp_directory = ''")
+    for _ in range(2):
+        assert answer(small, lab.request("SELECT count(*), max(length(b)) FROM wide")) == [(1000000, 201)]
+    assert _names(small) == []
+    small.close()
+    lab.release()
+    lab.run("DROP TABLE wide")
+
+
 def test_loading_can_be_cancelled(cpu: CpuEngine, lab: Lab, table: str) -> None:
     cancel = Cancel()
     cancel.stop("enough")
@@ -155,8 +184,6 @@ def test_loading_can_be_cancelled(cpu: CpuEngine, lab: Lab, table: str) -> None:
 
 
 def test_the_same_query_waits_for_one_loading(cpu: CpuEngine, lab: Lab, table: str) -> None:
-    import threading
-
     rows: list[list[tuple[object, ...]]] = []
     requests = [lab.request("SELECT count(*) FROM kept") for _ in range(6)]
     threads = [threading.Thread(target=lambda r=r: rows.append(answer(cpu, r))) for r in requests]

@@ -16,6 +16,7 @@ from gpudb.session.tables import query_columns
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bound import Scan
 from gpudb.sql.parse import deparse, inner, strings
+from gpudb.sql.rewrite.expand_stars import expanded
 from gpudb.sql.rewrite.qualify_names import qualified
 from gpudb.sql.traverse import walk
 
@@ -30,6 +31,7 @@ def create_view(context: Context) -> Result:
     temporary = node.view.relpersistence == "t"
     binder = context.session.binder(context)
     body = inner(node.query)
+    binder.stars = {}
     query = bind_query(binder, body, None)
     if binder.parameters:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
@@ -38,6 +40,7 @@ def create_view(context: Context) -> Result:
     schema = target_schema(context, node.view.schemaname, temporary=temporary)
     name = identifier(node.view.relname)
     columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
+    body = expanded(body, binder.stars)
     text = deparse(qualified(body, context.transaction.catalog, context.session.search_path()))
     old = context.transaction.catalog.relation(schema, name)
     if old is not None and not node.replace:

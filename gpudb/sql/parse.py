@@ -68,7 +68,11 @@ def parse(text: str) -> list[RawStatement]:
             # Once more by itself, so that locations count from where its own text begins.
             node = _tree(own).stmts[0].stmt
         clause = next((d for d in distributions if start <= d.offset <= end), None)
-        found.append(RawStatement(inner(node), own, len(encoded[:start].decode()), clause))
+        statement = RawStatement(inner(node), own, len(encoded[:start].decode()), clause)
+        if clause is not None and statement.kind not in {"CreateStmt", "CreateTableAsStmt"}:
+            at = position(plain, clause.offset)
+            raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
+        found.append(statement)
     return found
 
 

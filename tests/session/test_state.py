@@ -268,3 +268,19 @@ def test_now_is_not_kept(session: Session) -> None:
     run(session, "BEGIN")
     assert value(session, "SELECT now()") == value(session, "SELECT now()")
     run(session, "COMMIT")
+
+
+# ---- views
+
+
+def test_a_view_keeps_its_columns(session: Session) -> None:
+    """`*` in a view means the columns that were there when it was made."""
+    run(session, "CREATE TABLE one (a int, b int); INSERT INTO one VALUES (1, 2); CREATE TABLE two AS SELECT 1 AS a, 9 AS z")
+    run(session, "CREATE VIEW plain AS SELECT * FROM one; CREATE VIEW joined AS SELECT * FROM one JOIN two USING (a)")
+    run(session, "CREATE VIEW over_views AS SELECT x.*, y.z FROM plain x, (SELECT * FROM joined) y")
+    run(session, "ALTER TABLE one ADD COLUMN c int DEFAULT 3")
+    assert run(session, "SELECT * FROM plain") == [(1, 2)]
+    assert run(session, "SELECT * FROM joined") == [(1, 2, 9)]
+    assert run(session, "SELECT * FROM over_views") == [(1, 2, 9)]
+    assert run(session, "SELECT * FROM one") == [(1, 2, 3)]
+    run(session, "DROP TABLE one, two CASCADE")

@@ -17,7 +17,8 @@ class Binder:
     """The state of binding one statement: what exists, what was declared, and the numbers given out so far.
 
     `frames` are registered data frames by name; `system` gives the columns of a pg_catalog or information_schema
-    relation, or None; `timezone` is the session's, for literals.
+    relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the names
+    of the columns that each `*` of the text stands for, by its location.
     """
 
     catalog: Catalog
@@ -28,6 +29,7 @@ class Binder:
     system: Callable[[str, str], tuple[OutputColumn, ...] | None] = lambda schema, name: None
     parameters: dict[int, SqlType] = field(default_factory=dict)
     stable: bool = True
+    stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
     _rels: int = 0
     _ctes: int = 0
     depth: int = 0

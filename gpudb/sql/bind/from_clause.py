@@ -166,12 +166,12 @@ def find_relation(binder: Binder, schema: str, name: str) -> Table | View:
 def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
     from gpudb.sql.bind.select import bind_query
 
-    text, path = binder.text, binder.search_path
-    binder.text, binder.search_path = view.query, (view.schema, "public")
+    text, path, stars = binder.text, binder.search_path, binder.stars
+    binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
     try:
         query = bind_query(binder, parse(view.query)[0].node, None)
     finally:
-        binder.text, binder.search_path = text, path
+        binder.text, binder.search_path, binder.stars = text, path, stars
     columns = tuple(
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)

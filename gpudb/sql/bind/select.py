@@ -210,13 +210,30 @@ def _star(binder: Binder, scope: Scope, node: Any) -> Targets:
         if not names:
             if not scope.items and not scope.columns:
                 raise SqlError.of("syntax_error", "SELECT * with no tables specified is not valid")
+            _note_star(binder, node, [(_owner(scope, name, expr), name) for name, expr in scope.columns])
             return list(scope.columns)
         item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
             raise UndefinedTable(f'missing FROM-clause entry for table "{names[-1]}"')
+        _note_star(binder, node, [(names, name) for name, _ in item.columns])
         return list(item.columns)
     except GpudbError as error:
         raise binder.locate(error, node.location) from None
+
+
+def _owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
+    """How the one relation is called that a column belongs to; () for a column that a join merged."""
+    owners = [item for item in scope.items if item.alias and (name, expr) in item.columns]
+    if len(owners) != 1:
+        return ()
+    alone = sum(item.alias == owners[0].alias for item in scope.items) == 1
+    return (owners[0].alias,) if alone or owners[0].schema is None else (owners[0].schema, owners[0].alias)
+
+
+def _note_star(binder: Binder, node: Any, columns: list[tuple[tuple[str, ...], str]]) -> None:
+    """Keeps what a star stands for; one whose columns cannot be told apart by name stays a star."""
+    if binder.stars is not None and len(set(columns)) == len(columns):
+        binder.stars[node.location] = tuple((*owner, name) for owner, name in columns)
 
 
 def _output(name: str, expr: Expr, source: From | None) -> OutputColumn:

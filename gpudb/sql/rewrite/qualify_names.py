@@ -24,8 +24,14 @@ def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: 
                 node.schemaname = found.schema
         return
     if name == "SelectStmt" and node.HasField("with_clause"):
-        hidden = hidden | {each.common_table_expr.ctename for each in node.with_clause.ctes}
+        names = {each.common_table_expr.ctename for each in node.with_clause.ctes}
+        seen = hidden | names if node.with_clause.recursive else hidden
+        for each in node.with_clause.ctes:
+            # Without RECURSIVE, a WITH query sees those before it, and a table of its own name.
+            _qualify(each.common_table_expr.ctequery, catalog, search_path, seen)
+            seen = seen | {each.common_table_expr.ctename}
+        hidden = seen
     for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if not hasattr(value, "DESCRIPTOR") else (value,):
+        if field.message_type is not None and field.name != "with_clause":
+            for each in value if field.is_repeated else (value,):
                 _qualify(each, catalog, search_path, hidden)

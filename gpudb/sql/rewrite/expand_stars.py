@@ -1,0 +1,47 @@
+"""`*` and `t.*` written out, so that a stored query keeps its columns when its tables get others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.sql.parse import inner, kind
+
+Names = tuple[tuple[str, ...], ...]
+
+
+def expanded(node: Any, stars: Mapping[int, Names]) -> Any:
+    """A copy of a query with each star in a select list replaced; `stars` has the columns' names by its location."""
+    copy = type(node)()
+    copy.CopyFrom(node)
+    _expand(copy, stars)
+    return copy
+
+
+def _expand(node: Any, stars: Mapping[int, Names]) -> None:
+    if node.DESCRIPTOR.name == "SelectStmt" and len(node.target_list):
+        targets = [made for each in node.target_list for made in _written_out(each, stars)]
+        del node.target_list[:]
+        node.target_list.extend(targets)
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                _expand(each, stars)
+
+
+def _written_out(target: Any, stars: Mapping[int, Names]) -> list[Any]:
+    value = inner(target).val
+    if kind(value) != "column_ref" or kind(inner(value).fields[-1]) != "a_star":
+        return [target]
+    names = stars.get(inner(value).location)
+    if names is None:
+        return [target]
+    found = []
+    for parts in names:
+        made = pg.Node()
+        for part in parts:
+            made.res_target.val.column_ref.fields.add().string.sval = part
+        found.append(made)
+    return found

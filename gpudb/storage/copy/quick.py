@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from gpudb.storage.copy import bits
 from gpudb.storage.copy.convert import EXACT_DIGITS, FIRST_DAY, decimal_of, text_of
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.options import CopyOptions
@@ -165,22 +166,25 @@ class QuickReader:
         quote, escape = self._options.quote.encode(), self._options.escape.encode()
         if escape != quote and escape in data:
             return False, False
-        returns = b"\r" in data
         if quote not in data:
-            return _all_pairs(data) if eol == b"\r\n" else not returns, False
-        view = np.frombuffer(data, np.uint8)
-        quotes = np.flatnonzero(view == quote[0])
-        if len(quotes) % 2:
+            return _all_pairs(data) if eol == b"\r\n" else b"\r" not in data, False
+        marks = bits.Marks(data)
+        quotes = marks.of(quote)
+        inside = bits.between(quotes)
+        if inside is None:
             return False, False
-        opening = quotes[::2]
-        before = view[np.maximum(opening, 1) - 1]
-        starts = (before == ord(self._options.delimiter)) | (before == _NEWLINE)
+        # an opening quote has a delimiter, a line's end or the quote that it doubles before it
+        before = marks.of(self._options.delimiter.encode()) | marks.of(b"\n")
         if escape == quote:
-            starts |= before == quote[0]
-        starts[0] |= opening[0] == 0
-        if not starts.all():
+            before |= quotes
+        if (quotes & inside & ~bits.following(before, first=True)).any():
             return False, False
-        return (eol == b"\n" and not returns) or _line_ends_alike(view, quotes, eol), False
+        if eol == b"\n" and b"\r" not in data:
+            return True, False
+        returns, newlines = marks.of(b"\r") & ~inside, marks.of(b"\n") & ~inside
+        if eol == b"\n":
+            return not returns.any(), False
+        return bool((bits.following(returns, first=False) == newlines).all()), False
 
     def _check_text(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
         if not (_all_pairs(data) if eol == b"\r\n" else b"\r" not in data):
@@ -262,17 +266,6 @@ def _all_pairs(data: bytes) -> bool:
     """Whether carriage returns and newlines come only together."""
     pairs = data.count(b"\r\n")
     return data.count(b"\r") == pairs == data.count(b"\n")
-
-
-def _line_ends_alike(view: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], eol: bytes) -> bool:
-    """Whether outside quotes lines end by `eol` alone."""
-    returns, newlines = (
-        places[np.searchsorted(quotes, places) % 2 == 0]
-        for places in (np.flatnonzero(view == _RETURN), np.flatnonzero(view == _NEWLINE))
-    )
-    if eol == b"\n":
-        return len(returns) == 0
-    return len(returns) == len(newlines) and bool((returns + 1 == newlines).all())
 
 
 def _escapes(data: bytes, place: int) -> bool:

@@ -41,8 +41,13 @@ class Rows:
             if limit and self.sent + batch.num_rows > limit:
                 taken = limit - self.sent
                 batch, self._left = batch.slice(0, taken), batch.slice(taken)
-            for piece in encode_rows(batch, self._types, self._formats, zone, resolve):
-                send(piece)
+            try:
+                for piece in encode_rows(batch, self._types, self._formats, zone, resolve):
+                    send(piece)
+            except pa.ArrowInvalid as error:
+                # Only a damaged file holds what its own type does not.
+                message = f"a value is none of its column's type: {error}"
+                raise GpudbError(message, condition="data_corrupted") from error
             self.sent += batch.num_rows
             self._total += batch.num_rows
             if limit and self.sent == limit:

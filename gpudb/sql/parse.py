@@ -116,6 +116,28 @@ def position(text: str, location: int) -> int | None:
     return len(text.encode()[:location].decode(errors="ignore")) + 1
 
 
+_FIRST = ("lexpr", "arg", "testexpr", "args", "xpr")
+
+
+def leftmost(node: Any) -> int:
+    """The byte offset at which an expression's text begins, as PostgreSQL's exprLocation has it; -1 if unknown."""
+    found = -1
+    while present(node):
+        message = inner(node)
+        here = getattr(message, "location", -1)
+        found = here if found < 0 else min(found, here) if here >= 0 else found
+        names = message.DESCRIPTOR.fields_by_name
+        first = next((getattr(message, name) for name in _FIRST if name in names), None)
+        if first is None or message.DESCRIPTOR.name in {"CaseExpr", "CoalesceExpr", "FuncCall", "MinMaxExpr"}:
+            break
+        if not hasattr(first, "WhichOneof"):
+            if not len(first):
+                break
+            first = first[0]
+        node = first
+    return found
+
+
 def deparse(node: Message) -> str:
     """A statement's tree as SQL text."""
     result = pg.ParseResult()

@@ -12,7 +12,7 @@ EXPRESSIONS = (
     "1", "'x'", "NULL", "true", "-1", "1 + 1", "a", "t.a", "(a)", "a + 1", "a::text", "a::int::text", "1::bigint", "'1'::int",
     "CAST(a AS numeric(5, 1))", "upper('x')", "pg_catalog.upper('x')", "count(*)", "count(*) FILTER (WHERE true)",
     "sum(a) OVER ()", "coalesce(a, 1)", "nullif(a, 1)", "greatest(1, 2)", "least(1, 2)", "CASE WHEN true THEN 1 END",
-    "CASE WHEN true THEN 1 ELSE a END", "CASE WHEN true THEN 1 ELSE abs(a) END", "(SELECT 1)", "(SELECT a FROM t LIMIT 1)",
+    "CASE WHEN true THEN 1 ELSE a END", "CASE WHEN true THEN 1 ELSE abs(a) END", "(SELECT 1)", "(SELECT g FROM generate_series(1, 1) g)",
     "(SELECT 1 AS named)", "EXISTS (SELECT 1)", "1 IN (1)", "a IN (SELECT 1)", "1 = ANY (ARRAY[1])", "ARRAY[1]", "ARRAY(SELECT 1)",
     "(ARRAY[1])[1]", "ROW(1, 2)", "current_date", "current_timestamp", "current_user", "localtime", "now()", "date '2024-01-01'",
     "interval '1 day'", "extract(year FROM date '2024-01-01')", "substring('abc' FROM 2)", "trim('x')", "position('a' IN 'b')",

@@ -40,7 +40,7 @@ STATEMENTS = (
     "SELECT sum(a), b FROM pos_t",
     "SELECT a FROM pos_t WHERE sum(a) > 1",
     "SELECT sum(sum(a)) FROM pos_t",
-    "SELECT a FROM pos_t HAVING a > 1",
+    "SELECT b FROM pos_t HAVING a > 1",
     "SELECT a FROM pos_t ORDER BY 5",
     "SELECT a FROM pos_t GROUP BY 7",
     "SELECT a FROM pos_t ORDER BY nothing",

@@ -76,6 +76,7 @@ _RULES: tuple[Maker, ...] = tuple(
          "invalid_regular_expression", "invalid regular expression: {0}"),
         (r"Max expression depth|[Mm]aximum recursion depth|stack overflow", "statement_too_complex",
          "stack depth limit exceeded"),
+        (r"infinite bounds not supported", "feature_not_supported", "series without an end are not supported"),
         (r"UNNEST not supported here", "feature_not_supported",
          "set-returning functions are not supported here"),
         (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpudb.catalog.model import Catalog
 from gpudb.errors import GpudbError, SqlError
-from gpudb.sql.bound import OutputColumn, Parameter, Query
-from gpudb.sql.parse import position
+from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
+from gpudb.sql.parse import leftmost, position
 from gpudb.types import TEXT, UNKNOWN, SqlType, by_oid
 
 
@@ -17,8 +18,9 @@ class Binder:
     """The state of binding one statement: what exists, what was declared, and the numbers given out so far.
 
     `frames` are registered data frames by name; `system` gives the columns of a pg_catalog or information_schema
-    relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the names
-    of the columns that each `*` of the text stands for, by its location.
+    relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the
+    names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
+    bound expression, by its identity.
     """
 
     catalog: Catalog
@@ -30,6 +32,7 @@ class Binder:
     parameters: dict[int, SqlType] = field(default_factory=dict)
     stable: bool = True
     stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
+    places: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
     _rels: int = 0
     _ctes: int = 0
     depth: int = 0
@@ -80,6 +83,11 @@ class Binder:
     def locate(self, error: GpudbError, location: int) -> GpudbError:
         """The error, at a byte offset of the statement's text."""
         return error.at(position(self.text, location))
+
+    def locate_expr(self, error: GpudbError, expr: Expr) -> GpudbError:
+        """The error, where a bound expression begins that the statement's text has; as it is for any other."""
+        place = self.places.get(id(expr))
+        return error if place is None else self.locate(error, leftmost(place[1]))
 
 
 def output_columns(query: Query) -> tuple[OutputColumn, ...]:

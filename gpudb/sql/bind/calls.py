@@ -223,7 +223,8 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     if node.name and defined is not node:
         # OVER w, as against the definition in WINDOW, which carries its own name.
         if defined is None:
-            raise SqlError.of("undefined_object", f'window "{node.name}" does not exist')
+            error = SqlError.of("undefined_object", f'window "{node.name}" does not exist')
+            raise binder.locate(error, node.location)
         return _window_definition(binder, scope, defined)
     named = node.refname
     if named:

@@ -39,7 +39,7 @@ from gpudb.sql.bound import (
     Update,
     Values,
 )
-from gpudb.sql.parse import inner, kind, parse, present
+from gpudb.sql.parse import inner, kind, leftmost, parse, present
 from gpudb.sql.traverse import walk
 from gpudb.types import INT8, TEXT
 
@@ -74,9 +74,7 @@ def bind_insert(binder: Binder, node: Any) -> Insert:
         return _inserted(binder, node, table, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
-        rows = tuple(
-            _row(binder, scope, table, wanted, inner(each).items, bool(len(node.cols))) for each in source.values_lists
-        )
+        rows = tuple(_row(binder, scope, table, wanted, inner(each).items, node.cols) for each in source.values_lists)
         return _inserted(binder, node, table, Values(table_columns(table), rows, ctes=ctes))
     query = bind_query(binder, source, scope, settle=False)
     _check_width(len(query.columns), wanted, bool(len(node.cols)))
@@ -139,10 +137,15 @@ def _row(
     table: Table,
     wanted: Sequence[TableColumn],
     nodes: Sequence[Any],
-    listed: bool,
+    listed: Sequence[Any],
 ) -> tuple[Expr, ...]:
     scope.clause = "VALUES"
-    _check_width(len(nodes), wanted, listed)
+    try:
+        _check_width(len(nodes), wanted, bool(len(listed)))
+    except GpudbError as error:
+        extra = len(nodes) > len(wanted)
+        at = leftmost(nodes[len(wanted)]) if extra else inner(listed[len(nodes)]).location
+        raise binder.locate(error, at) from None
     given: dict[str, Expr] = {}
     for column, node in zip(wanted, nodes, strict=False):
         expr = bind_expression(binder, scope, node)

@@ -24,7 +24,10 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         settled = binder.settle_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
     if isinstance(expr, Constant):
-        made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
+        try:
+            made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
+        except GpudbError as error:
+            raise binder.locate_expr(error, expr) from None
         if made is not None:
             return made
     source = expr.type
@@ -34,7 +37,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         items = tuple(coerce(binder, item, target.element, context, what) for item in expr.items)
         return Array(items, target)
     if not can_coerce(source.plain, target.plain, context) and not _same_text(source, target):
-        raise _refused(source, target, context, what)
+        refused = _refused(source, target, context, what)
+        raise refused if what is None else binder.locate_expr(refused, expr)
     if isinstance(expr, Row):
         raise _refused(source, target, context, what)
     return Cast(expr, _held(source, target), context == "e")
@@ -80,8 +84,21 @@ def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
 
 def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
     """Expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY), converted to it, and that type."""
-    target = branch_type(exprs, context)
+    try:
+        target = branch_type(exprs, context)
+    except GpudbError as error:
+        raise binder.locate_expr(error, _odd_one(exprs, context)) from None
     return tuple(coerce(binder, expr, target) for expr in exprs), target
+
+
+def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:
+    """The first expression that has no type in common with those before it."""
+    for count in range(2, len(exprs)):
+        try:
+            branch_type(exprs[:count], context)
+        except GpudbError:
+            return exprs[count - 1]
+    return exprs[-1]
 
 
 def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
@@ -98,14 +115,16 @@ def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
 def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
     """`expr` as the boolean that a clause takes; 42804 otherwise."""
     if expr.type != BOOL and expr.type.name != "unknown":
-        raise DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
+        error = DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
+        raise binder.locate_expr(error, expr)
     return coerce(binder, expr, BOOL)
 
 
 def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     """`expr` as the bigint of LIMIT or OFFSET; 42804 otherwise."""
     if not can_coerce(expr.type.plain, INT8, "a"):
-        raise DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
+        error = DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
+        raise binder.locate_expr(error, expr)
     return coerce(binder, expr, INT8, "a")
 
 

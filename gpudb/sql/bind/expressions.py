@@ -63,7 +63,9 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
         if binder.depth > MAX_DEPTH:
             raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
-        return function(binder, scope, message)
+        made = function(binder, scope, message)
+        binder.places[id(made)] = made, node
+        return made
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
     finally:
@@ -112,7 +114,10 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("type_cast")
 def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
-    target = type_name(node.type_name)
+    try:
+        target = type_name(node.type_name)
+    except GpudbError as error:
+        raise binder.locate(error, node.type_name.location) from None
     if kind(node.arg) == "a_array_expr" and target.element is not None:
         items = (bind_expression(binder, scope, each) for each in inner(node.arg).elements)
         return Array(tuple(coerce(binder, item, target.element, "e") for item in items), target)

@@ -80,7 +80,7 @@ def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
 def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> Expr:
     """A GROUP BY item: an output's position, a column, an output's name, or an expression, in that order."""
     if kind(node) == "a_const":
-        return output_at(node, targets, "GROUP BY")
+        return output_at(binder, node, targets, "GROUP BY")
     if kind(node) == "column_ref" and len(inner(node).fields) == 1:
         (name,) = strings(inner(node).fields)
         if scope.column(name) is None:
@@ -99,14 +99,16 @@ def _grouped(expr: Expr) -> Expr:
     return expr
 
 
-def output_at(node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr:
+def output_at(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr:
     """The output that an integer constant in GROUP BY, ORDER BY or DISTINCT ON stands for."""
     constant = inner(node)
     if constant.WhichOneof("val") != "ival":
-        raise SqlError.of("syntax_error", f"non-integer constant in {clause}")
+        error = SqlError.of("syntax_error", f"non-integer constant in {clause}")
+        raise binder.locate(error, constant.location)
     number = int(constant.ival.ival)
     if not 1 <= number <= len(targets):
-        raise SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
+        error = SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
+        raise binder.locate(error, constant.location)
     return targets[number - 1][1]
 
 
@@ -116,7 +118,9 @@ def _walk_level(expr: Any) -> Iterator[Any]:
         yield from _walk_level(child)
 
 
-def check_grouped(scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], source: From | None) -> tuple[Expr, ...]:
+def check_grouped(
+    binder: Binder, scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], source: From | None
+) -> tuple[Expr, ...]:
     """Raises 42803 for a column of this level outside keys and aggregates; gives keys that a primary key implies."""
     implied: list[Expr] = []
     tables = dict(_tables(source)) if source is not None else {}
@@ -135,7 +139,7 @@ def check_grouped(scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], sour
                 if node not in implied:
                     implied.append(node)
                 return
-            raise SqlError.of("grouping_error", _ungrouped(scope, node))
+            raise binder.locate_expr(SqlError.of("grouping_error", _ungrouped(scope, node)), node)
         for child in children(node):
             check(child)
 

@@ -33,7 +33,7 @@ from gpudb.sql.bound import (
     SortKey,
     Values,
 )
-from gpudb.sql.parse import inner, kind, present, strings
+from gpudb.sql.parse import inner, kind, leftmost, present, strings
 from gpudb.sql.traverse import walk
 from gpudb.types import UNKNOWN
 
@@ -166,7 +166,7 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     exprs = [expr for _, expr in targets]
     if grouped:
         used = [*exprs, *(key.expr for key in order), *([having] if having is not None else [])]
-        implied = check_grouped(scope, keys, used, source)
+        implied = check_grouped(binder, scope, keys, used, source)
         if implied and sets is None:
             keys = (*keys, *implied)
     limit, offset = _limits(binder, scope, node)
@@ -255,16 +255,16 @@ def _order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targe
     keys = []
     for each in nodes:
         node = inner(each)
-        expr = _output_reference(node.node, targets, "ORDER BY")
+        expr = _output_reference(binder, node.node, targets, "ORDER BY")
         if expr is None:
             expr = bind_expression(binder, scope, node.node)
         keys.append(sort_key(binder, expr, node))
     return tuple(keys)
 
 
-def _output_reference(node: Any, targets: Targets, clause: str) -> Expr | None:
+def _output_reference(binder: Binder, node: Any, targets: Targets, clause: str) -> Expr | None:
     if kind(node) == "a_const":
-        return output_at(node, targets, clause)
+        return output_at(binder, node, targets, clause)
     if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
         (name,) = strings(inner(node).fields)
         named = [expr for each, expr in targets if each == name]
@@ -281,14 +281,16 @@ def _distinct(
     if not len(nodes):
         return False
     if not present(nodes[0]):
-        if any(key.expr not in [expr for _, expr in targets] for key in order):
-            message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
-            raise SqlError.of("invalid_column_reference", message)
+        selected = [expr for _, expr in targets]
+        for key in order:
+            if key.expr not in selected:
+                message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
+                raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key.expr)
         check_equality(expr.type for _, expr in targets)
         return True
     made = []
     for node in nodes:
-        expr = _output_reference(node, targets, "DISTINCT ON")
+        expr = _output_reference(binder, node, targets, "DISTINCT ON")
         made.append(expr if expr is not None else settled(binder, bind_expression(binder, scope, node)))
     leading = [key.expr for key in order[: len(made)]]
     if any(expr not in made for expr in leading):
@@ -303,9 +305,10 @@ def _limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr 
     for each, clause in ((node.limit_count, "LIMIT"), (node.limit_offset, "OFFSET")):
         level.clause = clause
         expr = row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
-        if expr is not None and any(isinstance(n, Column) for n in walk(expr)):
-            message = f"argument of {clause} must not contain variables"
-            raise SqlError.of("invalid_column_reference", message)
+        for column in walk(expr) if expr is not None else ():
+            if isinstance(column, Column):
+                message = f"argument of {clause} must not contain variables"
+                raise binder.locate_expr(SqlError.of("invalid_column_reference", message), column)
         found.append(expr)
     return found[0], found[1]
 
@@ -317,11 +320,14 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
     op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
     left, right = (bind_query(binder, each, scope, settle=False) for each in (node.larg, node.rarg))
     if len(left.columns) != len(right.columns):
-        raise SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
-    types = [
-        branch_type([Column(0, 0, a.type), Column(0, 0, b.type)], op)
-        for a, b in zip(left.columns, right.columns, strict=True)
-    ]
+        error = SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
+        raise binder.locate(error, _output_location(node.rarg, 0))
+    types = []
+    for index, (one, other) in enumerate(zip(left.columns, right.columns, strict=True)):
+        try:
+            types.append(branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], op))
+        except GpudbError as mismatch:
+            raise binder.locate(mismatch, _output_location(node.rarg, index)) from None
     if not (node.all and op == "UNION"):
         check_equality(types)
     sides = []
@@ -338,6 +344,16 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
     return SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes)
 
 
+def _output_location(node: Any, index: int) -> int:
+    """Where the expression of an output column begins in a SelectStmt message; -1 behind a star."""
+    while node.op != pg.SETOP_NONE:
+        node = node.larg
+    if len(node.values_lists):
+        return leftmost(inner(node.values_lists[0]).items[index])
+    outputs = node.target_list
+    return leftmost(inner(outputs[index]).val) if index < len(outputs) else -1
+
+
 def _positions(
     binder: Binder, nodes: Sequence[Any], columns: Sequence[OutputColumn]
 ) -> tuple[tuple[int, bool, bool], ...]:
@@ -345,7 +361,7 @@ def _positions(
     targets: Targets = [(column.name, Column(0, index, column.type)) for index, column in enumerate(columns)]
     for each in nodes:
         node = inner(each)
-        expr = _output_reference(node.node, targets, "ORDER BY")
+        expr = _output_reference(binder, node.node, targets, "ORDER BY")
         if expr is None and kind(node.node) == "column_ref" and len(inner(node.node).fields) == 1:
             (name,) = strings(inner(node.node).fields)
             raise binder.locate(UndefinedColumn(f'column "{name}" does not exist'), inner(node.node).location)
@@ -364,8 +380,10 @@ def _positions(
 def _values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
     scope.clause = "VALUES"
     rows = [[bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists]
-    if len({len(row) for row in rows}) != 1:
-        raise SqlError.of("syntax_error", "VALUES lists must all be the same length")
+    for row, values in zip(rows, node.values_lists, strict=True):
+        if len(row) != len(rows[0]):
+            error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
+            raise binder.locate(error, leftmost(inner(values).items[0]))
     columns, cells = [], []
     for number, column in enumerate(zip(*rows, strict=True), 1):
         untyped = not settle and all(expr.type.name == "unknown" for expr in column)

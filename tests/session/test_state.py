@@ -275,7 +275,10 @@ def test_now_is_not_kept(session: Session) -> None:
 
 def test_a_view_keeps_its_columns(session: Session) -> None:
     """`*` in a view means the columns that were there when it was made."""
-    run(session, "CREATE TABLE one (a int, b int); INSERT INTO one VALUES (1, 2); CREATE TABLE two AS SELECT 1 AS a, 9 AS z")
+    run(
+        session,
+        "CREATE TABLE one (a int, b int); INSERT INTO one VALUES (1, 2); CREATE TABLE two AS SELECT 1 AS a, 9 AS z",
+    )
     run(session, "CREATE VIEW plain AS SELECT * FROM one; CREATE VIEW joined AS SELECT * FROM one JOIN two USING (a)")
     run(session, "CREATE VIEW over_views AS SELECT x.*, y.z FROM plain x, (SELECT * FROM joined) y")
     run(session, "ALTER TABLE one ADD COLUMN c int DEFAULT 3")

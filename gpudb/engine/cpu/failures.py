@@ -77,6 +77,8 @@ _RULES: tuple[Maker, ...] = tuple(
         (r"Max expression depth|[Mm]aximum recursion depth|stack overflow", "statement_too_complex",
          "stack depth limit exceeded"),
         (r"infinite bounds not supported", "feature_not_supported", "series without an end are not supported"),
+        # Sizes that no file has which is whole.
+        (r"Information loss on integer cast", "data_corrupted", "could not read data file: {0}"),
         (r"UNNEST not supported here", "feature_not_supported",
          "set-returning functions are not supported here"),
         (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),

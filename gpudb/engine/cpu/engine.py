@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
@@ -13,21 +14,22 @@ import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.cpu.constants import constant_row
-from gpudb.engine.cpu.cursors import Cursors
-from gpudb.engine.cpu.failures import translated
+from gpudb.engine.cpu.failures import EngineRestarted, fatal, own_fault, translated
+from gpudb.engine.cpu.instance import Config, Instance
 from gpudb.engine.cpu.literals import name
 from gpudb.engine.cpu.plan import plan_of
 from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.cpu.render import Renderer
-from gpudb.engine.cpu.system import SystemCatalog
-from gpudb.engine.cpu.tables import LoadedTables, Reading
+from gpudb.engine.cpu.tables import Reading
 from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
-from gpudb.errors import QueryCanceled
+from gpudb.errors import GpudbError, QueryCanceled
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.storage.prune import prune
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.types import SqlType
+
+_LOG = logging.getLogger(__name__)
 
 BATCH_ROWS = 65536
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
@@ -40,73 +42,74 @@ class CpuEngine:
     name = "cpu"
 
     def __init__(self, memory_limit: int | None = None, spill: Path | None = None, threads: int | None = None) -> None:
-        config: dict[str, str | bool | int | float | list[str]] = {"python_enable_replacements": False}
+        config: Config = {"python_enable_replacements": False}
         if memory_limit is not None:
             config["memory_limit"] = f"{memory_limit // 1024}KiB"
         if spill is not None:
             config["temp_directory"] = str(spill)
         if threads is not None:
             config["threads"] = threads
-        self._database = duckdb.connect(":memory:", config=config)
-        self._database.execute(
-            "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
-            " SET GLOBAL order_by_non_integer_literal = true"
-        )
-        from gpudb.engine.cpu import udfs
-
-        udfs.register(self._database)  # macros call them, and are looked through when they are made
-        self._database.execute(files("gpudb.engine.cpu").joinpath("macros.sql").read_text(encoding="utf-8"))
-        self.loaded = LoadedTables(self._database, self._memory() // 2)
-        self.system = SystemCatalog(self._database)
-        self._cursors = Cursors(self._database)
-
-    def _memory(self) -> int:
-        row = self._database.execute("SELECT memory_limit FROM pragma_database_size()").fetchone()
-        text = str(row[0]) if row else "1 GiB"
-        number, unit = text.split(" ")
-        return int(float(number) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit])
-
-    @property
-    def database(self) -> duckdb.DuckDBPyConnection:
-        """The database itself, for the system catalog's tables."""
-        return self._database
+        self._config = config
+        self._mending = threading.Lock()
+        self._closed = False
+        self.instance = Instance(config)
 
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
         if (row := constant_row(request)) is not None:
             return row
+        instance = self.instance
+        try:
+            return self._run(instance, request)
+        except EngineRestarted:
+            # Another statement broke it: this one begins again.
+            return self._run(self.instance, request)
+
+    def _run(self, instance: Instance, request: Request) -> Stream:
         stack = ExitStack()
         try:
             narrow = _narrowable(request.query)
-            cursor, text, reading = self._prepared(stack, request, narrow=narrow)
+            cursor, text, reading = self._prepared(instance, stack, request, narrow=narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
-            wide = partial(self.sql, request, reading) if narrow else None
-            return DuckStream(stack, cursor, text, schema, request.cancel, wide)
+            wide = partial(self.sql, instance, request, reading) if narrow else None
+            return DuckStream(stack, cursor, text, schema, request.cancel, wide, partial(self._told, instance))
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
-                raise translated(error) from error
+                raise self._told(instance, error) from error
             raise
 
+    def _told(self, instance: Instance, error: BaseException) -> GpudbError:
+        """An error as gpudb's; if it says that DuckDB is broken, another one takes its place."""
+        if not fatal(error) or self._closed:
+            return translated(error)
+        with self._mending:
+            if self.instance is instance and not instance.alive():
+                _LOG.error("the embedded engine failed and is started again", exc_info=error)
+                self.instance = Instance(self._config)
+        if self.instance is not instance and not own_fault(error):
+            return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
+        return translated(error)
+
     def _prepared(
-        self, stack: ExitStack, request: Request, *, narrow: bool = False
+        self, instance: Instance, stack: ExitStack, request: Request, *, narrow: bool = False
     ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
         request.cancel.check()
-        reading = stack.enter_context(self.loaded.reading(request.cancel))
-        text = self.sql(request, reading, narrow=narrow)
+        reading = stack.enter_context(instance.loaded.reading(request.cancel))
+        text = self.sql(instance, request, reading, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
-        cursor = self._cursors.take(timezone)
-        if not frames and not self.system.needed(text):
-            stack.callback(self._cursors.give, timezone, cursor)
+        cursor = instance.cursors.take(timezone)
+        if not frames and not instance.system.needed(text):
+            stack.callback(instance.cursors.give, timezone, cursor)
             return cursor, text, reading
         stack.callback(cursor.close)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
-        if self.system.needed(text):
-            self.system.prepare(cursor, text, request.snapshot, request.settings)
+        if instance.system.needed(text):
+            instance.system.prepare(cursor, text, request.snapshot, request.settings)
         return cursor, text, reading
 
-    def sql(self, request: Request, reading: Reading, *, narrow: bool = False) -> str:
+    def sql(self, instance: Instance, request: Request, reading: Reading, *, narrow: bool = False) -> str:
         """The DuckDB SQL of a query; with `narrow` aggregates multiply decimals in 64 bits, which may overflow."""
 
         def table(scan: bound.Scan, where: bound.Expr | None) -> str:
@@ -118,7 +121,7 @@ class CpuEngine:
 
         def system(qualified: str) -> str:
             inside = Renderer(table, system, (), request.settings.values)
-            return self.system.relation(qualified, inside.statement)
+            return instance.system.relation(qualified, inside.statement)
 
         renderer = Renderer(table, system, request.parameters, request.settings.values, narrow=narrow)
         inner = renderer.statement(request.query)
@@ -132,8 +135,9 @@ class CpuEngine:
 
         `gone` has the columns file (text) and row (bigint): a data file's path, and a row's number in it from 0.
         """
+        instance = self.instance
         stack = ExitStack()
-        cursor = self._database.cursor()
+        cursor = instance.connection.cursor()
         stack.callback(cursor.close)
         cursor.register("gone", gone)
         columns = ", ".join(f"s.{name(column.name)}" for column in table.columns)
@@ -142,28 +146,36 @@ class CpuEngine:
             f" ON s.{name(FILE_COLUMN)} = gone.file AND s.{name(ROW_COLUMN)} = gone.row"
         )
         schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
-        return DuckStream(stack, cursor, text, schema, cancel)
+        return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))
 
     def system_columns(self, schema: str, relation: str) -> tuple[bound.OutputColumn, ...] | None:
         """The columns of a relation of pg_catalog or information_schema; None if there is none such."""
-        return self.system.columns(schema, relation)
+        instance = self.instance
+        try:
+            return instance.system.columns(schema, relation)
+        except duckdb.Error as error:
+            told = self._told(instance, error)
+            if not isinstance(told, EngineRestarted):
+                raise told from error
+        return self.instance.system.columns(schema, relation)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """DuckDB's plan."""
+        instance = self.instance
         with ExitStack() as stack:
             try:
-                cursor, text, reading = self._prepared(stack, request)
+                cursor, text, reading = self._prepared(instance, stack, request)
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
                 row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
-                raise translated(error) from error
+                raise self._told(instance, error) from error
             assert row is not None
             return plan_of(row[1], reading.names())
 
     def close(self) -> None:
         """Closes the database; statements that run are interrupted."""
-        self._database.interrupt()
-        self._database.close()
+        self._closed = True
+        self.instance.close()
 
 
 def _leaving(column: str, item: SqlType) -> str:
@@ -207,10 +219,12 @@ class DuckStream:
         schema: pa.Schema,
         cancel: Cancel,
         wide: Callable[[], str] | None = None,
+        told: Callable[[BaseException], GpudbError] = translated,
     ) -> None:
         self.schema = schema
         self._cursor = cursor
         self._wide = wide
+        self._told = told
         self._stack = stack
         self._cancel = cancel
         self._interrupt = cursor.interrupt
@@ -244,7 +258,7 @@ class DuckStream:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
         if isinstance(error, ENGINE_ERRORS):
-            return translated(error)
+            return self._told(error)
         return error
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

@@ -90,6 +90,23 @@ _RULES: tuple[Maker, ...] = tuple(
 )  # fmt: skip
 
 
+class EngineRestarted(SqlError):
+    """58000: DuckDB refused a statement because another one had broken it; there is a new one now."""
+
+    condition = "system_error"
+
+
+def fatal(error: BaseException) -> bool:
+    """Whether an error says that DuckDB may take no further statement."""
+    kinds = (duckdb.FatalException, duckdb.InternalException, duckdb.ConnectionException)
+    return isinstance(error, kinds) or str(error).startswith(("FATAL Error", "INTERNAL Error"))
+
+
+def own_fault(error: BaseException) -> bool:
+    """Whether it was this statement at which DuckDB broke."""
+    return isinstance(error, duckdb.InternalException) or str(error).startswith("INTERNAL Error")
+
+
 def translated(error: BaseException) -> GpudbError:
     """The gpudb error that a DuckDB error stands for; XX000 where nothing better is known."""
     if isinstance(error, GpudbError):
@@ -99,6 +116,8 @@ def translated(error: BaseException) -> GpudbError:
         kind = _KINDS.get(text.partition(": ")[0])
         error = kind(text) if kind is not None else error
     plain = text.partition("\n")[0].partition(": ")[2] or text
+    if isinstance(error, duckdb.FatalException):
+        return InternalError(plain, detail="The embedded engine has failed.")
     if (marked := _MARKED.search(text)) is not None and (marked[1] or marked[3]) in _known_states():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
         return SqlError.of(_known_states()[marked[1] or marked[3]], message)

@@ -24,12 +24,14 @@ def cpu(lab: Lab) -> Iterator[CpuEngine]:
 
 def _names(engine: CpuEngine) -> list[str]:
     """The segments that the engine's database really holds."""
-    rows = engine.database.execute("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'segment%'").fetchall()
+    rows = engine.instance.connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'segment%'"
+    ).fetchall()
     return sorted(str(row[0]) for row in rows)
 
 
 def _budget(engine: CpuEngine, budget: int) -> None:
-    engine.loaded = LoadedTables(engine.database, budget)
+    engine.instance.loaded = LoadedTables(engine.instance.connection, budget)
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_an_append_loads_only_its_own_files(cpu: CpuEngine, lab: Lab, table: str
     assert len(names) == 2
     assert first in names
     second = next(name for name in names if name != first)
-    assert cpu.database.execute(f"SELECT count(*) FROM {second}").fetchone() == (10,)
+    assert cpu.instance.connection.execute(f"SELECT count(*) FROM {second}").fetchone() == (10,)
 
 
 def test_many_segments_are_loaded_together_again(cpu: CpuEngine, lab: Lab, table: str) -> None:
@@ -152,7 +154,7 @@ def test_waiting_for_a_loading_can_be_cancelled(cpu: CpuEngine, lab: Lab, table:
     lab.run("INSERT INTO kept VALUES (0, 'new')")
     cancel = Cancel()
     threading.Timer(0.2, cancel.stop).start()
-    with cpu.loaded._loading[relation.oid], pytest.raises(GpudbError) as caught:
+    with cpu.instance.loaded._loading[relation.oid], pytest.raises(GpudbError) as caught:
         answer(cpu, lab.request("SELECT count(*) FROM kept", cancel=cancel))
     assert caught.value.sqlstate == "57014"
     assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1001,)]
@@ -164,7 +166,7 @@ def test_a_table_that_does_not_fit_is_read_from_its_files(lab: Lab) -> None:
         "CREATE TABLE wide AS SELECT i % 10 AS a, repeat('x', 200) || i % 10 AS b FROM generate_series(1, 1000000) i"
     )
     small = CpuEngine(memory_limit=100 << 20, threads=1)
-    small.database.execute("SET temp_directory = ''")
+    small.instance.connection.execute("SET temp_directory = ''")
     for _ in range(2):
         assert answer(small, lab.request("SELECT count(*), max(length(b)) FROM wide")) == [(1000000, 201)]
     assert _names(small) == []

@@ -19,7 +19,7 @@ FILES = 5
 @pytest.fixture(scope="module")
 def cpu(lab: Lab) -> Iterator[CpuEngine]:
     made = CpuEngine(spill=lab.database.store.spill)
-    made.loaded = LoadedTables(made.database, 0)
+    made.instance.loaded = LoadedTables(made.instance.connection, 0)
     lab.run(
         "CREATE TABLE parts (i int, b bigint, t text, v varchar(20), n numeric(10, 2), d date, ts timestamp,"
         " tz timestamptz, u uuid, f float8, c char(5), o int)"
@@ -42,8 +42,8 @@ def _read(cpu: CpuEngine, lab: Lab, where: str, parameters: tuple[object, ...] =
     assert isinstance(table, Table)
     order = {file.path: int(str(file.minimums[1])) // 10 for file in table.files}
     request = lab.request(f"SELECT count(*) FROM parts WHERE {where}", parameters)
-    with cpu.loaded.reading() as reading:
-        text = cpu.sql(request, reading)
+    with cpu.instance.loaded.reading() as reading:
+        text = cpu.sql(cpu.instance, request, reading)
     return {order[path] for path in re.findall(r"'([^']*\.parquet)'", text)}
 
 

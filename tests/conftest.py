@@ -7,10 +7,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.differential.program import running_server
 from tests.oracle.server import Oracle, start_oracle
+
+# The same examples in every run; the long suites draw others.
+hypothesis.settings.register_profile("seeded", derandomize=True)
 
 _GPU = Path("/dev/nvidiactl")
 
@@ -21,8 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the long form of the seeded suites, and only that")
 
 
-def pytest_configure() -> None:
-    """A run that is told to end tears its servers down first: they would live on without it."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Seeds what is random, and has a run that is told to end tear its servers down: they would live on without it."""
+    if not config.getoption("--soak"):
+        hypothesis.settings.load_profile("seeded")
 
     def end(*_: object) -> None:
         pytest.exit("terminated", returncode=143)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 from gpudb.catalog.model import DataFile, Table
-from gpudb.engine.cpu.failures import translated
+from gpudb.engine.cpu.failures import fatal, translated
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.prune import ColumnRange, prune
 from gpudb.storage.scan import scan_sql
@@ -159,6 +159,8 @@ class LoadedTables:
                 return False
             except duckdb.Error as error:
                 cancel.check()
+                if fatal(error):
+                    raise  # the engine sees to that
                 raise translated(error) from error
             finally:
                 cancel.detach(interrupt)

@@ -8,7 +8,7 @@ from gpudb.errors import SqlError
 from gpudb.session.binding import bind_statement
 from gpudb.session.context import Context, command, handler, handles, result_columns
 from gpudb.session.plan_cache import Plan
-from gpudb.session.results import Prepared, Result
+from gpudb.session.results import Prepared, Result, as_prepared
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
@@ -64,7 +64,7 @@ def execute(context: Context) -> Result:
     inside.parameter_oids = tuple(item.oid for item in prepared.parameters)
     carry_out = handler(prepared.bound.kind)
     assert carry_out is not None
-    return carry_out(inside)
+    return as_prepared(prepared, carry_out(inside))
 
 
 @handles("DeallocateStmt")

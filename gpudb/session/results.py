@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from gpudb.errors import FeatureNotSupported
 from gpudb.types import SqlType
 
 
@@ -80,3 +81,12 @@ class Prepared:
     columns: tuple[ResultColumn, ...] | None
     bound: object
     from_sql: bool = False
+
+
+def as_prepared(prepared: Prepared, result: Result) -> Result:
+    """The result of a prepared statement; 0A000 if its columns are no longer those that clients were told of."""
+    told, given = prepared.columns or (), result.columns or ()
+    if [(c.name, c.type) for c in told] != [(c.name, c.type) for c in given]:
+        result.close()
+        raise FeatureNotSupported("cached plan must not change result type")
+    return result

@@ -21,7 +21,7 @@ from gpudb.session.binding import bind_statement, statements_of
 from gpudb.session.context import Context, handler, result_columns
 from gpudb.session.loading import is_load_call
 from gpudb.session.plan_cache import Key, Plan
-from gpudb.session.results import CopyIn, Notice, Prepared, Result
+from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
 from gpudb.session.settings import Mark, SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import DataChange, OutputColumn, Query
@@ -207,7 +207,7 @@ class Session:
         assert isinstance(prepared.bound, RawStatement)
         try:
             oids = tuple(item.oid for item in prepared.parameters)
-            return self._started(prepared.bound, tuple(parameters), oids=oids)
+            return as_prepared(prepared, self._started(prepared.bound, tuple(parameters), oids=oids))
         except GpudbError:
             self.fail()
             raise

@@ -164,7 +164,8 @@ class Workload:
 def _columns(connection: Connection, name: str) -> int:
     """How many columns a table has; 0 for none such."""
     try:
-        return len(connection.execute(f"SELECT * FROM {name} LIMIT 0").description or ())
+        # not prepared: its columns change under way
+        return len(connection.execute(f"SELECT * FROM {name} LIMIT 0", prepare=False).description or ())
     except psycopg.errors.UndefinedTable:
         return 0
 

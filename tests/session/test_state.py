@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.session.use import fails, run, state, tags, value
@@ -195,6 +196,36 @@ def test_prepared_statements(session: Session) -> None:
     assert state(session, "PREPARE above AS SELECT 1") == "42P05"
     run(session, "DEALLOCATE above")
     assert state(session, "EXECUTE above(1)") == "26000"
+
+
+def test_a_prepared_statement_keeps_its_result_type(session: Session) -> None:
+    """Clients were told of its columns: it is refused once they would be others, and runs again when they are back."""
+    run(session, "CREATE TABLE shape (a int); INSERT INTO shape VALUES (1)")
+    run(session, "PREPARE p AS SELECT * FROM shape")
+    prepared = session.prepare("SELECT * FROM shape")
+    session.sync()
+    for change, ok in (
+        ("ADD COLUMN b text", False),
+        ("DROP COLUMN b", True),
+        ("ALTER COLUMN a TYPE bigint", False),
+        ("ALTER COLUMN a TYPE integer", True),
+        ("RENAME COLUMN a TO z", False),
+    ):
+        run(session, f"ALTER TABLE shape {change}")
+        if ok:
+            assert run(session, "EXECUTE p") == [(1,)]
+            session.execute(prepared).close()
+            session.sync()
+            continue
+        error = fails(session, "EXECUTE p")
+        assert (error.sqlstate, error.message) in {
+            ("0A000", "cached plan must not change result type"),
+        }
+        with pytest.raises(GpudbError) as caught:
+            session.execute(prepared)
+        session.sync()
+        assert caught.value.sqlstate == "0A000"
+    run(session, "DEALLOCATE p; DROP TABLE shape")
 
 
 def test_a_rolled_back_prepare_stays(session: Session) -> None:

@@ -42,7 +42,7 @@ format: $(INSTALLED) ## put every file into ruff's shape
 bench: $(INSTALLED) ## gpudb beside its peers on the same data
 	$(BIN)/python -m benchmarks.compare
 
-soak: $(INSTALLED) ## the long suites: crashes, fuzzing
+soak: $(INSTALLED) ## the long suites: crashes, fuzzing, TPC-DS at scale 1
 	$(BIN)/python -m pytest --soak $(TEST_ARGS)
 
 test-gpu: $(INSTALLED) ## the tests that need a GPU
@@ -59,5 +59,5 @@ lock: ## resolve requirements.lock and requirements-gpu.lock anew
 		-c requirements.lock pyproject.toml -o requirements-gpu.lock
 
 clean: ## remove the environment, caches and builds
-	rm -rf .venv .asv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .asv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

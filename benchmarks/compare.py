@@ -1,6 +1,6 @@
 """gpudb beside DuckDB and PostgreSQL on the same data: queries, COPY, big results, latency.
 
-    python -m benchmarks.compare [--only ssb tpch copy select latency] [--scale 1] [--without postgresql]
+    python -m benchmarks.compare [--only ssb tpch tpcds copy select latency] [--scale 1] [--without postgresql]
 
 Each suite's answers are compared before its times are printed; results go to benchmarks/results/SUITE.MACHINE.json.
 """
@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks import report
 from benchmarks.harness import Answer, Row, check, row_of, save, timed
 
-SUITES = ("ssb", "tpch", "copy", "select", "latency")
+SUITES = ("ssb", "tpch", "tpcds", "copy", "select", "latency")
 SYSTEMS = ("gpudb", "gpudb server", "duckdb", "postgresql")
 TRUSTED = "postgresql"
 BUDGET_S = {"postgresql": 20.0}
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the suites; status 1 if answers differ."""
     parser = argparse.ArgumentParser(description="gpudb beside its peers on the same data")
     parser.add_argument("--only", nargs="+", choices=SUITES, default=list(SUITES), metavar="SUITE")
-    parser.add_argument("--scale", type=float, default=1.0, help="scale factor of ssb and tpch; 1 is 1 GB")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale factor of ssb, tpch and tpcds; 1 is 1 GB")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of copy and select")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--without", nargs="+", choices=SYSTEMS, default=[], metavar="SYSTEM")
@@ -247,6 +247,7 @@ def _fetched(connection: Any, *arguments: Any, **options: Any) -> Answer:
 _RUN: dict[str, Callable[[Session], list[Row]]] = {
     "ssb": lambda session: run_queries(session, "ssb"),
     "tpch": lambda session: run_queries(session, "tpch"),
+    "tpcds": lambda session: run_queries(session, "tpcds"),
     "copy": run_copy,
     "select": run_select,
     "latency": run_latency,

@@ -11,6 +11,7 @@ from benchmarks.harness import RESULTS
 _TITLES = {
     "ssb": "Star schema benchmark",
     "tpch": "TPC-H",
+    "tpcds": "TPC-DS",
     "copy": "COPY FROM STDIN of taxi rides",
     "select": "SELECT of a whole table",
     "latency": "SELECT 1",

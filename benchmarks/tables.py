@@ -23,6 +23,15 @@ _TPCH_FOREIGN = {
 }  # fmt: skip
 _SSB_KEYS = {"date1": "d_datekey", "customer": "c_custkey", "supplier": "s_suppkey", "part": "p_partkey"}
 _SSB_FOREIGN = {"lineorder": ["lo_orderdate", "lo_custkey", "lo_suppkey", "lo_partkey"]}
+_TPCDS_FOREIGN = {
+    "store_sales": ["ss_sold_date_sk", "ss_customer_sk", "ss_ticket_number"],
+    "store_returns": ["sr_returned_date_sk", "sr_customer_sk", "sr_ticket_number"],
+    "catalog_sales": ["cs_sold_date_sk", "cs_bill_customer_sk", "cs_order_number"],
+    "catalog_returns": ["cr_returned_date_sk", "cr_returning_customer_sk", "cr_order_number"],
+    "web_sales": ["ws_sold_date_sk", "ws_bill_customer_sk", "ws_order_number"],
+    "web_returns": ["wr_returned_date_sk", "wr_returning_customer_sk", "wr_order_number"],
+    "inventory": ["inv_item_sk"], "customer": ["c_current_addr_sk", "c_current_cdemo_sk"],
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,18 @@ def ssb(scale: float, folder: Path) -> Suite:
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
     return Suite("ssb", schema("ssb"), tables, queries("ssb"), _indexes(_SSB_KEYS, _SSB_FOREIGN))
+
+
+def tpcds(scale: float, folder: Path) -> Suite:
+    """TPC-DS by DuckDB's dsdgen; the schema declares the primary keys."""
+    from benchmarks.data import tpcds as maker
+
+    where = folder / f"tpcds-{scale:g}"
+    if not (where / "done").exists():
+        maker.write(where, scale)
+        (where / "done").touch()
+    tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
+    return Suite("tpcds", schema("tpcds"), tables, queries("tpcds"), _indexes({}, _TPCDS_FOREIGN))
 
 
 def schema(suite: str) -> list[str]:

@@ -43,8 +43,8 @@ def test_importing_it_is_cheap() -> None:
 
 
 def test_the_suites_are_whole() -> None:
-    assert (len(queries("ssb")), len(queries("tpch")), len(queries("taxi"))) == (13, 22, 4)
-    assert [len(schema(suite)) for suite in ("ssb", "tpch", "taxi")] == [5, 8, 1]
+    assert (len(queries("ssb")), len(queries("tpch")), len(queries("tpcds")), len(queries("taxi"))) == (13, 22, 99, 4)
+    assert [len(schema(suite)) for suite in ("ssb", "tpch", "tpcds", "taxi")] == [5, 8, 24, 1]
 
 
 def test_a_run_writes_results_that_the_report_reads(

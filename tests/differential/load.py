@@ -8,12 +8,13 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 
-from benchmarks.data import ssb
+from benchmarks.data import ssb, tpcds
 from gpudb.demo import taxi
 from tests.oracle.wire import WireClient
 
@@ -21,6 +22,7 @@ QUERIES = Path(__file__).parents[2] / "benchmarks" / "queries"
 
 TPCH_TABLES = ("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem")
 TPCH_SCALE = 0.01
+TPCDS_SCALE = 0.01
 SSB_SCALE = 0.05
 TAXI_ROWS = 100_000
 TAXI_SEED = 2009
@@ -38,10 +40,14 @@ class Query:
 
     @property
     def order_columns(self) -> tuple[str, ...]:
-        """The result columns that the query orders by; none where it names no order."""
-        _, found, tail = self.sql.lower().rpartition("order by")
+        """The result columns that the query orders by, up to the first key that is an expression."""
+        flat = self.sql.lower()
+        while (shorter := re.sub(r"\([^()]*\)", "§", flat)) != flat:  # what stands in brackets has orders of its own
+            flat = shorter
+        _, found, tail = flat.rpartition("order by")
         keys = re.split(r"\blimit\b|;", tail)[0] if found else ""
-        return tuple(key.split()[0] for key in keys.split(",") if key.strip())
+        names = (key.split()[0].rpartition(".")[2] for key in keys.split(",") if key.strip())
+        return tuple(takewhile(re.compile(r"[a-z_]\w*").fullmatch, names))
 
 
 def queries(benchmark: str) -> list[Query]:
@@ -71,6 +77,10 @@ def contents(benchmark: str, folder: Path) -> Iterator[tuple[str, Iterator[bytes
         case "tpch":
             make_tpch(folder)
             for table in TPCH_TABLES:
+                yield table, _file(folder / f"{table}.csv")
+        case "tpcds":
+            tpcds.write(folder, TPCDS_SCALE, "csv")
+            for table in tpcds.TABLES:
                 yield table, _file(folder / f"{table}.csv")
         case "ssb":
             for table in ssb.TABLES:

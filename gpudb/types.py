@@ -6,10 +6,14 @@ A type is immutable. Three things about it decide how values are held:
   CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)`, the value beside the number of
   decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
 - `char(n)` is held without its padding, which the encoder puts back.
+
+A type that a user made is known here by its OID, so that it keeps its meaning under another name; an enum is held as
+DuckDB's own, which orders labels as they were declared. A domain is its base type, with a mark.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -27,11 +31,50 @@ CARRIED_SCALE = 20
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """A label of an enum; `stored` is what files have in its place, which a renaming leaves as it was."""
+
+    oid: int
+    name: str
+    stored: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserType:
+    """A type that a user made; `kind` is PostgreSQL's typtype: e (enum), c (composite) or d (domain).
+
+    `labels` are an enum's, in order; `base` is the internal name of a domain's base type.
+    """
+
+    oid: int
+    array_oid: int
+    schema: str
+    name: str
+    kind: str
+    labels: tuple[Label, ...] = ()
+    base: str = ""
+
+    def __str__(self) -> str:
+        """The name as messages write it: with its schema, unless that is public."""
+        name = self.name if _PLAIN_NAME.fullmatch(self.name) else '"' + self.name.replace('"', '""') + '"'
+        return name if self.schema == "public" or self.schema.startswith("pg_temp") else f"{self.schema}.{name}"
+
+    @property
+    def type(self) -> SqlType:
+        """An enum's or a composite's type; a composite's fields are not in it."""
+        return SqlType(f".{self.oid}", user=self)
+
+
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
+
+
+@dataclass(frozen=True, slots=True)
 class SqlType:
     """A SQL type: `name` is PostgreSQL's internal one (`int4`, `_int4` for its array), `modifier` its typmod.
 
     `digits` and `varying` say how a numeric expression without modifier is held, `fields` what a record has; none of
-    them is PostgreSQL's.
+    them is PostgreSQL's. `user` is what a user made (its name here is `.OID`), `domain` the domain whose base type
+    this is, or that its elements are of.
     """
 
     name: str
@@ -39,11 +82,27 @@ class SqlType:
     digits: tuple[int, int] | None = None
     varying: bool = False
     fields: tuple[tuple[str, SqlType], ...] = ()
+    user: UserType | None = None
+    domain: UserType | None = None
 
     @property
     def oid(self) -> int:
-        """The type's PostgreSQL OID."""
+        """The type's PostgreSQL OID; of a domain its base type's, which is what clients are told."""
+        if self.user is not None:
+            return self.user.array_oid if self.name[0] == "_" else self.user.oid
         return int(_row(self.name)["oid"])
+
+    @property
+    def declared_oid(self) -> int:
+        """The OID that a column of this type is declared with: a domain's own."""
+        if self.domain is None:
+            return self.oid
+        return self.domain.oid if self.domain.base == self.name else self.domain.array_oid
+
+    @property
+    def labels(self) -> tuple[Label, ...] | None:
+        """An enum's labels; None for a type that is no enum."""
+        return self.user.labels if self.user is not None and self.user.kind == "e" and self.name[0] == "." else None
 
     @property
     def array(self) -> SqlType:
@@ -53,22 +112,29 @@ class SqlType:
     @property
     def element(self) -> SqlType | None:
         """The type of an array's elements; None for a type that is no array."""
-        return replace(self, name=self.name[1:]) if self.name[0] == "_" else None
+        if self.name[0] != "_":
+            return None
+        over = self.domain is not None and self.domain.base == self.name
+        return replace(self, name=self.name[1:], domain=None if over else self.domain)
 
     @property
     def category(self) -> str:
         """PostgreSQL's typcategory: Number, String, Date/time, T interval, Boolean, Array, U other, X unknown."""
+        if self.user is not None:
+            return "A" if self.name[0] == "_" else self.user.kind.upper()
         return _row(self.name)["typcategory"]
 
     @property
     def preferred(self) -> bool:
         """Whether PostgreSQL prefers this type within its category."""
-        return _row(self.name)["typispreferred"] == "t"
+        return self.user is None and _row(self.name)["typispreferred"] == "t"
 
     @property
     def plain(self) -> SqlType:
-        """The same type without modifier or digits: what function and operator resolution looks at."""
-        return self if self.modifier == -1 and self.digits is None else SqlType(self.name)
+        """The same type without modifier, digits or domain: what function and operator resolution looks at."""
+        if self.modifier == -1 and self.digits is None and self.domain is None:
+            return self
+        return SqlType(self.name, fields=self.fields, user=self.user)
 
     @property
     def numeric_digits(self) -> tuple[int, int]:
@@ -101,7 +167,9 @@ class SqlType:
             return f"STRUCT(v {decimal}, s TINYINT)" if self.carried else decimal
         if self.fields:
             return f"STRUCT({', '.join(f'{name} {item.duckdb}' for name, item in self.fields)})"
-        return _HELD[self.name][0]
+        if self.labels:
+            return "ENUM({})".format(", ".join("'" + each.name.replace("'", "''") + "'" for each in self.labels))
+        return "VARCHAR" if self.user is not None else _HELD[self.name][0]
 
     @property
     def arrow(self) -> pa.DataType:
@@ -113,7 +181,7 @@ class SqlType:
             return pa.struct([("v", decimal), ("s", pa.int8())]) if self.carried else decimal
         if self.fields:
             return pa.struct([(name, item.arrow) for name, item in self.fields])
-        return _HELD[self.name][1]
+        return pa.string() if self.user is not None else _HELD[self.name][1]
 
     @property
     def polars(self) -> pl.DataType:
@@ -128,8 +196,12 @@ class SqlType:
 
     def __str__(self) -> str:
         """The name as PostgreSQL's format_type prints it: `character varying(3)`, `numeric(10,2)[]`."""
+        if self.domain is not None and self.domain.base == self.name:
+            return str(self.domain)
         if self.element is not None:
             return f"{self.element}[]"
+        if self.user is not None:
+            return str(self.user)
         name = _SPOKEN.get(self.name, self.name)
         if self.modifier == -1:
             return '"char"' if self.name == "char" else name

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from gpudb.types import SqlType
+from gpudb.types import SqlType, UserType
 
 FIRST_USER_OID = 16384
 
@@ -100,6 +100,50 @@ Relation = Table | View
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint of a domain: `expression` is SQL text over VALUE."""
+
+    oid: int
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDefinition:
+    """A type that a user made. `type` is what its columns have; a composite's fields are in it.
+
+    `default`, `not_null` and `checks` are a domain's, whose base type `type` is, modifier and all.
+    """
+
+    oid: int
+    schema: str
+    name: str
+    owner: str
+    type: SqlType
+    comment: str | None = None
+    default: str | None = None
+    not_null: bool = False
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def user(self) -> UserType:
+        """Its name, kind and OIDs."""
+        found = self.type.domain or self.type.user
+        assert found is not None
+        return found
+
+    @property
+    def key(self) -> str:
+        """Its schema and name, as the catalog finds it."""
+        return type_key(self.schema, self.name)
+
+
+def type_key(schema: str, name: str) -> str:
+    """A type's place in `Catalog.types`: both names quoted, so that a point in one is no seam."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """A namespace of relations."""
 
@@ -136,6 +180,7 @@ class Catalog:
     schemas: Mapping[str, Schema]
     relations: Mapping[tuple[str, str], Relation]
     roles: Mapping[str, Role]
+    types: Mapping[str, TypeDefinition] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
@@ -167,6 +212,30 @@ class Catalog:
         """This catalog without one relation."""
         relations = {key: value for key, value in self.relations.items() if key != (schema, name)}
         return replace(self, relations=MappingProxyType(relations))
+
+    def find_type(self, name: str, search_path: tuple[str, ...]) -> TypeDefinition | None:
+        """The first type that a user made of that name on the search path."""
+        for schema in search_path if self.types else ():
+            if (found := self.types.get(type_key(schema, name))) is not None:
+                return found
+        return None
+
+    def type_by_oid(self, oid: int) -> SqlType | None:
+        """The type of an OID that a user made, or of its arrays; a domain as its base type is declared."""
+        for each in self.types.values():
+            if each.oid == oid:
+                return each.type
+            if each.user.array_oid == oid:
+                return each.type.array
+        return None
+
+    def with_type(self, made: TypeDefinition) -> Catalog:
+        """This catalog with a type added or replaced."""
+        return replace(self, types=MappingProxyType({**self.types, made.key: made}))
+
+    def without_type(self, key: str) -> Catalog:
+        """This catalog without a type."""
+        return replace(self, types=MappingProxyType({k: v for k, v in self.types.items() if k != key}))
 
     def with_schema(self, schema: Schema) -> Catalog:
         """This catalog with a schema added or replaced."""

@@ -9,6 +9,7 @@ from gpudb.functions.cast_moments import to_date, to_interval, to_time, to_times
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
 from gpudb.functions.let import let, raises
+from gpudb.functions.text_literal import quoted
 from gpudb.functions.to_text import array_text, text_of, to_string
 from gpudb.types import TEXT, SqlType
 
@@ -30,6 +31,8 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
 def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> Lanes:
     if target.element is not None or source.element is not None:
         return _arrays(sql, source, target, explicit), "0"
+    if target.labels is not None and source.user != target.user:
+        return to_enum(sql, source, target), "0"
     if target.name == "numeric":
         return to_numeric(sql, scale, source, target)
     if target.name in STRINGS:
@@ -38,11 +41,28 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
     if convert is None and target.name.startswith("reg"):
         convert = _to_registered
     made = convert(sql, scale, source, target) if convert is not None else None
+    if made is None and source.user is not None and source.name == target.name:
+        made = sql
     if made is None and source.name in STRINGS and target.duckdb == "VARCHAR":
         made = sql
     if made is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
     return made, "0"
+
+
+def to_enum(sql: str, source: SqlType, target: SqlType) -> str:
+    """A label of an enum from its text; 22P02 for any other text."""
+    if source.name not in STRINGS:
+        raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
+    start = quoted(f'invalid input value for enum {target.user}: "')
+    return let(
+        lambda v: (
+            f"coalesce(TRY_CAST({v} AS {target.duckdb}), CASE WHEN {v} IS NOT NULL THEN "
+            + raises("22P02", start + f" || {v} || " + quoted('"'), target.duckdb)
+            + " END)"
+        ),
+        sql,
+    )
 
 
 def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:

@@ -25,7 +25,9 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     if source.name in {target.name, "unknown"}:
         return True
     if target.name in POLYMORPHIC:
-        return target.name != "anyenum" and _is_array(target) in {None, element_of(source) is not None}
+        if target.name == "anyenum":
+            return source.category == "E"
+        return _is_array(target) in {None, element_of(source) is not None}
     found = casts().get((source.name, target.name))
     if found is not None:
         return _allowed(found[0], context)

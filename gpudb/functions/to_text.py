@@ -37,6 +37,8 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return f"CAST({sql} AS VARCHAR)"
     if name.startswith("reg"):
         return f"pg_{name}_name({sql})"
+    if source.labels is not None:
+        return f"CAST({sql} AS VARCHAR)"
     if name in VECTORS:
         return f"array_to_string({sql}, ' ')"
     if source.duckdb == "VARCHAR":

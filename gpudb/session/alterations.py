@@ -15,6 +15,7 @@ from gpudb.session.drops import dependents, drop_with_dependents
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
 from gpudb.session.tables import check_column_type, column_definition, deparse_expression
+from gpudb.session.type_changes import comment_on_type, move_type, rename_type
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
@@ -162,7 +163,7 @@ def _drop_not_null(context: Context, table: Table, step: Any) -> None:
 def _alter_type(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
     definition = inner(definition_of(step))
-    target = type_name(definition.type_name)
+    target = type_name(definition.type_name, context.session.binder(context))
     check_column_type(column.name, target)
     if dependents(context, table):
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule")
@@ -247,6 +248,8 @@ def rename(context: Context) -> Result:
     if what == "SCHEMA":
         context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
         return command("ALTER SCHEMA")
+    if what in {"TYPE", "DOMAIN"}:
+        return rename_type(context, node, what)
     if what not in {"TABLE", "VIEW", "COLUMN"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
     relation = named_relation(context, node.relation)
@@ -301,6 +304,8 @@ def set_schema(context: Context) -> Result:
     node: Any = context.statement.node
     context.session.check_writable("ALTER TABLE")
     what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    if what in {"TYPE", "DOMAIN"}:
+        return move_type(context, node, what)
     if what not in {"TABLE", "VIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
     relation = named_relation(context, node.relation)
@@ -329,6 +334,8 @@ def comment(context: Context) -> Result:
             raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
         context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], comment=text)))
         return command("COMMENT")
+    if what in {"TYPE", "DOMAIN"}:
+        return comment_on_type(context, node)
     if what not in {"TABLE", "VIEW", "COLUMN"}:
         raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
     names = strings(inner(node.object).items)

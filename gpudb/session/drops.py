@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
@@ -42,11 +43,14 @@ def create_schema(context: Context) -> Result:
 
 @handles("DropStmt")
 def drop(context: Context) -> Result:
-    """DROP TABLE, VIEW or SCHEMA [IF EXISTS] … [CASCADE]."""
+    """DROP TABLE, VIEW, SCHEMA, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
     node: Any = context.statement.node
     what = pg.ObjectType.Name(node.remove_type).removeprefix("OBJECT_")
     context.session.check_writable(f"DROP {what}")
     cascade = node.behavior == pg.DROP_CASCADE
+    if what in {"TYPE", "DOMAIN"}:
+        dropped: Result = type_changes().drop_types(context, node, what)
+        return dropped
     if what not in {"TABLE", "VIEW", "SCHEMA"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
     for each in node.objects:
@@ -56,6 +60,13 @@ def drop(context: Context) -> Result:
             names = strings(inner(each).items)
             _drop_relation(context, names, what, node.missing_ok, cascade)
     return command(f"DROP {what}")
+
+
+def type_changes() -> ModuleType:
+    """The statements about types, which look here for what depends on a relation."""
+    from gpudb.session import type_changes
+
+    return type_changes
 
 
 def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_ok: bool, cascade: bool) -> None:
@@ -140,14 +151,17 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
             return
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
     inside = [relation for relation in catalog.relations.values() if relation.schema == name]
-    if inside and not cascade:
+    types = [each for each in catalog.types.values() if each.schema == name]
+    spoken = [*(f"type {each.user}" for each in types), *(f"{_noun(r)} {name}.{r.name}" for r in inside)]
+    if spoken and not cascade:
         message = f"cannot drop schema {name} because other objects depend on it"
-        detail = "\n".join(f"{_noun(r)} {name}.{r.name} depends on schema {name}" for r in inside)
+        detail = "\n".join(f"{each} depends on schema {name}" for each in spoken)
         hint = "Use DROP ... CASCADE to drop the dependent objects too."
         raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-    for relation in inside:
-        context.notice(f"drop cascades to {_noun(relation)} {name}.{relation.name}")
+    for each in spoken:
+        context.notice(f"drop cascades to {each}")
     drop_with_dependents(context, inside, cascade)
+    type_changes().drop_with_users(context, types, cascade)
     context.transaction.set_catalog(context.transaction.catalog.without_schema(name))
 
 

@@ -19,6 +19,7 @@ from gpudb.session import (
     set_show,
     tables,
     transactions,
+    types,
     views,
 )
 from gpudb.session.loading import LOAD_COLUMNS, is_load_call
@@ -42,6 +43,7 @@ REGISTERED = (
     set_show,
     tables,
     transactions,
+    types,
     views,
 )
 

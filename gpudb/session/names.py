@@ -43,9 +43,15 @@ def spoken(node: Any) -> str:
 
 
 def check_free(catalog: Catalog, schema: str, name: str) -> None:
-    """42P07 if a relation has that name."""
+    """42P07 if a relation has that name, 42710 if a type has it: a relation's rows are a type of its name."""
     if catalog.relation(schema, name) is not None:
         raise DuplicateTable(f'relation "{name}" already exists')
+    if catalog.find_type(name, (schema,)) is not None:
+        hint = (
+            "A relation has an associated type of the same name, so you must use a name that doesn't conflict with"
+            " any existing type."
+        )
+        raise SqlError.of("duplicate_object", f'type "{name}" already exists', hint=hint)
 
 
 def identifier(name: str) -> str:

@@ -29,7 +29,7 @@ def prepare(context: Context) -> Result:
     text = deparse(body)
     statement = RawStatement(body, text)
     binder = session.binder(context)
-    binder.declare_parameters([type_name(inner(each)).oid for each in node.argtypes])
+    binder.declare_parameters([type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
     plan = Plan(statement, bound, binder.parameter_types())
     query = bound.returning if isinstance(bound, DataChange) else bound

@@ -144,7 +144,7 @@ def column_definition(context: Context, node: Any) -> tuple[Column, bool]:
         message = f'column name "{node.colname}" conflicts with a system column name'
         raise SqlError.of("duplicate_column", message)
     try:
-        column_type = type_name(node.type_name)
+        column_type = type_name(node.type_name, context.session.binder(context))
         check_column_type(node.colname, column_type)
     except SqlError as error:
         raise context.session.binder(context).locate(error, node.type_name.location) from None
@@ -177,7 +177,7 @@ def column_definition(context: Context, node: Any) -> tuple[Column, bool]:
 def check_column_type(name: str, item: SqlType) -> None:
     """0A000 or 42P16 for a type that no column may have."""
     base = item.element or item
-    if base.name not in COLUMN_TYPES:
+    if base.labels is None and base.name not in COLUMN_TYPES:
         if base.category == "P" or base.name in {"unknown", "record"}:
             raise SqlError.of("invalid_table_definition", f'column "{name}" has pseudo-type {item}')
         raise FeatureNotSupported(f'columns of type {item} are not supported (column "{name}")')

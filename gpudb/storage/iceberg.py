@@ -89,7 +89,7 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 1, "v", decimal, required=False),
             NestedField(field_id + 2, "s", IntegerType(), required=False),
         )
-    return _PLAIN[type.name]
+    return _PLAIN["text" if type.user is not None else type.name]
 
 
 def iceberg_schema(table: Table, schema_id: int) -> Schema:
@@ -111,7 +111,9 @@ def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
     found = {}
     for column in columns:
         type = column.type
-        if sql_type(iceberg_type(type, column.field_id)) != SqlType(type.name, type.modifier):
+        if type.user is not None or type.domain is not None:
+            found[f"{TYPE_PROPERTY}{column.field_id}"] = str(type)
+        elif sql_type(iceberg_type(type, column.field_id)) != SqlType(type.name, type.modifier):
             found[f"{TYPE_PROPERTY}{column.field_id}"] = f"{type.name} {type.modifier}".removesuffix(" -1")
     return found
 

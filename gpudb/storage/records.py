@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from gpudb.catalog import model
-from gpudb.types import SqlType
+from gpudb.types import Label, SqlType, UserType
 
 # What other rows know, or what is made anew at every commit.
 _LEFT_OUT = {("Table", "files"), ("Table", "metadata_location")}
@@ -80,4 +80,4 @@ def _hints(cls: type) -> dict[str, Any]:
 @cache
 def _classes() -> dict[str, Any]:
     found = {name: cls for name, cls in vars(model).items() if isinstance(cls, type) and is_dataclass(cls)}
-    return {**found, "SqlType": SqlType}
+    return {**found, "SqlType": SqlType, "UserType": UserType, "Label": Label}

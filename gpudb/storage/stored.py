@@ -6,7 +6,7 @@ ids within a column follow from its type and are never kept.
     int2      int (Iceberg has no 16 bits)         interval  struct(months int, days int, microseconds long)
     uuid      uuid (16 bytes)                      carried   struct(v decimal(p,s), s int)
     numeric   decimal(p,s)                         T[]       list of T's form
-    json, jsonb, varchar(n), char(n)  string       else      the type's Arrow form
+    json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
     if convert is not None:
         return convert(array, target)
+    if any(label.name != label.stored for label in type.labels or ()):
+        return _labels_to_stored(array, type)
     return array if array.type == target else array.cast(target)
 
 
@@ -119,6 +121,13 @@ def _carried_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _struct(members: list[pa.Array], like: pa.Array, target: pa.DataType) -> pa.Array:
     mask = like.is_null() if like.null_count else None
     return pa.StructArray.from_arrays(members, fields=list(target), mask=mask)
+
+
+def _labels_to_stored(array: pa.Array, type: SqlType) -> pa.Array:
+    """Labels that were renamed stand in files under their first name."""
+    labels = type.labels or ()
+    places = pc.index_in(array, pa.array([label.name for label in labels], pa.string()))
+    return pa.array([label.stored for label in labels], pa.string()).take(places)
 
 
 def _uuid_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -167,21 +176,27 @@ def stored_duckdb(type: SqlType) -> str:
         return stored_duckdb(type.element) + "[]"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
-    return type.duckdb
+    return "VARCHAR" if type.labels else type.duckdb
 
 
 def restored(type: SqlType, expression: str) -> str:
     """DuckDB SQL that turns a column of `stored_duckdb` into one of `SqlType.duckdb`."""
-    if not _holds_interval(type):
+    if stored_duckdb(type) == type.duckdb:
         return expression
     if type.element is not None:
         return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    if type.labels:
+        return _restored_label(type, expression)
     members = (("months", "to_months"), ("days", "to_days"), ("microseconds", "to_microseconds"))
     return "(" + " + ".join(f"{function}({expression}.{name})" for name, function in members) + ")"
 
 
-def _holds_interval(type: SqlType) -> bool:
-    return type.name.lstrip("_") == "interval"
+def _restored_label(type: SqlType, expression: str) -> str:
+    pairs = [(each.stored.replace("'", "''"), each.name.replace("'", "''")) for each in type.labels or ()]
+    renamed = [f" WHEN '{stored}' THEN '{name}'" for stored, name in pairs if stored != name]
+    if renamed:
+        expression = f"CASE {expression}{''.join(renamed)} ELSE {expression} END"
+    return f"CAST({expression} AS {type.duckdb})"
 
 
 def initial_text(type: SqlType, value: pa.Array) -> str | None:

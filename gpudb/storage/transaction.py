@@ -264,6 +264,10 @@ def widens(old: SqlType, new: SqlType) -> bool:
         return True
     if old.element is not None or new.element is not None:
         return old.element is not None and new.element is not None and widens(old.element, new.element)
+    if old.user is not None or new.user is not None:
+        return old.name == new.name and old.fields == new.fields
+    if old.domain is not None or new.domain is not None:
+        return widens(replace(old, domain=None), replace(new, domain=None))
     if old.name == new.name == "numeric":
         one, other = old.numeric_digits, new.numeric_digits
         return old.carried == new.carried and one[1] == other[1] and one[0] <= other[0]

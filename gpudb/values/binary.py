@@ -30,7 +30,7 @@ def parse_binary(type_: SqlType, data: bytes) -> object:
     name = type_.name
     try:
         if type_.element is not None or name in ("int2vector", "oidvector"):
-            return _array(data)
+            return _array(type_, data)
         if (reader := _READERS.get(name)) is not None:
             return reader(type_, data)
         if name.startswith("reg"):
@@ -141,7 +141,7 @@ def _uuid(_: SqlType, data: bytes) -> uuid.UUID:
     return uuid.UUID(bytes=data)
 
 
-def _array(data: bytes) -> list[object]:
+def _array(type_: SqlType, data: bytes) -> list[object]:
     dimensions, flags, oid = struct.unpack_from("!iiI", data)
     if not 0 <= dimensions <= 6 or flags not in (0, 1):
         raise _malformed("invalid array header")
@@ -153,7 +153,11 @@ def _array(data: bytes) -> list[object]:
         if low not in (0, 1):
             raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
         lengths.append(length)
-    element = by_oid(oid)
+    element = type_.element if type_.user is not None else None
+    if element is None:
+        element = by_oid(oid)
+    elif element.oid != oid:
+        raise SqlError.of("datatype_mismatch", f"binary data has array element type {oid}, expected {element.oid}")
     at = 12 + 8 * dimensions
     total = 1 if lengths else 0
     for length in lengths:

@@ -4,7 +4,7 @@
 |---|---|
 | bool; int2, int4, int8, oid | bool; int |
 | float4, float8; numeric | float; Decimal |
-| text, varchar, bpchar, name, json, jsonb | str (bpchar without its padding, jsonb canonical) |
+| text, varchar, bpchar, name, json, jsonb, enums | str (bpchar without its padding, jsonb canonical) |
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
 | interval | Interval |
@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 
-from gpudb.errors import SqlError
+from gpudb.errors import InvalidText, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil, zones
 from gpudb.values.array import format_array, parse_array
@@ -64,6 +64,10 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
         return parse_date(text, zones.session_zone(zone), now)
     if name == "time":
         return parse_time(type_, text, zones.session_zone(zone), now)
+    if (labels := type_.labels) is not None:
+        if all(label.name != text for label in labels):
+            raise InvalidText(f'invalid input value for enum {type_.user}: "{text}"')
+        return text
     if name.startswith("reg"):
         return parse_oid(type_, text) if re.fullmatch(r"\d+", text, re.ASCII) else text
     return text

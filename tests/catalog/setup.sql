@@ -8,3 +8,7 @@ COMMENT ON TABLE customers IS 'who buys';
 COMMENT ON COLUMN customers.name IS 'full name';
 COMMENT ON SCHEMA sales IS 'sales area';
 COMMENT ON VIEW v_cust IS 'active ones';
+CREATE TYPE mood AS ENUM ('sad', 'so so', 'happy');
+CREATE TYPE sales.kind AS ENUM ('a');
+CREATE TABLE moods (m mood DEFAULT 'sad', ms mood[], k sales.kind);
+COMMENT ON TYPE mood IS 'how one is';

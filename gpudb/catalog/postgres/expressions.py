@@ -58,8 +58,7 @@ def _number(text: str) -> str:
 
 
 def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
-    spoken = SqlType("bpchar") if item.name == "bpchar" else SqlType(item.name)
-    shown = "bpchar" if item.name == "bpchar" else str(spoken)
+    shown = "bpchar" if item.name == "bpchar" else str(SqlType(item.name, user=item.user))
     if constant.isnull:
         return f"NULL::{shown}"
     match constant.WhichOneof("val"):

@@ -71,6 +71,9 @@ def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
         )
         yield Named(row, namespace_oid, relation.name, 0, array_oid)
         yield Named(array_oid, namespace_oid, f"_{relation.name}"[:63], row)
+    for made in catalog.types.values():
+        yield Named(made.oid, schemas[made.schema], made.name, 0, made.user.array_oid)
+        yield Named(made.user.array_oid, schemas[made.schema], f"_{made.name}"[:63], made.oid)
 
 
 def schema_oids(catalog: Catalog) -> dict[str, int]:

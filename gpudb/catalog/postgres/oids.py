@@ -30,6 +30,16 @@ def array_type(relation: int) -> int:
     return 2 * _BAND + relation
 
 
+def type_array(made: int) -> int:
+    """The type of arrays of a type that a user made."""
+    return 8 * _BAND + made
+
+
+def type_relation(made: int) -> int:
+    """The relation that has a composite type's columns."""
+    return 9 * _BAND + made
+
+
 def index(relation: int) -> int:
     """The index of a table's primary key."""
     return 3 * _BAND + relation

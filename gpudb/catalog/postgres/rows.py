@@ -11,6 +11,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.dependencies import referenced
 from gpudb.catalog.postgres.table_rows import add_relation
+from gpudb.catalog.postgres.type_rows import add_type
 
 _PUBLIC_ACL = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]
 
@@ -31,6 +32,11 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         if isinstance(relation, View):
             for oid in referenced(relation, catalog):
                 made.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, oid, 0, "n")
+    for each in catalog.types.values():
+        owner = owners.get(each.owner, oids.BOOTSTRAP_ROLE)
+        add_type(made, each, namespaces[each.schema], owner)
+        if owner != oids.BOOTSTRAP_ROLE:
+            _owned(made, oids.PG_TYPE, each.oid, owner)
     return made.tables()
 
 

@@ -45,7 +45,16 @@ def _operator_class(item: SqlType) -> int:
     classes = _operator_classes()
     if item.element is not None:
         return classes[2277]
+    if item.user is not None:
+        return classes[3500 if item.user.kind == "e" else 2249]
     return classes.get(item.oid) or classes[25]
+
+
+def type_facts(item: SqlType) -> Mapping[str, str]:
+    """pg_type's columns about how a type is kept; of one that a user made those of its kind."""
+    if item.user is None:
+        return _type_facts()[item.name]
+    return _type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
 
 
 def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> None:
@@ -106,13 +115,13 @@ def _add_types(rows: Rows, relation: Relation, namespace: int, owner: int) -> No
 
 
 def _add_column(rows: Rows, relation: int, number: int, column: Column, *, nullable: bool) -> None:
-    facts = _type_facts()[column.type.name]
+    facts = type_facts(column.type)
     array = column.type.element is not None
     rows.add(
         "pg_attribute",
         attrelid=relation,
         attname=column.name,
-        atttypid=column.type.oid,
+        atttypid=column.type.declared_oid,
         attlen=int(facts["typlen"]),
         attnum=number,
         atttypmod=column.type.modifier,
@@ -145,7 +154,7 @@ def _add_key(rows: Rows, table: Table, namespace: int, owner: int) -> None:
     )  # fmt: skip
     for number, column in enumerate(columns, 1):
         _add_column(rows, index, number, Column(column.name, column.type), nullable=True)
-    collations = [int(_type_facts()[column.type.name]["typcollation"]) for column in columns]
+    collations = [int(type_facts(column.type)["typcollation"]) for column in columns]
     rows.add(
         "pg_index", indexrelid=index, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(numbers),
         indisunique=True, indisprimary=True, indkey=numbers, indcollation=collations,

@@ -181,7 +181,7 @@ class CpuEngine:
 def _leaving(column: str, item: SqlType) -> str:
     """A result column as Arrow is to have it: uuids as text, objects of the catalog by their names."""
     base = item.element or item
-    if base.name == "uuid":
+    if base.name == "uuid" or base.labels is not None:
         return f"CAST({column} AS VARCHAR{'' if base is item else '[]'})"
     if not base.name.startswith("reg"):
         return column

@@ -40,7 +40,8 @@ class Binder:
     def declare_parameters(self, oids: Sequence[int]) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""
         for number, oid in enumerate(oids, 1):
-            self.parameters[number] = by_oid(oid) if oid not in (0, UNKNOWN.oid) else UNKNOWN
+            known = UNKNOWN if oid in (0, UNKNOWN.oid) else self.catalog.type_by_oid(oid)
+            self.parameters[number] = by_oid(oid) if known is None else known
 
     def parameter(self, number: int) -> Parameter:
         """`$number`, of the type known so far."""

@@ -115,7 +115,7 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
 @binds("type_cast")
 def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
-        target = type_name(node.type_name)
+        target = type_name(node.type_name, binder)
     except GpudbError as error:
         raise binder.locate(error, node.type_name.location) from None
     if kind(node.arg) == "a_array_expr" and target.element is not None:

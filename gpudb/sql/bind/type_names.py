@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.sql.bind.binder import Binder
 from gpudb.sql.parse import inner, kind, strings
 from gpudb.types import SqlType, exists, numeric
 
@@ -33,10 +34,14 @@ _KNOWN = frozenset(
 )
 
 
-def type_name(node: Any) -> SqlType:
-    """The type that a TypeName message names; 42704 if PostgreSQL has none such, 0A000 if gpudb lacks it."""
+def type_name(node: Any, binder: Binder) -> SqlType:
+    """The type that a TypeName message names; 42704 if there is none such, 0A000 if gpudb lacks it."""
     names = strings(node.names)
     name = names[-1]
+    if (made := _made_by_user(names, binder)) is not None:
+        if len(node.typmods):
+            raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
+        return made.array if len(node.array_bounds) > 0 else made
     if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
         raise UndefinedObject(f'type "{".".join(names)}" does not exist')
     if len(names) > 1 and names[0] == "information_schema":
@@ -55,6 +60,19 @@ def type_name(node: Any) -> SqlType:
     if len(node.array_bounds) > 0:
         made = made.array
     return made
+
+
+def _made_by_user(names: tuple[str, ...], binder: Binder) -> SqlType | None:
+    """A type that a user made; PostgreSQL's own of the same name come first where no schema is given."""
+    if len(names) == 1 and (exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
+        return None
+    path = names[-2:-1] or binder.search_path
+    found = binder.catalog.find_type(names[-1], path)
+    if found is not None:
+        return found.type
+    if names[-1][:1] == "_" and (found := binder.catalog.find_type(names[-1][1:], path)) is not None:
+        return found.type.array
+    return None
 
 
 def _integer(node: Any) -> int:

@@ -1,0 +1,94 @@
+"""Types that users make: over a restart, in transactions, and in the binary forms of COPY and the protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpudb.session.database import Database
+from gpudb.session.session import Session
+from tests.session import copying
+from tests.session.conftest import Connect
+from tests.session.use import run, state, value
+
+
+def test_an_enum_survives_a_restart_with_its_changes(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    run(session, "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TABLE t (m mood, ms mood[])")
+    run(session, "INSERT INTO t VALUES ('ok', '{sad,ok}'), ('sad', NULL)")
+    run(session, "ALTER TYPE mood RENAME VALUE 'ok' TO 'fine'; ALTER TYPE mood ADD VALUE 'ok' BEFORE 'sad'")
+    run(session, "INSERT INTO t VALUES ('ok', '{ok,fine}')")
+    session.close()
+    database.close()
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    try:
+        rows = [("ok", ["ok", "fine"]), ("sad", None), ("fine", ["sad", "fine"])]
+        assert run(session, "SELECT m, ms FROM t ORDER BY m") == rows
+        run(session, "UPDATE t SET m = 'fine' WHERE m = 'ok'")
+        assert run(session, "SELECT m, count(*) FROM t GROUP BY m ORDER BY m") == [("sad", 1), ("fine", 2)]
+        assert state(session, "DROP TYPE mood") == "2BP01"
+    finally:
+        session.close()
+        database.close()
+
+
+def test_a_type_belongs_to_its_transaction(session: Session, other: Session) -> None:
+    run(session, "BEGIN; CREATE TYPE fleeting AS ENUM ('a'); CREATE TABLE fleeting_t (f fleeting)")
+    assert state(other, "SELECT 'a'::fleeting") == "42704"
+    run(session, "INSERT INTO fleeting_t VALUES ('a'); ROLLBACK")
+    assert state(session, "SELECT 'a'::fleeting") == "42704"
+
+
+def test_two_sessions_that_make_one_type(session: Session, other: Session) -> None:
+    run(session, "BEGIN; CREATE TYPE shared AS ENUM ('a')")
+    run(other, "CREATE TYPE shared AS ENUM ('b')")
+    assert state(session, "COMMIT") == "42710"
+    assert value(other, "SELECT enum_first(NULL::shared)") == "b"
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "binary"])
+def test_copy_of_enums(session: Session, form: str) -> None:
+    run(session, f"CREATE TYPE e_{form} AS ENUM ('x', 'a b'); CREATE TABLE c_{form} (e e_{form}, es e_{form}[])")
+    run(session, f"INSERT INTO c_{form} VALUES ('x', '{{x,NULL,a b}}'), (NULL, NULL), ('a b', '{{}}')")
+    before = run(session, f"SELECT * FROM c_{form}")
+    _, data = copying.run(session, f"COPY c_{form} TO STDOUT (FORMAT {form})")
+    run(session, f"TRUNCATE c_{form}")
+    tag, _ = copying.run(session, f"COPY c_{form} FROM STDIN (FORMAT {form})", data)
+    assert tag == "COPY 3"
+    assert run(session, f"SELECT * FROM c_{form}") == before
+
+
+def test_copy_refuses_what_is_no_label(session: Session) -> None:
+    run(session, "CREATE TYPE e_few AS ENUM ('x'); CREATE TABLE c_few (e e_few)")
+    with pytest.raises(Exception, match='invalid input value for enum e_few: "y"'):
+        copying.run(session, "COPY c_few FROM STDIN", b"x\ny\n")
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_enums_through_psycopg(connect: Connect, binary: bool) -> None:
+    """psycopg looks a type up in pg_type and pg_enum, and sends and reads its labels."""
+    from enum import Enum
+
+    from psycopg.types.enum import EnumInfo, register_enum
+
+    class Size(Enum):
+        small = 1
+        large = 2
+
+    name = f"size_{'b' if binary else 't'}"
+    connection = connect()
+    connection.execute(f"CREATE TYPE {name} AS ENUM ('small', 'large')")
+    info = EnumInfo.fetch(connection, name)
+    assert info is not None
+    register_enum(info, connection, Size)
+    connection.execute(f"CREATE TABLE {name}_t (s {name}, ss {name}[])")
+    insert = f"INSERT INTO {name}_t VALUES (%{'b' if binary else 't'}, %{'b' if binary else 't'})"
+    connection.execute(insert, (Size.large, [Size.small, Size.large]))
+    cursor = connection.execute(f"SELECT s, ss FROM {name}_t WHERE s = %s", (Size.large,), binary=binary)
+    assert cursor.fetchall() == [(Size.large, [Size.small, Size.large])]
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation):
+        connection.execute(f"SELECT %s::text::{name}", ("medium",))

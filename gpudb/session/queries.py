@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpudb.errors import SqlError
 from gpudb.session.context import Context, handles, result_columns
 from gpudb.session.loading import load_call
 from gpudb.session.results import Result
@@ -22,7 +21,5 @@ def select(context: Context) -> Result:
 
 def rows(context: Context, query: Query, tag: str = "SELECT") -> Result:
     """A query's rows as a result."""
-    if not query.columns:
-        raise SqlError.of("feature_not_supported", "a result without columns is not supported")
     stream = context.session.engine(query).run(context.request(query))
     return Result(tag, result_columns(query.columns), iter(stream), stream.close)

@@ -417,7 +417,6 @@ class Select:
     order_by: tuple[SortKey, ...] = ()
     limit: Expr | None = None
     offset: Expr | None = None
-    with_ties: bool = False
     ctes: tuple[Cte, ...] = ()
 
 

@@ -42,12 +42,18 @@ class Statement:
 
 
 def case_files() -> list[Path]:
-    """All case files, by name."""
-    return sorted(CASES.glob("*.sql"))
+    """All case files, by name; those of PostgreSQL's regression topics are in `topics`."""
+    return sorted(CASES.rglob("*.sql"))
+
+
+def name_of(path: Path) -> str:
+    """A case file's name: `joins`, `topics/join`."""
+    return path.relative_to(CASES).with_suffix("").as_posix() if path.is_relative_to(CASES) else path.stem
 
 
 def read(path: Path) -> Iterator[Statement]:
     """The statements of a case file, in order."""
+    name = name_of(path)
     setup = ordered = differs = False
     sqlstate: str | None = None
     refused: str | None = None
@@ -73,7 +79,7 @@ def read(path: Path) -> Iterator[Statement]:
             start = number
         lines.append(line)
         if line.rstrip().endswith(";"):
-            yield Statement(path.stem, start, "\n".join(lines), setup, ordered, sqlstate, refused, differs)
+            yield Statement(name, start, "\n".join(lines), setup, ordered, sqlstate, refused, differs)
             lines, ordered, differs, sqlstate, refused = [], False, False, None, None
     if lines or ordered or differs or sqlstate is not None or refused is not None:
         raise ValueError(f"{path.name}: the last statement or mark is not finished")
@@ -81,4 +87,4 @@ def read(path: Path) -> Iterator[Statement]:
 
 def read_all() -> dict[str, list[Statement]]:
     """The statements of every case file, by the file's name."""
-    return {path.stem: list(read(path)) for path in case_files()}
+    return {name_of(path): list(read(path)) for path in case_files()}

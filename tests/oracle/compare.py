@@ -47,6 +47,16 @@ def _shared(oids: Sequence[int]) -> tuple[int, ...]:
     return tuple(min(oid, _FIRST_USER_OID) for oid in oids)
 
 
+def error_differences(oracle: Outcome, gpudb: Outcome) -> list[str]:
+    """Lists how two errors differ in what a user reads: message, detail, hint and position."""
+    found = []
+    for name in ("message", "detail", "hint", "position"):
+        expected, actual = getattr(oracle, name), getattr(gpudb, name)
+        if expected != actual:
+            found.append(f"{name}: oracle {expected!r}, gpudb {actual!r}")
+    return found
+
+
 def _row_differences(oracle: Outcome, gpudb: Outcome, ordered: bool) -> list[str]:
     expected: Sequence[Row] = oracle.rows
     actual: Sequence[Row] = gpudb.rows

@@ -34,6 +34,9 @@ class Outcome:
     sqlstate: str | None = None
     message: str = ""
     status: str = "I"
+    detail: str | None = None
+    hint: str | None = None
+    position: int | None = None
 
     @property
     def failed(self) -> bool:
@@ -188,7 +191,15 @@ class WireClient:
             state = last.error_field(pq.DiagnosticField.SQLSTATE)
             message = last.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or last.error_message
             code = state.decode() if state else CONNECTION_LOST
-            return Outcome(sqlstate=code, message=message.decode(errors="replace").strip(), status=self.status)
+            position = last.error_field(pq.DiagnosticField.STATEMENT_POSITION)
+            return Outcome(
+                sqlstate=code,
+                message=message.decode(errors="replace").strip(),
+                status=self.status,
+                detail=_text(last.error_field(pq.DiagnosticField.MESSAGE_DETAIL)),
+                hint=_text(last.error_field(pq.DiagnosticField.MESSAGE_HINT)),
+                position=int(position) if position else None,
+            )
         columns = range(last.nfields)
         tag = (last.command_status or b"").decode()
         if last.status not in _ROWS:

@@ -279,7 +279,9 @@ class DuckStream:
             self.close()
 
     def _shaped(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch with exactly the types that the query declares."""
+        """The batch with exactly the types that the query declares; without columns one of NULLs counts the rows."""
+        if not len(self.schema):
+            return batch
         arrays = [
             column if column.type == field.type else column.cast(field.type)
             for column, field in zip(batch.columns, self.schema, strict=True)

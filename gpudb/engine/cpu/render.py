@@ -62,7 +62,7 @@ class Renderer:
             return ""
         parts = []
         for cte in ctes:
-            names = ", ".join(f"c{i}" for i in range(1, len(cte.query.columns) + 1))
+            names = ", ".join(f"c{i}" for i in range(1, len(cte.query.columns) + 1)) or "c0"
             how = {True: " MATERIALIZED", False: " NOT MATERIALIZED", None: ""}[cte.materialized]
             parts.append(f"w{cte.number}({names}) AS{how} ({self.query(cte.query)})")
         recursive = "RECURSIVE " if any(cte.recursive for cte in ctes) else ""
@@ -150,7 +150,7 @@ class Renderer:
             both = f"({self.query(query.left)}) UNION ALL ({self.query(query.right)})"
             text = f"SELECT DISTINCT ON ({keys}) * FROM ({both}) AS s({names})"
         if query.order_by or query.limit is not None or query.offset is not None:
-            names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
+            names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)) or "c0"
             text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query)
         return text
 
@@ -169,8 +169,6 @@ class Renderer:
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._limits(query)
 
     def _limits(self, query: bound.Query) -> str:
-        if getattr(query, "with_ties", False):
-            raise FeatureNotSupported("FETCH FIRST … WITH TIES is not supported")
         made = self._expressions()
         text = ""
         for word, expr in (("LIMIT", query.limit), ("OFFSET", query.offset)):

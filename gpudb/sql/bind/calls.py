@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import functions_by_name
 from gpudb.functions.registry import Function, implementation
@@ -182,14 +182,27 @@ def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
     return Grouping(tuple(bind_expression(binder, scope, each) for each in node.args))
 
 
+# Of ORDER BY … USING: whether the operator sorts from high to low.
+_ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
+
+
 def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
     """A SortBy message around a bound expression, with PostgreSQL's default for NULLs: last, first if descending."""
-    if node.use_op:
-        raise FeatureNotSupported("ORDER BY … USING is not supported")
     if expr.type.name in {"json", "record"}:
         message = f"could not identify an ordering operator for type {expr.type}"
         raise UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
     descending = node.sortby_dir == pg.SORTBY_DESC
+    if node.use_op:
+        name = strings(node.use_op)[-1]
+        try:
+            apply_operator(binder, name, expr, expr)
+            if name not in _ORDERINGS:
+                message = f"operator {name} is not a valid ordering operator"
+                hint = 'Ordering operators must be "<" or ">" members of btree operator families.'
+                raise SqlError.of("wrong_object_type", message, hint=hint)
+        except GpudbError as error:
+            raise binder.locate(error, node.location) from None
+        descending = _ORDERINGS[name]
     first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
     expr = coerce(binder, expr, TEXT) if expr.type == UNKNOWN else expr
     return SortKey(expr, descending, first)

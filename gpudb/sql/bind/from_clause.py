@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from gpudb.sql.bind import operators
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.missing import Entry
 from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
 from gpudb.sql.bound import (
     Choice,
@@ -64,19 +65,20 @@ def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
     """One FROM item."""
     message = inner(node)
     try:
-        match kind(node):
-            case "range_var":
-                return _relation(binder, scope, message)
-            case "range_subselect":
-                return _subquery(binder, scope, message)
-            case "join_expr":
-                return _join(binder, scope, message)
-            case "range_function":
-                return _function(binder, scope, message)
-            case other:
-                raise FeatureNotSupported(f"{other.replace('_', ' ')} in FROM is not supported")
+        if kind(node) == "join_expr":
+            return _join(binder, scope, message)
+        bind = _BINDERS.get(kind(node))
+        if bind is None:
+            raise FeatureNotSupported(f"{kind(node).replace('_', ' ')} in FROM is not supported")
+        made = bind(binder, scope, message)
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
+    own = message.relname if kind(node) == "range_var" else None
+    scope.entries.extend(Entry(item.alias, tuple(name for name, _ in item.columns), own) for item in made.items)
+    return made
+
+
+_BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
 
 
 def named(
@@ -183,7 +185,10 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
     from gpudb.sql.bind.select import bind_query
 
     # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings.
-    outer = scope if node.lateral else Scope(parent=scope.parent, ctes=scope.ctes)
+    outer = scope
+    if not node.lateral:
+        beside = frozenset(item.alias for item in scope.items)
+        outer = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries, beside=beside)
     rel = binder.rel()
     query = bind_query(binder, inner(node.subquery), outer)
     columns = tuple(replace(column, table_oid=0, number=0) for column in query.columns)
@@ -235,12 +240,15 @@ def _function_columns(function: Function, result: Any, name: str, node: Any) -> 
 def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     left = bind_source(binder, scope, node.larg)
     # The right side may be LATERAL to the left one.
-    inside = Scope(parent=scope.parent, ctes=scope.ctes, windows=scope.windows)
+    inside = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries)
     inside.add(scope.items, tuple(scope.columns))
     inside.add(left.items, left.columns)
     inside.rels = scope.rels | left.rels
-    right = bind_source(binder, inside, node.rarg)
     how = _KINDS[node.jointype]
+    inside.barred = scope.barred
+    if how in {"RIGHT", "FULL"}:
+        inside.barred |= frozenset(item.alias for item in left.items)
+    right = bind_source(binder, inside, node.rarg)
     columns: Columns
     on: Expr | None = None
     if node.is_natural or len(node.using_clause):
@@ -252,7 +260,7 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     else:
         columns = left.columns + right.columns
         if present(node.quals):
-            level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN")
+            level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
             level.add(left.items, left.columns)
             level.add(right.items, right.columns)
             level.rels = set(left.rels | right.rels)
@@ -262,6 +270,8 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     relation = Join(how, left.relation, right.relation, on)  # type: ignore[arg-type]
     rels = left.rels | right.rels
     items = left.items + right.items
+    if node.HasField("join_using_alias"):
+        items += (Item(node.join_using_alias.aliasname, columns[: len(node.using_clause)]),)
     if node.HasField("alias"):
         source = _aliased(columns, node.alias)
         return Source(relation, (Item(node.alias.aliasname, source),), source, rels)
@@ -299,3 +309,6 @@ def _only(side: Source, name: str, which: str) -> Expr:
         message = f'common column name "{name}" appears more than once in {which} table'
         raise SqlError.of("ambiguous_column", message)
     return found[0]
+
+
+_BINDERS.update(range_var=_relation, range_subselect=_subquery, range_function=_function)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
-from gpudb.errors import SqlError, UndefinedColumn, UndefinedTable
+from gpudb.errors import SqlError
+from gpudb.sql.bind.missing import Entry, barred, missing_column, missing_table
 from gpudb.sql.bound import Cte, Expr, OutputColumn
 
 Columns = tuple[tuple[str, Expr], ...]
@@ -27,7 +27,11 @@ class Item:
 
 @dataclass(slots=True)
 class Scope:
-    """What one query level sees. `columns` are the unqualified ones, in the order that `*` gives them."""
+    """What one query level sees. `columns` are the unqualified ones, in the order that `*` gives them.
+
+    `entries` are all relations that its FROM has brought so far, seen or not; `beside` the aliases that LATERAL would
+    let a subquery see; `barred` those that LATERAL may not reach over the join at hand.
+    """
 
     parent: Scope | None = None
     items: list[Item] = field(default_factory=list)
@@ -39,6 +43,9 @@ class Scope:
     windows: dict[str, object] = field(default_factory=dict)
     in_aggregate: bool = False
     in_window: bool = False
+    entries: list[Entry] = field(default_factory=list)
+    beside: frozenset[str] = frozenset()
+    barred: frozenset[str] = frozenset()
 
     def add(self, items: Sequence[Item], columns: Columns) -> None:
         """Takes in what a FROM item offers; 42712 for an alias given twice."""
@@ -58,28 +65,29 @@ class Scope:
             found = [expr for item in self.items for each, expr in item.hidden if each == name]
         if len(found) > 1:
             raise SqlError.of("ambiguous_column", f'column reference "{name}" is ambiguous')
+        if self.barred and found:
+            for item in self.items:
+                if item.alias in self.barred and (name, found[0]) in item.columns:
+                    raise barred(item.alias)
         return found[0] if found else None
 
     def item(self, alias: str, schema: str | None = None) -> Item | None:
         """The relation of that alias at this level alone."""
         for item in self.items:
             if item.alias == alias and (schema is None or item.schema == schema):
+                if alias in self.barred:
+                    raise barred(alias)
                 return item
         return None
 
     def lookup(self, name: str) -> Expr:
-        """An unqualified column here or further out; 42703 with a near name as hint."""
+        """An unqualified column here or further out; 42703 with near names as hint."""
         level: Scope | None = self
         while level is not None:
             if (found := level.column(name)) is not None:
                 return found
             level = level.parent
-        near = get_close_matches(name, [each for each, _ in self.columns], 1)
-        hint = None
-        if near:
-            owner = next((i.alias for i in self.items if any(n == near[0] for n, _ in i.columns)), None)
-            hint = f'Perhaps you meant to reference the column "{f"{owner}." if owner else ""}{near[0]}".'
-        raise UndefinedColumn(f'column "{name}" does not exist', hint=hint)
+        raise missing_column(self, name)
 
     def relation(self, alias: str, schema: str | None = None) -> Item | None:
         """The relation of that alias here or further out."""
@@ -94,14 +102,12 @@ class Scope:
         """alias.name, here or further out; 42P01 for an unknown alias, 42703 for an unknown column."""
         item = self.relation(alias, schema)
         if item is None:
-            raise UndefinedTable(f'missing FROM-clause entry for table "{alias}"')
+            raise missing_table(self, alias)
         found = [expr for each, expr in item.columns if each == name]
         if not found:
             found = [expr for each, expr in item.hidden if each == name]
         if not found:
-            near = get_close_matches(name, [each for each, _ in item.columns], 1)
-            hint = f'Perhaps you meant to reference the column "{alias}.{near[0]}".' if near else None
-            raise UndefinedColumn(f"column {alias}.{name} does not exist", hint=hint)
+            raise missing_column(self, name, alias)
         if len(found) > 1:
             raise SqlError.of("ambiguous_column", f'column reference "{name}" is ambiguous')
         return found[0]

@@ -8,13 +8,15 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.calls import sort_key
-from gpudb.sql.bind.coerce import branch_type, check_equality, condition, row_count, settled, unify_branches
+from gpudb.sql.bind.coerce import branch_type, check_equality, condition, settled, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_at
+from gpudb.sql.bind.limits import bind_limits, limited
+from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.output_names import output_name
 from gpudb.sql.bind.scope import CteStub, Scope
 from gpudb.sql.bind.wrap import projected, retyped
@@ -34,7 +36,6 @@ from gpudb.sql.bound import (
     Values,
 )
 from gpudb.sql.parse import inner, kind, leftmost, present, strings
-from gpudb.sql.traverse import walk
 from gpudb.types import UNKNOWN
 
 Targets = list[tuple[str, Expr]]
@@ -169,24 +170,12 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
         implied = check_grouped(binder, scope, keys, used, source)
         if implied and sets is None:
             keys = (*keys, *implied)
-    limit, offset = _limits(binder, scope, node)
+    limit, offset = bind_limits(binder, scope, node)
     columns = tuple(_output(name, expr, source) for name, expr in targets)
-    return Select(
-        columns,
-        tuple(exprs),
-        source,
-        where,
-        grouped,
-        keys,
-        sets,
-        having,
-        distinct,
-        order,
-        limit,
-        offset,
-        node.limit_option == pg.LIMIT_OPTION_WITH_TIES,
-        ctes,
+    made = Select(
+        columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
+    return limited(binder, made, node)
 
 
 def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:
@@ -214,7 +203,7 @@ def _star(binder: Binder, scope: Scope, node: Any) -> Targets:
             return list(scope.columns)
         item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
-            raise UndefinedTable(f'missing FROM-clause entry for table "{names[-1]}"')
+            raise missing_table(scope, names[-1])
         _note_star(binder, node, [(names, name) for name, _ in item.columns])
         return list(item.columns)
     except GpudbError as error:
@@ -299,20 +288,6 @@ def _distinct(
     return tuple(made)
 
 
-def _limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr | None]:
-    level = Scope(parent=scope, clause="LIMIT")
-    found: list[Expr | None] = []
-    for each, clause in ((node.limit_count, "LIMIT"), (node.limit_offset, "OFFSET")):
-        level.clause = clause
-        expr = row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
-        for column in walk(expr) if expr is not None else ():
-            if isinstance(column, Column):
-                message = f"argument of {clause} must not contain variables"
-                raise binder.locate_expr(SqlError.of("invalid_column_reference", message), column)
-        found.append(expr)
-    return found[0], found[1]
-
-
 # ------------------------------------------------------------------------------------------------ set operations
 
 
@@ -340,8 +315,8 @@ def _set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...
         sides.append(retyped(binder, side, differing) if differing else side)
     columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
     order = _positions(binder, node.sort_clause, columns)
-    limit, offset = _limits(binder, scope, node)
-    return SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes)
+    limit, offset = bind_limits(binder, scope, node)
+    return limited(binder, SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes), node)
 
 
 def _output_location(node: Any, index: int) -> int:
@@ -392,5 +367,5 @@ def _values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
         cells.append(exprs)
     outputs = tuple(columns)
     order = _positions(binder, node.sort_clause, outputs)
-    limit, offset = _limits(binder, scope, node)
-    return Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes)
+    limit, offset = bind_limits(binder, scope, node)
+    return limited(binder, Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes), node)

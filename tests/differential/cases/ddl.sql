@@ -115,6 +115,5 @@ CREATE TABLE dd_like (LIKE dd_like_src INCLUDING ALL);
 INSERT INTO dd_like (a) VALUES (1);
 SELECT a, b FROM dd_like;
 CREATE TABLE dd_zero ();
--- refused 0A000: a result without columns
 SELECT * FROM dd_zero;
 COMMENT ON TABLE dd_like IS 'a note';

@@ -21,9 +21,7 @@ SELECT 1 < 2, 1 <= 1, 'a' <> 'a', 1 != 2, NULL = NULL, NULL IS NULL, true > fals
 SELECT (1, 2) = (1, 2), (1, 2) < (1, 3), (1, NULL) = (1, 2), (1, NULL) = (2, NULL), (1, 2) IN ((1, 2), (3, 4)), ROW(1, NULL) IS NULL, ROW(NULL, NULL) IS NULL;
 SELECT 1 IN (1, NULL), 2 IN (1, NULL), 2 NOT IN (1, NULL), NULL IN (1), 1 NOT IN (2, 3);
 SELECT NOT true AND false, NOT (true AND false), true OR false AND false, 1 = 1 AND NOT 2 = 3;
--- refused 0A000: a result without columns
 SELECT;
--- refused 0A000: a result without columns
 SELECT FROM lo_t;
 SELECT 1 AS "Weird Name", 2 AS "select", 3 "quoted", 4 plain, 5 AS "ünïcode", 6 AS "a""b";
 SELECT 1 AS a, 2 AS a, 3;

@@ -1,0 +1,127 @@
+"""Errors for names that are not in reach, with PostgreSQL's suggestions of what was meant (parse_relation.c).
+
+A column is suggested whose name is at most three letters and half its length away, a wrong alias counted in; two that
+are equally near are both told, three are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpudb.errors import SqlError, UndefinedColumn, UndefinedTable
+
+if TYPE_CHECKING:
+    from gpudb.sql.bind.scope import Scope
+
+FARTHEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A relation that a FROM clause has brought so far, in reach or not: its alias, columns, and its own name."""
+
+    alias: str
+    columns: tuple[str, ...]
+    relation: str | None = None
+
+
+def missing_column(scope: Scope, name: str, alias: str | None = None) -> SqlError:
+    """42703 for a column that is nowhere in reach."""
+    shown = f'column "{name}"' if alias is None else f"column {alias}.{name}"
+    message = f"{shown} does not exist"
+    exact = [entry for entry in _entries(scope) if name in entry.columns and alias in (None, entry.alias)]
+    if len(exact) > 1:
+        detail = (
+            f'There are columns named "{name}", but they are in tables that cannot be referenced'
+            " from this part of the query."
+        )
+        hint = "Try using a table-qualified name." if alias is None else None
+        return UndefinedColumn(message, detail=detail, hint=hint)
+    if exact:
+        detail = (
+            f'There is a column named "{name}" in table "{exact[0].alias}", but it cannot be referenced'
+            " from this part of the query."
+        )
+        return UndefinedColumn(message, detail=detail, hint=_way(scope, exact[0], alias))
+    near = " or the column ".join(f'"{owner}.{column}"' for owner, column in _nearest(scope, name, alias))
+    return UndefinedColumn(message, hint=f"Perhaps you meant to reference the column {near}." if near else None)
+
+
+def _way(scope: Scope, entry: Entry, alias: str | None) -> str | None:
+    """How the column of a relation can be reached that is there but out of reach."""
+    if entry.alias in _beside(scope):
+        return "To reference that column, you must mark this subquery with LATERAL."
+    if alias is None and scope.relation(entry.alias) is not None:
+        return "To reference that column, you must use a table-qualified name."
+    return None
+
+
+def missing_table(scope: Scope, name: str) -> SqlError:
+    """42P01 for an alias that no relation in reach has."""
+    found = next((entry for entry in _entries(scope) if name in (entry.alias, entry.relation)), None)
+    if found is None:
+        return UndefinedTable(f'missing FROM-clause entry for table "{name}"')
+    message = f'invalid reference to FROM-clause entry for table "{name}"'
+    if found.alias != name and scope.relation(found.alias) is not None:
+        return UndefinedTable(message, hint=f'Perhaps you meant to reference the table alias "{found.alias}".')
+    detail = f'There is an entry for table "{found.alias}", but it cannot be referenced from this part of the query.'
+    lateral = "To reference that table, you must mark this subquery with LATERAL."
+    return UndefinedTable(message, detail=detail, hint=lateral if found.alias in _beside(scope) else None)
+
+
+def barred(alias: str) -> SqlError:
+    """42P10 for a LATERAL reference out of a join that must not have one."""
+    detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference."
+    message = f'invalid reference to FROM-clause entry for table "{alias}"'
+    return SqlError.of("invalid_column_reference", message, detail=detail)
+
+
+def _entries(scope: Scope) -> Iterator[Entry]:
+    level: Scope | None = scope
+    while level is not None:
+        yield from level.entries
+        level = level.parent
+
+
+def _beside(scope: Scope) -> frozenset[str]:
+    """The aliases that LATERAL would bring into reach."""
+    found: set[str] = set()
+    level: Scope | None = scope
+    while level is not None:
+        found.update(level.beside)
+        level = level.parent
+    return frozenset(found)
+
+
+def _nearest(scope: Scope, name: str, alias: str | None) -> list[tuple[str, str]]:
+    best, found = FARTHEST + 1, list[tuple[str, str]]()
+    for entry in _entries(scope):
+        penalty = 0 if alias is None else _distance(alias, entry.alias)
+        for column in entry.columns:
+            if penalty > best:
+                break
+            apart = _distance(column, name)
+            if apart > len(name.encode()) // 2:
+                continue
+            apart += penalty
+            if apart < best:
+                best, found = apart, [(entry.alias, column)]
+            elif apart == best and len(found) == 2:
+                # Too many: what is as far no longer counts
+                best, found = apart - 1, []
+            elif apart == best and apart <= FARTHEST:
+                found.append((entry.alias, column))
+    return found
+
+
+def _distance(left: str, right: str) -> int:
+    """Levenshtein's distance."""
+    previous = list(range(len(right) + 1))
+    for row, a in enumerate(left, 1):
+        current = [row]
+        for column, b in enumerate(right, 1):
+            current.append(min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (a != b)))
+        previous = current
+    return previous[-1]

@@ -1,11 +1,15 @@
 """The one table of SQL types: PostgreSQL name and OID, and how Arrow, DuckDB and Polars hold a value of each.
 
-A type is immutable. Three things about it decide how values are held:
+A type is immutable. Four things about it decide how values are held:
 - `numeric` with a known scale (`digits`, or a declared modifier) is an exact decimal of at most 38 digits;
 - `numeric` whose scale differs from value to value (a quotient, an average, a column declared plain `numeric`, a
   CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)`, the value beside the number of
   decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
-- `char(n)` is held without its padding, which the encoder puts back.
+- `char(n)` is held without its padding, which the encoder puts back;
+- a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, made so that bounds, and so ranges, compare
+  as structs do: `k` is -1 in both bounds of an empty range, 0 for a lower bound that is infinite, 2 for an upper one,
+  else 1; `s` is 1 above the value `v` (a lower bound that excludes it), -1 below it, else 0. A numrange is carried: its
+  bounds hold decimals, and `s` beside them is 64 times the scale of the lower one and the scale of the upper one.
 
 A type that a user made is known here by its OID, so that it keeps its meaning under another name; an enum is held as
 DuckDB's own, which orders labels as they were declared. A domain is its base type, with a mark.
@@ -146,8 +150,16 @@ class SqlType:
 
     @property
     def carried(self) -> bool:
-        """Whether this is a numeric whose display scale travels with each value."""
+        """Whether this is a numeric, or a range of them, whose display scale travels with each value."""
+        if self.name == "numrange":
+            return True
         return self.name == "numeric" and self.modifier == -1 and (self.varying or self.digits is None)
+
+    @property
+    def subtype(self) -> SqlType | None:
+        """What a range ranges over; None for a type that is no range."""
+        name = RANGES.get(self.name)
+        return None if name is None else SqlType(name)
 
     @property
     def length(self) -> int | None:
@@ -162,13 +174,24 @@ class SqlType:
         """The DuckDB type that holds it."""
         if self.element is not None:
             return self.element.duckdb + "[]"
-        if self.name == "numeric":
-            decimal = "DECIMAL({},{})".format(*self.numeric_digits)
-            return f"STRUCT(v {decimal}, s TINYINT)" if self.carried else decimal
+        if self.carried:
+            return f"STRUCT(v {self.duckdb_value}, s {'TINYINT' if self.name == 'numeric' else 'SMALLINT'})"
         if self.fields:
             return f"STRUCT({', '.join(f'{name} {item.duckdb}' for name, item in self.fields)})"
         if self.labels:
             return "ENUM({})".format(", ".join("'" + each.name.replace("'", "''") + "'" for each in self.labels))
+        return self.duckdb_value
+
+    @property
+    def duckdb_value(self) -> str:
+        """The DuckDB type of the value alone, without the scale that it may carry."""
+        if self.element is not None or self.fields or self.labels:
+            return self.duckdb
+        if self.name == "numeric":
+            return "DECIMAL({},{})".format(*self.numeric_digits)
+        if (subtype := self.subtype) is not None:
+            bound = f"STRUCT(k TINYINT, v {subtype.duckdb_value}, s TINYINT)"
+            return f"STRUCT(l {bound}, u {bound})"
         return "VARCHAR" if self.user is not None else _HELD[self.name][0]
 
     @property
@@ -176,11 +199,22 @@ class SqlType:
         """The Arrow type of a result column."""
         if self.element is not None:
             return pa.list_(self.element.arrow)
-        if self.name == "numeric":
-            decimal = pa.decimal128(*self.numeric_digits)
-            return pa.struct([("v", decimal), ("s", pa.int8())]) if self.carried else decimal
+        if self.carried:
+            return pa.struct([("v", self.arrow_value), ("s", pa.int8() if self.name == "numeric" else pa.int16())])
         if self.fields:
             return pa.struct([(name, item.arrow) for name, item in self.fields])
+        return self.arrow_value
+
+    @property
+    def arrow_value(self) -> pa.DataType:
+        """The Arrow type of the value alone, without the scale that it may carry."""
+        if self.element is not None or self.fields:
+            return self.arrow
+        if self.name == "numeric":
+            return pa.decimal128(*self.numeric_digits)
+        if (subtype := self.subtype) is not None:
+            bound = pa.struct([("k", pa.int8()), ("v", subtype.arrow_value), ("s", pa.int8())])
+            return pa.struct([("l", bound), ("u", bound)])
         return pa.string() if self.user is not None else _HELD[self.name][1]
 
     @property
@@ -188,6 +222,8 @@ class SqlType:
         """The Polars type of a result column; a carried numeric arrives as the Decimal that holds its value."""
         import polars as pl
 
+        if self.subtype is not None:
+            return pl.String()  # as PostgreSQL prints it
         if self.carried:
             return pl.Decimal(*self.numeric_digits)
         frame = pl.from_arrow(pa.array([], type=self.arrow))
@@ -213,7 +249,17 @@ class SqlType:
         return f"{name}({self.length})"
 
 
-# How DuckDB and Arrow hold each type that a column or a result may have; numeric and arrays are worked out above.
+# Each range type, and what it ranges over.
+RANGES = {
+    "int4range": "int4",
+    "int8range": "int8",
+    "numrange": "numeric",
+    "daterange": "date",
+    "tsrange": "timestamp",
+    "tstzrange": "timestamptz",
+}
+
+# How DuckDB and Arrow hold each type of a column or a result; numeric, ranges and arrays are worked out above.
 _TEXT = ("VARCHAR", pa.string())
 _OID = ("BIGINT", pa.int64())
 # An object of the catalog: an OID inside, a name where it leaves.
@@ -275,7 +321,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 # The types that a user's table may have, and their arrays.
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
-    " interval uuid json jsonb".split()
+    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange".split()
 )
 
 _SPOKEN = {

@@ -8,6 +8,7 @@
 | timestamptz | timestamp[us, UTC] | aware datetime in UTC |
 | interval | month_day_nano_interval | gpudb.values.Interval |
 | uuid; json, jsonb | string | uuid.UUID; what json.loads gives |
+| ranges | string, as PostgreSQL prints them | gpudb.values.Range |
 | others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
 
 A date or timestamp beyond Python's years is a string in Python (`infinity`, `0044-03-15 BC`).
@@ -26,9 +27,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.values import Interval
+from gpudb.values import Interval, Range
 from gpudb.values.civil import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
+from gpudb.values.columns import text_column
 from gpudb.values.numbers import float4_text
+from gpudb.values.range_columns import nulls_of, parts_of
 
 _CONTEXT = Context(prec=2 * MAX_DIGITS)
 
@@ -44,6 +47,8 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
     if element.name == "bpchar" and (length := element.length) is not None:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
+    if element.subtype is not None:
+        return _mapped(column, lambda leaf: text_column(element, leaf), pa.string())
     return column
 
 
@@ -97,6 +102,8 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         element = type_.element or type_
         rows = (item.values for item in column)
         return [None if row is None else python_values(element, row) for row in rows]
+    if type_.subtype is not None:
+        return _ranges(type_, column)
     if pa.types.is_struct(column.type):
         return [_carried(item) for item in column.to_pylist()]
     match type_.name:
@@ -131,6 +138,14 @@ def _carried(item: dict[str, Decimal | int | None] | None) -> Decimal | None:
     if value.is_zero():
         return Decimal((0, (0,), -scale))
     return value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _CONTEXT)
+
+
+def _ranges(type_: SqlType, column: pa.Array) -> list[object]:
+    parts = parts_of(type_, column)
+    missing = nulls_of(type_, column).is_null().to_pylist()
+    bounds = (python_values(parts.subtype, each) for each in (parts.lower, parts.upper))
+    rows = zip(missing, *bounds, parts.lower_inc.tolist(), parts.upper_inc.tolist(), parts.empty.tolist(), strict=True)
+    return [None if null else Range(*row) for null, *row in rows]
 
 
 def _moments(

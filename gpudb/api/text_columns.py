@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import FeatureNotSupported
+from gpudb.storage.copy.held import held_array
 from gpudb.types import MAX_DIGITS, SqlType, exact
 from gpudb.values import Interval, parse_text
 from gpudb.values.array import parse_array
@@ -36,6 +37,8 @@ def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, strings.cast(type_.arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return type_, slow(type_, texts)
+    if type_.subtype is not None:
+        return type_, held_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
     if type_.name == "bytea":
         values = [None if text is None else parse_text(type_, text) for text in texts]
         return type_, pa.array(values, type_.arrow)

@@ -107,7 +107,7 @@ declare(
 
 def _sought(operands: Operands, index: int = 1) -> tuple[str, str]:
     element = _of(operands)
-    plain = SqlType("numeric", -1, element.numeric_digits) if element.carried else element
+    plain = SqlType("numeric", -1, element.numeric_digits) if element.name == "numeric" and element.carried else element
     value = cast(operands.sql[index], operands.scales[index], operands.types[index], plain, False)[0]
     return _plain(operands.sql[0], operands.types[0]), value
 

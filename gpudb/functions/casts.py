@@ -9,6 +9,7 @@ from gpudb.functions.cast_moments import to_date, to_interval, to_time, to_times
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
 from gpudb.functions.let import let, raises
+from gpudb.functions.range_text import range_in
 from gpudb.functions.text_literal import quoted
 from gpudb.functions.to_text import array_text, text_of, to_string
 from gpudb.types import TEXT, SqlType
@@ -21,6 +22,9 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
     """
     if source.name in STRINGS and target.name not in STRINGS:
         # What reads text mentions it several times: bound once, nested casts do not grow exponentially.
+        if target.subtype is not None:
+            whole = let(lambda v: range_in(v, target), sql)
+            return opened(whole, target)
         if target.name != "numeric":
             return let(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
         value = let(lambda v: to_numeric(v, scale, source, target)[0], sql)
@@ -37,6 +41,8 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return to_numeric(sql, scale, source, target)
     if target.name in STRINGS:
         return to_string(sql, scale, source, target, explicit), "0"
+    if target.subtype is not None and source.name == target.name:
+        return sql, scale
     convert = _TO.get(target.name)
     if convert is None and target.name.startswith("reg"):
         convert = _to_registered

@@ -8,7 +8,7 @@ _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FAMILIES = (
     "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 float4 float8 float48 float84 bpchar bytea"
     " uuid_ oid char name date_ time_ timestamp_ timestamptz_ interval_"
-    " oidvector record_"
+    " oidvector record_ range_"
 )
 
 

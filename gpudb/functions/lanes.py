@@ -22,4 +22,6 @@ def opened(sql: str, item: SqlType) -> Lanes:
 
 def joined(value: str, scale: str, item: SqlType) -> str:
     """One value of `SqlType.duckdb` from its lanes."""
-    return f"struct_pack(v := {value}, s := CAST({scale} AS TINYINT))" if item.carried else value
+    if not item.carried:
+        return value
+    return f"struct_pack(v := {value}, s := CAST({scale} AS {'TINYINT' if item.name == 'numeric' else 'SMALLINT'}))"

@@ -16,7 +16,8 @@ from gpudb.functions.library import Function, Operator, casts, functions_by_name
 from gpudb.types import TEXT, SqlType, exact
 
 POLYMORPHIC = frozenset(
-    "anyelement anyarray anynonarray anyenum anycompatible anycompatiblearray anycompatiblenonarray any".split()
+    "anyelement anyarray anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
+    " any".split()
 )
 
 
@@ -24,6 +25,8 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     """Whether a value converts: context i (implicit), a (assignment, implicit too) or e (explicit, any)."""
     if source.name in {target.name, "unknown"}:
         return True
+    if target.name == "anyrange":
+        return source.subtype is not None
     if target.name in POLYMORPHIC:
         if target.name == "anyenum":
             return source.category == "E"
@@ -161,7 +164,7 @@ def _choose(
         known_names = {t.name for t in types if t.name != "unknown"}
         if len(known_names) == 1:
             known = SqlType(known_names.pop())
-            same = [c for c in fitting if all(can_coerce(known, p) for p in c.types)]
+            same = [c for c in fitting if _fits(c, [known] * len(types))]
             if len(same) == 1:
                 return same[0]
     plain = [c for c in fitting if not c.variadic]
@@ -226,7 +229,8 @@ def bind_polymorphic(
     """
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
-    element = _family(parameters, types, "anyelement anyarray anynonarray anyenum".split(), common=False)
+    element = _family(parameters, types, "anyelement anyarray anynonarray anyenum anyrange".split(), common=False)
+    ranges = [t for p, t in zip(parameters, types, strict=True) if p.name == "anyrange" and t.subtype is not None]
     compatible = _family(
         parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True
     )
@@ -237,6 +241,8 @@ def bind_polymorphic(
                 return element or TEXT
             case "anyarray":
                 return (element or TEXT).array
+            case "anyrange":
+                return ranges[0] if ranges else TEXT
             case "anycompatible" | "anycompatiblenonarray":
                 return compatible or TEXT
             case "anycompatiblearray":
@@ -257,9 +263,11 @@ def _family(
     for parameter, item in zip(parameters, types, strict=True):
         if parameter.name not in names or item.name == "unknown":
             continue
-        element = element_of(item) if _is_array(parameter) else item
+        ranged = parameter.name == "anyrange"
+        element = item.subtype if ranged else element_of(item) if _is_array(parameter) else item
         if element is None:
-            message = f"argument declared {parameter.name} is not an array but type {item}"
+            kind = "a range type" if ranged else "an array"
+            message = f"argument declared {parameter.name} is not {kind} but type {item}"
             raise SqlError.of("datatype_mismatch", message)
         elements.append(element)
     if not elements:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
 from gpudb.functions.let import let, raises
+from gpudb.functions.range_text import range_text
 from gpudb.types import SqlType
 
 _TEXT_TYPES = STRINGS | {"json", "jsonb"}
@@ -17,6 +18,8 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     name = source.name
     if source.element is not None:
         return array_text(sql, source.element)
+    if source.subtype is not None:
+        return range_text(sql, scale, source, lambda v, s, item: text_of(v, s, item, output=True))
     if name == "bpchar" and output and source.length is not None:
         return f"rpad({sql}, {source.length}, ' ')"
     if name in _TEXT_TYPES:

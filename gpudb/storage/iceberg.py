@@ -1,6 +1,6 @@
 """SQL types as Iceberg types, and a table's definition as an Iceberg schema with properties.
 
-What Iceberg cannot say (smallint, varchar(3), json, …) stands in the table property `gpudb.type.FIELD_ID`;
+What Iceberg cannot say (smallint, varchar(3), json, int4range, …) stands in the table property `gpudb.type.FIELD_ID`;
 other engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so
 nothing imports this file before a durable table is touched.
 """
@@ -81,6 +81,13 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
         )
+    if (subtype := type.subtype) is not None:
+        bound: IcebergType = DecimalType(*subtype.numeric_digits) if subtype.carried else iceberg_type(subtype, 0)
+        kinds = {"empty": BooleanType(), "lower": bound, "upper": bound}
+        kinds |= {"lower_inc": BooleanType(), "upper_inc": BooleanType()}
+        kinds |= {"scales": IntegerType()} if type.carried else {}
+        named = enumerate(kinds.items(), field_id + 1)
+        return StructType(*(NestedField(id, name, kind, required=False) for id, (name, kind) in named))
     if type.name == "numeric":
         decimal: IcebergType = DecimalType(*type.numeric_digits)
         if not type.carried:

@@ -16,6 +16,8 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import GpudbError, InternalError, SqlError
 from gpudb.storage.filewriter import FileWriter, disk_errors
 from gpudb.storage.stored import stored_schema, to_stored
+from gpudb.types import RANGES, SqlType
+from gpudb.values.columns import text_column
 
 FILE_BYTES = 128 << 20
 """A file is closed once it has this many bytes."""
@@ -167,13 +169,19 @@ def null_violation(relation: str, column: Column, batch: pa.RecordBatch, array: 
     """23502 for the first NULL of `array`, a column of `batch`."""
     message = f'null value in column "{column.name}" of relation "{relation}" violates not-null constraint'
     row = pc.index(array.is_null(), True).as_py()
-    values = ", ".join(_shown(batch.column(i)[row]) for i in range(batch.num_columns))
+    values = ", ".join(_shown(column.slice(row, 1)) for column in batch.columns)
     return SqlError.of("not_null_violation", message, detail=f"Failing row contains ({values}).")
 
 
-def _shown(value: pa.Scalar) -> str:
-    """A value in an error's detail, as PostgreSQL cuts it at 64 bytes."""
+_RANGES = {SqlType(name).arrow: SqlType(name) for name in RANGES}
+
+
+def _shown(row: pa.Array) -> str:
+    """The one value of `row` in an error's detail, as PostgreSQL cuts it at 64 bytes."""
     text: str
+    if (range_ := _RANGES.get(row.type)) is not None:
+        return text_column(range_, row)[0].as_py() or "null"
+    value = row[0]
     if not value.is_valid or (isinstance(value.type, pa.StructType) and not value["v"].is_valid):
         return "null"
     if isinstance(value.type, pa.StructType):  # a carried numeric

@@ -9,7 +9,7 @@ import duckdb
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.stored import restored, stored_duckdb
+from gpudb.storage.stored import is_struct, restored, stored_duckdb
 
 FILE_COLUMN = "gpudb$filename"
 ROW_COLUMN = "gpudb$file_row_number"
@@ -35,7 +35,7 @@ def scan_sql(
         return _empty(chosen, with_row_ids)
     # DuckDB 2.0 fails where a member of a struct is read that a file lacks: such files stand apart.
     groups: dict[frozenset[int], list[DataFile]] = {}
-    structs = [c.field_id for c in chosen if c.type.carried or c.type.name == "interval"]
+    structs = [c.field_id for c in chosen if is_struct(c.type)]
     for file in files:
         groups.setdefault(frozenset(id for id in structs if id > file.last_field_id), []).append(file)
     anchor = table.columns[0]

@@ -7,6 +7,8 @@ ids within a column follow from its type and are never kept.
     uuid      uuid (16 bytes)                      carried   struct(v decimal(p,s), s int)
     numeric   decimal(p,s)                         T[]       list of T's form
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
+    ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
+              A numrange has one member more: scales int, 64 times the decimals that lower shows and those of upper
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import pyarrow.compute as pc
 from gpudb.catalog.model import Column
 from gpudb.errors import InternalError, SqlError
 from gpudb.types import SqlType
+from gpudb.values.range_columns import nulls_of
 
 FIELD_ID = b"PARQUET:field_id"
 INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
@@ -35,6 +38,8 @@ def id_span(type: SqlType) -> int:
         return 1 + id_span(type.element)
     if type.name == "interval":
         return 4
+    if type.subtype is not None:
+        return 1 + len(_range_members(type))
     return 3 if type.carried else 1
 
 
@@ -44,6 +49,8 @@ def leaf_count(type: SqlType) -> int:
         return leaf_count(type.element)
     if type.name == "interval":
         return 3
+    if type.subtype is not None:
+        return len(_range_members(type))
     return 2 if type.carried else 1
 
 
@@ -59,6 +66,8 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
         return pa.list_(_field("element", stored_type(type.element, field_id + 1), field_id + 1))
     if type.name == "interval":
         return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)])
+    if type.subtype is not None:
+        return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(_range_members(type), 1)])
     if type.carried:
         value, scale = type.arrow.field("v").type, pa.int32()
         return pa.struct([_field("v", value, field_id + 1), _field("s", scale, field_id + 2)])
@@ -67,6 +76,19 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
     if type.name == "uuid":
         return pa.uuid()
     return type.arrow
+
+
+def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
+    subtype = type.subtype
+    assert subtype is not None
+    bound, flag = subtype.arrow_value, pa.bool_()
+    members = [("empty", flag), ("lower", bound), ("upper", bound), ("lower_inc", flag), ("upper_inc", flag)]
+    return [*members, ("scales", pa.int32())] if type.carried else members
+
+
+def is_struct(type: SqlType) -> bool:
+    """Whether a column of this type is a struct in its file."""
+    return type.carried or type.subtype is not None or type.name == "interval"
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -82,6 +104,8 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     """A column's values (`SqlType.arrow`) in their stored form; `target` is what `stored_type` says of it."""
     if type.element is not None:
         return _list_to_stored(array, type.element, target)
+    if type.subtype is not None:
+        return _range_to_stored(nulls_of(type, array), type, target)
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
     if convert is not None:
         return convert(array, target)
@@ -130,6 +154,20 @@ def _labels_to_stored(array: pa.Array, type: SqlType) -> pa.Array:
     return pa.array([label.stored for label in labels], pa.string()).take(places)
 
 
+def _range_to_stored(array: pa.StructArray, type: SqlType, target: pa.DataType) -> pa.Array:
+    scales = []
+    if type.carried:
+        scales = [pc.struct_field(array, [1]).cast(pa.int32())]
+        value = pc.struct_field(array, [0])
+    else:
+        value = array
+    lower, upper = pc.struct_field(value, [0]), pc.struct_field(value, [1])
+    kinds, near = ([pc.struct_field(each, [at]) for each in (lower, upper)] for at in (0, 2))
+    included = [pc.and_(pc.equal(kind, 1), pc.equal(side, 0)) for kind, side in zip(kinds, near)]
+    bounds = [pc.struct_field(each, [1]) for each in (lower, upper)]
+    return _struct([pc.equal(kinds[0], -1), *bounds, *included, *scales], array, target)
+
+
 def _uuid_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
     if array.type == target:
         return array
@@ -176,6 +214,10 @@ def stored_duckdb(type: SqlType) -> str:
         return stored_duckdb(type.element) + "[]"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
+    if (subtype := type.subtype) is not None:
+        bounds = f"lower {subtype.duckdb_value}, upper {subtype.duckdb_value}"
+        scales = ", scales INTEGER" if type.carried else ""
+        return f"STRUCT(empty BOOLEAN, {bounds}, lower_inc BOOLEAN, upper_inc BOOLEAN{scales})"
     return "VARCHAR" if type.labels else type.duckdb
 
 
@@ -185,10 +227,24 @@ def restored(type: SqlType, expression: str) -> str:
         return expression
     if type.element is not None:
         return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    if type.subtype is not None:
+        return _restored_range(type, expression)
     if type.labels:
         return _restored_label(type, expression)
     members = (("months", "to_months"), ("days", "to_days"), ("microseconds", "to_microseconds"))
     return "(" + " + ".join(f"{function}({expression}.{name})" for name, function in members) + ")"
+
+
+def _restored_range(type: SqlType, held: str) -> str:
+    sides = []
+    for name, infinite, beside in (("lower", 0, 1), ("upper", 2, -1)):
+        kind = f"CASE WHEN {held}.empty THEN -1 WHEN {held}.{name} IS NULL THEN {infinite} ELSE 1 END"
+        near = f"CASE WHEN {held}.{name}_inc OR {held}.{name} IS NULL THEN 0 ELSE {beside} END"
+        sides.append(f"struct_pack(k := CAST({kind} AS TINYINT), v := {held}.{name}, s := CAST({near} AS TINYINT))")
+    made = f"struct_pack(l := {sides[0]}, u := {sides[1]})"
+    if type.carried:
+        made = f"struct_pack(v := {made}, s := CAST({held}.scales AS SMALLINT))"
+    return f"(CASE WHEN {held} IS NOT NULL THEN {made} END)"
 
 
 def _restored_label(type: SqlType, expression: str) -> str:

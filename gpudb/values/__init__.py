@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gpudb.values.binary import parse_binary
 from gpudb.values.interval import Interval
+from gpudb.values.range import Range
 from gpudb.values.text import format_text, parse_text
 
-__all__ = ["Interval", "format_text", "parse_binary", "parse_text"]
+__all__ = ["Interval", "Range", "format_text", "parse_binary", "parse_text"]

@@ -16,6 +16,7 @@ from gpudb.values import civil
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import fit_numeric
+from gpudb.values.range import EMPTY, Range, make_range
 from gpudb.values.text import parse_text
 
 EPOCH = civil.POSTGRES_EPOCH_DAYS * civil.DAY
@@ -33,6 +34,8 @@ def parse_binary(type_: SqlType, data: bytes) -> object:
             return _array(type_, data)
         if (reader := _READERS.get(name)) is not None:
             return reader(type_, data)
+        if type_.subtype is not None:
+            return _range(type_, type_.subtype, data)
         if name.startswith("reg"):
             return _unpack("!I", data)
         # every other type that gpudb holds is text in binary form too
@@ -139,6 +142,30 @@ def _uuid(_: SqlType, data: bytes) -> uuid.UUID:
     if len(data) != 16:
         raise _malformed("incorrect binary data format for type uuid")
     return uuid.UUID(bytes=data)
+
+
+_EMPTY, _LOWER_INC, _UPPER_INC, _LOWER_INF, _UPPER_INF = 1, 2, 4, 8, 16
+
+
+def _range(type_: SqlType, subtype: SqlType, data: bytes) -> Range:
+    """A byte of flags, and behind it each bound that there is, with its length."""
+    flags, at = data[0], 1
+    bounds: list[object] = []
+    for infinite in (_LOWER_INF, _UPPER_INF):
+        if flags & (_EMPTY | infinite):
+            bounds.append(None)
+            continue
+        size = _unpack("!i", data[at : at + 4])
+        at += 4
+        if size < 0 or at + size > len(data):
+            raise _malformed("insufficient data left in message")
+        bounds.append(parse_binary(subtype, data[at : at + size]))
+        at += size
+    if at != len(data):
+        raise _malformed("invalid binary range: trailing bytes")
+    if flags & _EMPTY:
+        return EMPTY
+    return make_range(type_, bounds[0], bounds[1], bool(flags & _LOWER_INC), bool(flags & _UPPER_INC))
 
 
 def _array(type_: SqlType, data: bytes) -> list[object]:

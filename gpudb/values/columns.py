@@ -18,6 +18,7 @@ from gpudb.types import SqlType
 from gpudb.values import moments
 from gpudb.values.interval import interval_text
 from gpudb.values.numbers import float4_text, float8_text
+from gpudb.values.range_columns import nulls_of, range_text
 
 Resolve = Callable[[str, int], str]
 """(`regclass`, OID) → the name to show."""
@@ -41,6 +42,8 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
         return _list_text(type_ if element is None else element, column, zone, resolve)
     held = column.type
     if pa.types.is_struct(held):
+        if type_.subtype is not None:
+            return range_text(type_, nulls_of(type_, column), lambda item, bounds: text_column(item, bounds, zone))
         return _carried_text(column)
     if pa.types.is_floating(held):
         return _float_text(column)

@@ -8,6 +8,7 @@
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
 | interval | Interval |
+| int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
 | arrays | list, of lists where there are more dimensions; None is NULL |
 """
 
@@ -38,6 +39,7 @@ from gpudb.values.numbers import (
     parse_numeric,
     parse_oid,
 )
+from gpudb.values.range import Range, parse_range, range_text
 
 NAME_BYTES = 63
 
@@ -68,6 +70,9 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
         if all(label.name != text for label in labels):
             raise InvalidText(f'invalid input value for enum {type_.user}: "{text}"')
         return text
+    subtype = type_.subtype
+    if subtype is not None:
+        return parse_range(type_, text, lambda bound: parse_text(subtype, bound, zone, now))
     if name.startswith("reg"):
         return parse_oid(type_, text) if re.fullmatch(r"\d+", text, re.ASCII) else text
     return text
@@ -151,6 +156,9 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
             return civil.time_text(civil.time_of(value))
         case Interval() | uuid.UUID():
             return str(value)
+        case Range():
+            subtype = type_.subtype or SqlType("text")
+            return range_text(value, lambda bound: format_text(subtype, bound, zone))
         case list():
             return " ".join(map(str, value))
     text = str(value)

@@ -12,7 +12,7 @@ import pytest
 
 from gpudb.api import Connection
 from gpudb.errors import GpudbError
-from gpudb.values import Interval
+from gpudb.values import Interval, Range
 
 UTC = dt.UTC
 CASES: list[tuple[str, str, object, pa.DataType]] = [
@@ -57,6 +57,16 @@ CASES: list[tuple[str, str, object, pa.DataType]] = [
         uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         pa.string(),
     ),
+    ("int4range(1, 5, '[]')", "int4range", Range(1, 6, True, False), pa.string()),
+    ("'[1.50,)'::numrange", "numrange", Range(Decimal("1.50"), None, True, False), pa.string()),
+    ("'empty'::daterange", "daterange", Range(empty=True), pa.string()),
+    (
+        "'(2020-01-01 10:00,2020-01-02]'::tsrange",
+        "tsrange",
+        Range(dt.datetime(2020, 1, 1, 10), dt.datetime(2020, 1, 2), False, True),
+        pa.string(),
+    ),
+    ("array['[1,2)'::int4range, null]", "int4range[]", [Range(1, 2, True, False), None], pa.list_(pa.string())),
     ("""'{"a": [1, null]}'::jsonb""", "jsonb", {"a": [1, None]}, pa.string()),
     ("array[1, null, 3]", "integer[]", [1, None, 3], pa.list_(pa.int32())),
     ("array['a', 'NULL', 'b,c']", "text[]", ["a", "NULL", "b,c"], pa.list_(pa.string())),

@@ -21,6 +21,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from psycopg.types.json import Json
+from psycopg.types.range import Range
 
 from gpudb.session.database import Database
 from tests.server.conftest import Address, serving
@@ -70,6 +71,14 @@ VALUES: list[tuple[str, object]] = [
     ("text[]", ["a", 'b "c"', None, "", "NULL"]),
     ("text", None),
 ]
+# as psycopg has them
+RANGES: list[tuple[str, object]] = [
+    ("int4range", Range(1, 5)),
+    ("numrange", Range(decimal.Decimal("1.50"), None, "(]")),
+    ("daterange", Range(empty=True)),
+    ("tsrange", Range(dt.datetime(2020, 1, 1, 10), dt.datetime(2020, 1, 2), "[]")),
+    ("int8range[]", [Range(1, 5), None]),
+]
 
 
 # ---- psycopg
@@ -95,7 +104,7 @@ def copy_in(pg: psycopg.Connection[Any], table: str, data: bytes, error: Excepti
 
 
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
-@pytest.mark.parametrize(("type_", "value"), VALUES, ids=[type_ for type_, _ in VALUES])
+@pytest.mark.parametrize(("type_", "value"), VALUES + RANGES, ids=[type_ for type_, _ in VALUES + RANGES])
 def test_values_go_in_and_come_back(pg: psycopg.Connection[Any], type_: str, value: object, binary: bool) -> None:
     with pg.cursor(binary=binary) as cursor:
         mark = "%b" if binary else "%s"

@@ -11,9 +11,11 @@ import pytest
 from gpudb import types
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
+from gpudb.storage.copy.held import held_array
 from gpudb.storage.store import Store
 from gpudb.storage.stored import initial_text, stored_type, to_stored
 from gpudb.types import SqlType
+from gpudb.values import parse_text
 from tests.storage.tables import arrow, batch, created, table_of
 
 MDN = pa.month_day_nano_interval()
@@ -27,6 +29,20 @@ def _ints(values: list[int | None], width: pa.DataType, type: pa.DataType) -> pa
 def _carried(*pairs: tuple[str, int] | None) -> pa.Array:
     rows = [None if pair is None else {"v": Decimal(pair[0]), "s": pair[1]} for pair in pairs]
     return pa.array(rows, types.NUMERIC.arrow)
+
+
+RANGES: dict[str, tuple[str | None, ...]] = {
+    "int4range": ("[1,5)", None, "empty", "(,)", "[-2147483648,)"),
+    "int8range": ("[-9223372036854775808,9223372036854775807)", None, "(,3]"),
+    "numrange": ("[1.50,2.0]", None, "empty", "(-0.001,)", "(,1e10)"),
+    "daterange": ("[2020-01-01,2020-02-01)", None, "[-infinity,infinity]", "[0044-03-15 BC,)"),
+    "tsrange": ("(,2020-01-01 10:00:00.5]", None, "[2020-01-01 10:00,infinity)"),
+    "tstzrange": ("[2020-07-01 10:00+02,)", None, "empty"),
+}
+
+
+def _ranges(name: str, *texts: str | None) -> pa.Array:
+    return held_array(SqlType(name), [None if text is None else parse_text(SqlType(name), text) for text in texts])
 
 
 CASES: dict[str, tuple[SqlType, pa.Array]] = {
@@ -71,6 +87,9 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
         types.UUID,
         pa.array(["00000000-0000-0000-0000-000000000000", None, "ffffffff-ffff-4fff-bfff-ffffffffffff"]),
     ),
+    **{name: (SqlType(name), _ranges(name, *texts)) for name, texts in RANGES.items()},
+    "int4range[]": (SqlType("_int4range"), _ranges("_int4range", '{"[1,3)",empty,NULL}', None, "{}")),
+    "numrange[]": (SqlType("_numrange"), _ranges("_numrange", '{"[1.50,3)",NULL}', None, "{}")),
     "json": (types.JSON, pa.array(['{"a": 1}', None, "null"])),
     "jsonb": (types.JSONB, pa.array(['{"a": 1}', None, "[]"])),
     "int2[]": (types.INT2.array, pa.array([[1, None, -32768], None, []], pa.list_(pa.int16()))),
@@ -94,6 +113,10 @@ def _bits(array: pa.Array) -> object:
         return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
     if pa.types.is_temporal(array.type) and array.type != MDN:
         return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()
+    if pa.types.is_struct(array.type) and any(pa.types.is_struct(each.type) for each in array.type):
+        return array.is_null().to_pylist(), [_bits(each) for each in array.flatten()]
+    if pa.types.is_struct(array.type):
+        return [_bits(each) for each in array.flatten()]
     return array.to_pylist()
 
 

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import psycopg
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudb.storage.copy.held import held_array
 from gpudb.types import (
     BOOL,
     BYTEA,
@@ -64,6 +66,14 @@ def moments(values: list[int | None], zone: str | None = None) -> pa.Array:
     return pa.array(values, pa.int64()).view(pa.timestamp("us", zone))
 
 
+RANGES = {
+    "int4range": ("[1,5)", "", "empty", "(,)", "[3,]", "(,-3]"),
+    "int8range": ("[-9223372036854775808,9223372036854775807)", ""),
+    "numrange": ("[1.50,2)", "", "(,0.001]", "empty", "[-3,1e10)", "[1.5,)"),
+    "daterange": ("[2020-01-01,2020-02-01)", "", "[-infinity,infinity]", "[0044-03-15 BC,)"),
+    "tsrange": ("[2020-01-01 10:00,infinity)", "", "(,2020-01-01 10:00:00.5]"),
+    "tstzrange": ("[2020-07-01 10:00+02,)", "", "empty"),
+}
 COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     *((f"numeric_{p}_{s}", exact(p, s), decimals(p, s))
       for p, s in ((18, 2), (5, 2), (38, 8), (38, 20), (38, 0), (10, 10), (18, 16), (17, 3))),
@@ -91,6 +101,9 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("int4[][]", INT4.array, pa.array([[[1, 2], [3, None]], None, [], [[]]], pa.list_(pa.list_(pa.int32())))),
     ("numeric[]", NUMERIC.array, pa.array([[D("1.50"), None], [D("2.25")]], pa.list_(pa.decimal128(10, 2)))),
     ("interval[]", INTERVAL.array, pa.array([SPANS[:1]], pa.list_(pa.month_day_nano_interval()))),
+    *((name, SqlType(name), held_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
+      for name, texts in RANGES.items()),
+    ("int4range[]", SqlType("_int4range"), held_array(SqlType("_int4range"), [parse_text(SqlType("_int4range"), '{"[1,3)",empty,NULL}'), None, []])),
     ("int2vector", SqlType("int2vector"), pa.array([[1, 2], []], pa.list_(pa.int16()))),
 ]  # fmt: skip
 
@@ -123,8 +136,8 @@ def check(postgres: psycopg.Connection, type_: SqlType, column: pa.Array, zone: 
 
 
 def pc_nulls(column: pa.Array) -> list[bool]:
-    if pa.types.is_struct(column.type):
-        return [row is None or row["v"] is None for row in column.to_pylist()]
+    if pa.types.is_struct(column.type) and column.type.get_field_index("v") >= 0:
+        column = pc.struct_field(column, "v")
     return column.is_null().to_pylist()
 
 
@@ -210,6 +223,8 @@ def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> 
             "timestamptz",
             "interval",
             "uuid",
+            "int4range",
+            "numrange",
             "jsonb",
             "_int4",
             "_text",

@@ -67,6 +67,16 @@ TEXTS = {
     "numeric": "1|1.50|-0|.5|5.|1e5|1.5e-3|1_000.000_1|0x1F|00012.3400| 1 |1e|.|abc||1__0|1_|1e+5|-1.5e2|1E2|1.e2|0e10"
     "|0.00000000000000000001|12345678901234567890.123456789",
     "bytea": r"\xDEADbeef|\x|\x de ad|\xd|\xzz|abc|a\\b|a\000b|a\400|a\1|é|\\|\x d",
+    "int4range": "[1,5)|(1,5]|[1,5]|(1,2)|[3,3)|(,)|[,5]| [ 1 ,5 ) |empty| EMPTY |empty x|[1,2,3)|[1|[1,|[1,2|[1)|1,2"
+    '|["1","5")|[1""1,5)|[\\1,5)|[1,2) x||[a,2)|[5,1)|[1,2147483647]|(2147483647,)|[1,2147483648)|["",5)|[1\\',
+    "int8range": "[9223372036854775806,9223372036854775807)|(1,9223372036854775807]|[-9223372036854775808,)",
+    "numrange": "[1.50,2)|(1.0,1.00]|[1,1.0]|[,)|[0.5,|[1e3,0x10000]|(2.5,1)|[x,1)",
+    "daterange": "[2020-01-01,2020-02-29]|(2020-01-01,)|[infinity,)|(-infinity,infinity)|[-infinity,infinity]"
+    "|[0044-03-15 BC,2020-01-01)|[2020-02-30,)|[2020-01-02,2020-01-01]|[,5874897-12-31]|(infinity,infinity]",
+    "tsrange": '["2020-01-01 10:00",2020-01-01 11:00:00.5]|[infinity,)|(,2020-01-01)|[2020-01-01,2019-12-31)',
+    "tstzrange": '["2020-07-01 10:00+02",2021-01-01 11:00]|[-infinity,infinity)|(,2020-01-01)',
+    "_int4range": '{"[1,3)",empty,NULL,"(,)"}|{[1\\,2]}',
+    "_tsrange": '{"[\\"2020-01-01 10:00\\",)"}',
     "uuid": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11|A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"
     "|{a0eebc99-9c0b4ef8-bb6d6bb9-bd380a11}|a0eebc999c0b4ef8bb6d6bb9bd380a11|a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11"
     "|{a0eebc99-9c0b4ef8-bb6d6bb9-bd380a11| a0eebc999c0b4ef8bb6d6bb9bd380a11|a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1"
@@ -125,7 +135,7 @@ def ours(type_: SqlType, text: str, zone: str = "UTC") -> str:
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_are_read_and_written_as_postgresql_does(postgres: psycopg.Connection, name: str) -> None:
     wrong = []
-    zones = ZONES if name.startswith("time") else ZONES[-1:]
+    zones = ZONES if name.startswith(("time", "tstz")) else ZONES[-1:]
     for zone in zones:
         postgres.execute(f"SET TimeZone = '{zone}'")
         for text in TEXTS[name].split("|"):

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gpudb.engine.cpu.dispatch import by_type
-from gpudb.engine.cpu.literals import decimal_scale, literal, quoted
+from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
+from gpudb.functions.lanes import joined
 from gpudb.functions.numeric import NARROW
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.sql import bound
 from gpudb.types import SqlType
+from gpudb.values.range import Range, packed_scales
 
 
 class Lanes(NamedTuple):
@@ -56,14 +58,14 @@ class Expressions:
     def whole(self, expr: bound.Expr) -> str:
         """The expression as one value of `SqlType.duckdb`: what leaves a query."""
         value, scale = self.lanes(expr)
-        return self.joined(value, scale) if expr.type.carried else value
+        return self.joined(value, scale, expr.type) if expr.type.carried else value
 
     @staticmethod
-    def joined(value: str, scale: str) -> str:
-        """A carried numeric of its two lanes; as it was where both come from one."""
+    def joined(value: str, scale: str, item: SqlType) -> str:
+        """A carried value of its two lanes; as it was where both come from one."""
         if value.endswith(").v") and value[:-1] == scale[:-1]:
             return value[:-2]
-        return f"struct_pack(v := {value}, s := CAST({scale} AS TINYINT))"
+        return joined(value, scale, item)
 
     def _opened(self, text: str, item: SqlType) -> Lanes:
         """The lanes of something that is one value already."""
@@ -88,6 +90,9 @@ class Expressions:
         return self._constant(self.parameters[expr.number - 1], expr.type)
 
     def _constant(self, value: object, item: SqlType) -> Lanes:
+        if item.name == "numrange":
+            made = range_literal(value, item) if isinstance(value, Range) else f"CAST(NULL AS {item.duckdb_value})"
+            return Lanes(made, str(packed_scales(value)) if isinstance(value, Range) else "0")
         if item.name == "numeric" and item.carried:
             decimal = SqlType("numeric", -1, item.numeric_digits)
             return Lanes(literal(value, decimal), str(decimal_scale(value)))
@@ -171,8 +176,7 @@ class Expressions:
         how = implementation(function)
         if function.strict and function.kind == "f" and any(value is None for value in operands.constants):
             held = operands.result
-            plain = "DECIMAL({},{})".format(*held.numeric_digits) if held.carried else held.duckdb
-            return Lanes(f"CAST(NULL AS {plain}{'[]' if function.returns_set else ''})")
+            return Lanes(f"CAST(NULL AS {held.duckdb_value}{'[]' if function.returns_set else ''})")
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
         value = fill(how.duckdb, operands)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.interval import Interval
+from gpudb.values.range import Range, held_bounds, packed_scales
 
 
 def quoted(text: str) -> str:
@@ -42,6 +43,9 @@ def literal(value: object, item: SqlType) -> str:
             return _carried(value, item) if item.carried else decimal(value, item)
         case bytes():
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
+        case Range():
+            made = range_literal(value, item)
+            return f"struct_pack(v := {made}, s := {packed_scales(value)}::SMALLINT)" if item.carried else made
         case Interval(months=months, days=days, microseconds=microseconds):
             return f"(to_months({months}) + to_days({days}) + to_microseconds({microseconds}))"
         case dt.datetime():
@@ -52,6 +56,18 @@ def literal(value: object, item: SqlType) -> str:
             return quoted(value) if item.duckdb == "VARCHAR" else f"{quoted(value)}::{item.duckdb}"
         case _:
             raise TypeError(f"no literal of {type(value).__name__} for {item}")
+
+
+def range_literal(value: Range, item: SqlType) -> str:
+    """A range's two bounds, without the scales that a numrange carries."""
+    subtype = item.subtype
+    assert subtype is not None
+    plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.carried else subtype
+    sides = []
+    for kind, bound, side in held_bounds(value):
+        made = f"CAST({literal(bound, plain)} AS {plain.duckdb})" if bound is None else literal(bound, plain)
+        sides.append(f"struct_pack(k := {kind}::TINYINT, v := {made}, s := {side}::TINYINT)")
+    return "struct_pack(l := {}, u := {})".format(*sides)
 
 
 def decimal(value: Decimal, item: SqlType) -> str:

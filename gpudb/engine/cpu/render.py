@@ -235,7 +235,7 @@ class Renderer:
             return f"({fill(rows, operands)}) AS r{source.rel}({names})"
         listed = made.applied(source.function, operands).value
         if not source.function.returns_set:
-            listed = f"[{made.joined(*made.applied(source.function, operands)) if result.carried else listed}]"
+            listed = f"[{made.joined(*made.applied(source.function, operands), result) if result.carried else listed}]"
         width = len(source.columns) - source.ordinality
         items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
         number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""

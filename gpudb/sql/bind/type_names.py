@@ -30,7 +30,8 @@ _KNOWN = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
     " uuid json jsonb name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace regrole"
     " regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring pg_lsn tid"
-    " regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list".split()
+    " regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
+    " int4range int8range numrange daterange tsrange tstzrange".split()
 )
 
 

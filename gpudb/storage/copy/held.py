@@ -14,6 +14,7 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil
 from gpudb.values.interval import Interval
+from gpudb.values.range import Range, held_bounds, packed_scales
 
 _MONTHS_LIMIT, _MICROSECONDS_LIMIT = 1 << 31, ((1 << 63) - 1) // 1000
 
@@ -31,6 +32,9 @@ def check_held(type_: SqlType, value: object) -> None:
     elif isinstance(value, Interval):
         if abs(value.microseconds) > _MICROSECONDS_LIMIT or abs(value.months) >= _MONTHS_LIMIT:
             raise SqlError.of("interval_field_overflow", "interval out of range")
+    elif isinstance(value, Range) and type_.subtype is not None:
+        check_held(type_.subtype, value.lower)
+        check_held(type_.subtype, value.upper)
     elif isinstance(value, list) and type_.element is not None:
         for item in value:
             if isinstance(item, list):
@@ -42,6 +46,8 @@ def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
     """The values as an array of `type_.arrow`, None as NULL; each must pass `check_held`."""
     if type_.element is not None:
         return _lists(type_, values)
+    if type_.subtype is not None:
+        return _ranges(type_, values)
     convert = _CONVERTERS.get("carried" if type_.carried else type_.name)
     if convert is not None:
         return convert(type_, values)
@@ -88,6 +94,26 @@ def _interval(type_: SqlType, values: Sequence[Interval | None]) -> pa.Array:
 
 def _uuid(type_: SqlType, values: Sequence[Any]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _ranges(type_: SqlType, values: Sequence[Range | None]) -> pa.Array:
+    held = type_.arrow_value
+    bounds = [((None, None, None),) * 2 if value is None else held_bounds(value) for value in values]
+    mask = pa.array([value is None for value in values], pa.bool_())
+    sides = []
+    for side, name in enumerate(("l", "u")):
+        kinds, items, near = zip(*(each[side] for each in bounds)) if bounds else ((), (), ())
+        subtype = type_.subtype
+        assert subtype is not None
+        number = pa.array(items, subtype.arrow_value) if subtype.carried else held_array(subtype, items)
+        fields = list(held.field(name).type)
+        members = [pa.array(kinds, pa.int8()), number, pa.array(near, pa.int8())]
+        sides.append(pa.StructArray.from_arrays(members, fields=fields, mask=mask))
+    made = pa.StructArray.from_arrays(sides, fields=list(held), mask=mask)
+    if not type_.carried:
+        return made
+    scales = pa.array([None if value is None else packed_scales(value) for value in values], pa.int16())
+    return pa.StructArray.from_arrays([made, scales], fields=list(type_.arrow), mask=mask)
 
 
 def _lists(type_: SqlType, values: Sequence[Sequence[Any] | None]) -> pa.Array:

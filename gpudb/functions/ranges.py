@@ -1,0 +1,284 @@
+"""Ranges: making them, their bounds, what they contain, and arithmetic (PostgreSQL's manual, 9.20; rangetypes.c).
+
+A bound is a struct that compares as PostgreSQL compares bounds (see `gpudb.types`), a lower one with an upper one too;
+so every operator is a comparison of bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudb.errors import SqlError
+from gpudb.functions.let import let, raises
+from gpudb.functions.registry import MISSING, Operands, declare
+from gpudb.types import SqlType
+
+_FLAGS = ("[]", "[)", "(]", "()")
+
+
+def _subtype(item: SqlType) -> SqlType:
+    assert item.subtype is not None
+    return item.subtype
+
+
+def _bound(kind: str, value: str, side: str, item: SqlType) -> str:
+    value = f"CAST({value} AS {_subtype(item).duckdb_value})"
+    return f"struct_pack(k := CAST({kind} AS TINYINT), v := {value}, s := CAST({side} AS TINYINT))"
+
+
+def _pair(lower: str, upper: str) -> str:
+    return f"struct_pack(l := {lower}, u := {upper})"
+
+
+def _empty(item: SqlType) -> str:
+    return _pair(_bound("-1", "NULL", "0", item), _bound("-1", "NULL", "0", item))
+
+
+def _checked(lower: str, upper: str, item: SqlType) -> str:
+    """The range between two bounds: empty where they are crossed."""
+    return let(lambda low, high: f"(CASE WHEN {low} > {high} THEN {_empty(item)} ELSE {_pair(low, high)} END)",
+               lower, upper)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- making
+
+
+def _made(operands: Operands) -> str:
+    item = operands.result
+    flags = operands.constants[2] if len(operands.sql) == 3 else "[)"
+    no_flags = "range constructor flags argument must not be null"
+    if flags is None:
+        raise SqlError.of("data_exception", no_flags)
+    if flags is MISSING:
+        missing = raises("22000", f"'{no_flags}'", item.duckdb_value)
+        wrong = raises("42601", "'invalid range bound flags'", item.duckdb_value)
+        first, last = "left({}, 1) = '['", "right({}, 1) = ']'"
+        return let(
+            lambda low, high, f: (
+                f"(CASE WHEN {f} IS NULL THEN {missing} WHEN {f} NOT IN {_FLAGS} THEN {wrong}"
+                f" ELSE {_between(low, high, first.format(f), last.format(f), item)} END)"
+            ),
+            *operands.sql,
+        )
+    if flags not in _FLAGS:
+        hint = 'Valid values are "[]", "[)", "(]", and "()".'
+        raise SqlError.of("syntax_error", "invalid range bound flags", hint=hint)
+    lower_inc, upper_inc = (str(each).lower() for each in (flags[0] == "[", flags[1] == "]"))
+    return let(lambda low, high: _between(low, high, lower_inc, upper_inc, item), *operands.sql[:2])
+
+
+def _between(low: str, high: str, lower_inc: str, upper_inc: str, item: SqlType) -> str:
+    """The range of two values, NULL for an infinite bound; canonical."""
+    wrong = raises("22000", "'range lower bound must be less than or equal to range upper bound'", item.duckdb_value)
+    first, last, after, before = low, high, f"CASE WHEN {lower_inc} THEN 0 ELSE 1 END", "0"
+    before = f"CASE WHEN {high} IS NULL OR {upper_inc} THEN 0 ELSE -1 END"
+    if item.name in {"int4range", "int8range", "daterange"}:
+        # of values that have a next one the lower bound is the first, the upper one the first beyond
+        first, last = (_stepped(v, when, item) for v, when in ((low, f"NOT ({lower_inc})"), (high, upper_inc)))
+        finite = item.name == "daterange"
+        after = f"CASE WHEN {lower_inc} OR isfinite({low}) THEN 0 ELSE 1 END" if finite else "0"
+        stays = f" OR ({upper_inc} AND NOT isfinite({high}))" if finite else ""
+        before = f"CASE WHEN {high} IS NULL{stays} THEN 0 ELSE -1 END"
+    after = f"CASE WHEN {low} IS NULL THEN 0 ELSE {after} END"
+    lower = _bound(f"CASE WHEN {low} IS NULL THEN 0 ELSE 1 END", first, after, item)
+    upper = _bound(f"CASE WHEN {high} IS NULL THEN 2 ELSE 1 END", last, before, item)
+    return (
+        f"(CASE WHEN {low} > {high} THEN {wrong}"
+        f" WHEN {low} = {high} AND NOT ({lower_inc} AND {upper_inc}) THEN {_empty(item)}"
+        f" ELSE {_checked(lower, upper, item)} END)"
+    )
+
+
+def _stepped(value: str, when: str, item: SqlType) -> str:
+    step = f"pg_date_add({value}, 1)" if item.name == "daterange" else f"{value} + 1::{_subtype(item).duckdb}"
+    return value if when in {"false", "NOT (true)"} else f"CASE WHEN {when} THEN {step} ELSE {value} END"
+
+
+_CONSTRUCTORS = "int4range int8range numrange daterange tsrange tstzrange"
+declare(_CONSTRUCTORS, _made, scale=lambda o: _packed(*(f"coalesce({s}, 0)" for s in o.scales[:2])))
+
+# ---------------------------------------------------------------------------------------------- scales of numranges
+
+
+def _packed(lower: str, upper: str) -> str:
+    return f"({lower} * 64 + {upper})"
+
+
+def _scales(scale: str) -> tuple[str, str]:
+    return f"({scale} // 64)", f"({scale} % 64)"
+
+
+# ---------------------------------------------------------------------------------------------- bounds
+
+declare("lower(anyrange)", "({0}).l.v", scale=lambda o: _scales(o.scales[0])[0])
+declare("upper(anyrange)", "({0}).u.v", scale=lambda o: _scales(o.scales[0])[1])
+declare("isempty(anyrange)", "(({0}).l.k = -1)")
+declare("lower_inc(anyrange)", "(({0}).l.k = 1 AND ({0}).l.s = 0)")
+declare("upper_inc(anyrange)", "(({0}).u.k = 1 AND ({0}).u.s = 0)")
+declare("lower_inf(anyrange)", "(({0}).l.k = 0)")
+declare("upper_inf(anyrange)", "(({0}).u.k = 2)")
+
+# ---------------------------------------------------------------------------------------------- containing
+
+Test = Callable[[str, str], str]
+
+
+def _tested(test: Test, empty: str = "false") -> Callable[[Operands], str]:
+    """A test of two ranges; `empty` is its outcome where either is empty."""
+
+    def body(a: str, b: str) -> str:
+        return (
+            f"(CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN ({a}).l.k = -1 OR ({b}).l.k = -1 THEN {empty}"
+            f" ELSE {test(a, b)} END)"
+        )
+
+    return lambda operands: let(body, *operands.sql)
+
+
+def _overlapping(a: str, b: str) -> str:
+    return f"({a}).l <= ({b}).u AND ({b}).l <= ({a}).u"
+
+
+def _touching(a: str, b: str) -> str:
+    """Whether nothing lies between the end of one and the start of the other, and nothing in both."""
+    sides = (
+        f"(({x}).u.k = 1 AND ({y}).l.k = 1 AND ({x}).u.v = ({y}).l.v AND ({x}).u.s + 1 = ({y}).l.s)"
+        for x, y in ((a, b), (b, a))
+    )
+    return " OR ".join(sides)
+
+
+def _containing(a: str, b: str) -> str:
+    """Every range contains an empty one."""
+    return f"(CASE WHEN {a} IS NOT NULL THEN ({b}).l.k = -1 OR (({a}).l <= ({b}).l AND ({a}).u >= ({b}).u) END)"
+
+
+def _holds(held: int) -> Callable[[Operands], str]:
+    """Whether a range contains an element; `held` is the range's place."""
+
+    def render(operands: Operands) -> str:
+        value = operands.sql[1 - held]
+        return let(
+            lambda r, v, p: f"(CASE WHEN {v} IS NOT NULL THEN ({r}).l <= {p} AND ({r}).u >= {p} END)",
+            operands.sql[held],
+            value,
+            _bound("1", value, "0", operands.types[held]),
+        )
+
+    return render
+
+
+declare("range_contains_elem", _holds(0))
+declare("elem_contained_by_range", _holds(1))
+declare("range_contains", lambda o: let(_containing, *o.sql))
+declare("range_contained_by", lambda o: let(lambda a, b: _containing(b, a), *o.sql))
+declare("range_overlaps", _tested(_overlapping))
+declare("range_adjacent", _tested(_touching))
+declare("range_before", _tested(lambda a, b: f"({a}).u < ({b}).l"))
+declare("range_after", _tested(lambda a, b: f"({a}).l > ({b}).u"))
+declare("range_overleft", _tested(lambda a, b: f"({a}).u <= ({b}).u"))
+declare("range_overright", _tested(lambda a, b: f"({a}).l >= ({b}).l"))
+
+# ---------------------------------------------------------------------------------------------- arithmetic
+
+
+def _intersection(operands: Operands) -> str:
+    item = operands.result
+    return _tested(
+        lambda a, b: _checked(f"greatest(({a}).l, ({b}).l)", f"least(({a}).u, ({b}).u)", item), _empty(item)
+    )(operands)
+
+
+def _union(strict: bool) -> Callable[[Operands], str]:
+    """All of both ranges; with `strict`, 22000 where something lies between them."""
+
+    def render(operands: Operands) -> str:
+        held = operands.result.duckdb_value
+        wrong = raises("22000", "'result of range union would not be contiguous'", held)
+
+        def body(a: str, b: str) -> str:
+            apart = f" WHEN NOT ({_overlapping(a, b)} OR {_touching(a, b)}) THEN {wrong}" if strict else ""
+            whole = _pair(f"least(({a}).l, ({b}).l)", f"greatest(({a}).u, ({b}).u)")
+            return (
+                f"(CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN ({a}).l.k = -1 THEN {b}"
+                f" WHEN ({b}).l.k = -1 THEN {a}{apart} ELSE {whole} END)"
+            )
+
+        return let(body, *operands.sql)
+
+    return render
+
+
+def _difference(operands: Operands) -> str:
+    item = operands.result
+    wrong = raises("22000", "'result of range difference would not be contiguous'", item.duckdb_value)
+
+    def flipped(bound: str, by: str) -> str:
+        return f"struct_pack(k := {bound}.k, v := {bound}.v, s := CAST({bound}.s {by} AS TINYINT))"
+
+    def body(a: str, b: str) -> str:
+        return (
+            f"(CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL"
+            f" WHEN ({a}).l.k = -1 OR ({b}).l.k = -1 OR NOT ({_overlapping(a, b)}) THEN {a}"
+            f" WHEN ({a}).l < ({b}).l AND ({a}).u > ({b}).u THEN {wrong}"
+            f" WHEN ({a}).l >= ({b}).l AND ({a}).u <= ({b}).u THEN {_empty(item)}"
+            f" WHEN ({a}).l < ({b}).l THEN {_pair(f'({a}).l', flipped(f'({b}).l', '- 1'))}"
+            f" ELSE {_pair(flipped(f'({b}).u', '+ 1'), f'({a}).u')} END)"
+        )
+
+    return let(body, *operands.sql)
+
+
+def _chosen(lower: str, upper: str) -> Callable[[Operands], str]:
+    """The scales of a range whose bounds come from the first operand where the tests of bounds hold."""
+
+    def render(operands: Operands) -> str:
+        (low, high), (other_low, other_high) = map(_scales, operands.scales)
+
+        def body(a: str, b: str) -> str:
+            first, last = lower.format(a=a, b=b), upper.format(a=a, b=b)
+            return _packed(
+                f"CASE WHEN {first} THEN {low} ELSE {other_low} END",
+                f"CASE WHEN {last} THEN {high} ELSE {other_high} END",
+            )
+
+        return let(body, *operands.sql)
+
+    return render
+
+
+declare("range_intersect", _intersection, scale=_chosen("({a}).l >= ({b}).l", "({a}).u <= ({b}).u"))
+_WIDER = _chosen("({b}).l.k = -1 OR (({a}).l.k <> -1 AND ({a}).l < ({b}).l)", "({b}).u.k = -1 OR ({a}).u > ({b}).u")
+declare("range_union", _union(True), scale=_WIDER)
+declare("range_merge(anyrange,anyrange)", _union(False), scale=_WIDER)
+
+
+def _rest_scales(operands: Operands) -> str:
+    (low, high), (other_low, other_high) = map(_scales, operands.scales)
+    return let(
+        lambda a, b: (
+            f"(CASE WHEN ({b}).l.k = -1 OR NOT ({_overlapping(a, b)}) THEN {operands.scales[0]}"
+            f" WHEN ({a}).l < ({b}).l THEN {_packed(low, other_low)} ELSE {_packed(other_high, high)} END)"
+        ),
+        *operands.sql,
+    )
+
+
+declare("range_minus", _difference, scale=_rest_scales)
+
+
+def _common(operands: Operands) -> str:
+    """What all ranges of a group share: between the greatest lower bound and the least upper one."""
+    value = operands.sql[0]
+    low, high = operands.call("max", f"({value}).l"), operands.call("min", f"({value}).u")
+    made = let(lambda p: f"(CASE WHEN {p}.l > {p}.u THEN {_empty(operands.result)} ELSE {p} END)", _pair(low, high))
+    return f"(CASE WHEN {operands.call('count', value)} > 0 THEN {made} END)"
+
+
+def _common_scales(operands: Operands) -> str:
+    value = operands.sql[0]
+    low, high = _scales(operands.scales[0])
+    return _packed(operands.call("arg_max", low, f"({value}).l"), operands.call("arg_min", high, f"({value}).u"))
+
+
+declare("range_intersect_agg(anyrange)", _common, scale=_common_scales)

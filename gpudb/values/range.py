@@ -1,0 +1,187 @@
+"""Ranges: what their text says, their canonical form, and their text.
+
+Source: PostgreSQL 16's rangetypes.c (range_parse, make_range, the canonical functions, range_deparse).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from gpudb.errors import InvalidText, SqlError
+from gpudb.types import SqlType
+from gpudb.values import civil
+from gpudb.values.numbers import SPACE
+
+_LAST = {"int4": (2**31 - 1, "integer"), "int8": (2**63 - 1, "bigint")}
+_QUOTED = frozenset('"\\()[],' + SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range in its canonical form. A bound that is None is infinite; an empty range has no bounds."""
+
+    lower: object = None
+    upper: object = None
+    lower_inc: bool = False
+    upper_inc: bool = False
+    empty: bool = False
+
+    def __str__(self) -> str:
+        """As PostgreSQL prints it."""
+        return range_text(self, str)
+
+
+EMPTY = Range(empty=True)
+
+
+def make_range(type_: SqlType, lower: object, upper: object, lower_inc: bool, upper_inc: bool) -> Range:
+    """The range between two bounds, canonical; 22000 where they are crossed, 22003 or 22008 beyond the last value."""
+    lower_inc, upper_inc = lower_inc and lower is not None, upper_inc and upper is not None
+    if _empty(lower, upper, lower_inc, upper_inc):
+        return EMPTY
+    if type_.name not in {"int4range", "int8range", "daterange"}:
+        return Range(lower, upper, lower_inc, upper_inc)
+    if lower is not None and not lower_inc and _steps(lower):
+        lower, lower_inc = _next(type_, lower), True
+    if upper is not None and upper_inc and _steps(upper):
+        upper, upper_inc = _next(type_, upper), False
+    return EMPTY if _empty(lower, upper, lower_inc, upper_inc) else Range(lower, upper, lower_inc, upper_inc)
+
+
+def _empty(lower: object, upper: object, lower_inc: bool, upper_inc: bool) -> bool:
+    if lower is None or upper is None:
+        return False
+    first, last = comparable(lower), comparable(upper)
+    if first > last:
+        message = "range lower bound must be less than or equal to range upper bound"
+        raise SqlError.of("data_exception", message)
+    return bool(first == last and not (lower_inc and upper_inc))
+
+
+def comparable(value: object) -> Any:
+    """A bound in a form that compares: moments as the numbers that hold them."""
+    match value:
+        case dt.datetime():
+            return civil.microseconds_of(value)
+        case dt.date():
+            return civil.days_of(value)
+        case str() if value.endswith("infinity"):
+            return -(2**63) if value[0] == "-" else 2**63
+        case str():
+            return civil.microseconds_of(value) if ":" in value else civil.days_of(value)
+    return value
+
+
+def _steps(value: object) -> bool:
+    """Whether a value has a next one: the infinite dates have none."""
+    return not (isinstance(value, str) and value.endswith("infinity"))
+
+
+def _next(type_: SqlType, value: Any) -> object:
+    if type_.name == "daterange":
+        days = civil.days_of(value) + 1
+        if days > civil.days_from_civil(5_874_897, 12, 31):
+            raise SqlError.of("datetime_field_overflow", "date out of range")
+        return civil.date_value(days)
+    assert type_.subtype is not None
+    last, spoken = _LAST[type_.subtype.name]
+    if value == last:
+        raise SqlError.of("numeric_value_out_of_range", f"{spoken} out of range")
+    return value + 1
+
+
+# ---- text
+
+
+def parse_range(type_: SqlType, text: str, element: Callable[[str], object]) -> Range:
+    """The range that a text says; `element` reads a bound. 22P02 for what is no range."""
+    at = len(text) - len(text.lstrip(SPACE))
+    if text[at : at + 5].lower() == "empty":
+        if text[at + 5 :].strip(SPACE):
+            raise _malformed(text, 'Junk after "empty" key word.')
+        return EMPTY
+    if text[at : at + 1] not in {"[", "("}:
+        raise _malformed(text, "Missing left parenthesis or bracket.")
+    lower_inc = text[at] == "["
+    lower, at = _bound(text, at + 1)
+    if text[at] != ",":
+        raise _malformed(text, "Missing comma after lower bound.")
+    upper, at = _bound(text, at + 1)
+    if text[at] == ",":
+        raise _malformed(text, "Too many commas.")
+    if text[at + 1 :].strip(SPACE):
+        raise _malformed(text, "Junk after right parenthesis or bracket.")
+    low = None if lower is None else element(lower)
+    high = None if upper is None else element(upper)
+    return make_range(type_, low, high, lower_inc, text[at] == "]")
+
+
+def _bound(text: str, at: int) -> tuple[str | None, int]:
+    """A bound's text (None where there is none) and the place of the mark behind it."""
+    if text[at : at + 1] in {",", ")", "]"}:
+        return None, at
+    made: list[str] = []
+    quoted = False
+    while quoted or text[at : at + 1] not in {",", ")", "]"}:
+        char, at = text[at : at + 1], at + 1
+        if char == "\\":
+            char, at = text[at : at + 1], at + 1
+        elif char == '"':
+            if quoted and text[at : at + 1] == '"':
+                at += 1
+            else:
+                quoted = not quoted
+                continue
+        if not char:
+            raise _malformed(text, "Unexpected end of input.")
+        made.append(char)
+    return "".join(made), at
+
+
+def _malformed(text: str, detail: str) -> SqlError:
+    return InvalidText(f'malformed range literal: "{text}"', detail=detail)
+
+
+def range_text(value: Range, element: Callable[[object], str]) -> str:
+    """A range's text; `element` writes a bound."""
+    if value.empty:
+        return "empty"
+    low, high = ("" if each is None else _escaped(element(each)) for each in (value.lower, value.upper))
+    return f"{'[' if value.lower_inc else '('}{low},{high}{']' if value.upper_inc else ')'}"
+
+
+def _escaped(text: str) -> str:
+    if text and _QUOTED.isdisjoint(text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
+
+
+def packed_scales(value: Range) -> int:
+    """The decimals that the bounds of a numrange show, as `gpudb.types` packs them."""
+    low, high = (
+        max(0, -int(each.as_tuple().exponent)) if isinstance(each, Decimal) else 0
+        for each in (value.lower, value.upper)
+    )
+    return low * 64 + high
+
+
+def held_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int]]:
+    """The two bounds `(k, v, s)` by which a range is held (see `gpudb.types`)."""
+    if value.empty:
+        return (-1, None, 0), (-1, None, 0)
+    low, high = value.lower, value.upper
+    return (
+        (0, None, 0) if low is None else (1, low, 0 if value.lower_inc else 1),
+        (2, None, 0) if high is None else (1, high, 0 if value.upper_inc else -1),
+    )
+
+
+def of_bounds(lower: tuple[int, Any, int], upper: tuple[int, Any, int]) -> Range:
+    """The range of two bounds as they are held."""
+    if lower[0] == -1:
+        return EMPTY
+    return Range(lower[1], upper[1], lower[0] == 1 and lower[2] == 0, upper[0] == 1 and upper[2] == 0)

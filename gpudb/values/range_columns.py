@@ -1,0 +1,114 @@
+"""Columns of ranges, as `gpudb.types` holds them: their parts, and their text and binary forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.types import SqlType
+
+# range_send's flags
+_EMPTY, _LOWER_INC, _UPPER_INC, _LOWER_INF, _UPPER_INF = 1, 2, 4, 8, 16
+_NEEDS_QUOTES = r'["\\()\[\], \t\n\r\v\f]|^$'
+
+Bools = npt.NDArray[np.bool_]
+
+
+class Parts(NamedTuple):
+    """A column of ranges taken apart. `lower` and `upper` are columns of `subtype`, NULL where a bound is infinite."""
+
+    subtype: SqlType
+    lower: pa.Array
+    upper: pa.Array
+    empty: Bools
+    lower_inc: Bools
+    upper_inc: Bools
+
+
+def parts_of(type_: SqlType, column: pa.StructArray) -> Parts:
+    """The parts of a column of ranges; what NULL rows hold means nothing."""
+    subtype = type_.subtype
+    assert subtype is not None
+    low_scale = high_scale = None
+    if type_.carried:
+        column, scales = column.flatten()
+        low_scale, high_scale = pc.shift_right(scales, 6), pc.bit_wise_and(scales, 63)
+    low, high = column.flatten()
+    (low_kind, lower, low_side), (high_kind, upper, high_side) = low.flatten(), high.flatten()
+    return Parts(
+        subtype,
+        _with_scale(lower, low_scale),
+        _with_scale(upper, high_scale),
+        _whole(low_kind) == -1,
+        (_whole(low_kind) == 1) & (_whole(low_side) == 0),
+        (_whole(high_kind) == 1) & (_whole(high_side) == 0),
+    )
+
+
+def _whole(column: pa.Array) -> npt.NDArray[np.int8]:
+    return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
+
+
+def _with_scale(values: pa.Array, scales: pa.Array | None) -> pa.Array:
+    """Decimals with their scales, as a carried numeric."""
+    if scales is None:
+        return values
+    mask = values.is_null() if values.null_count else None
+    return pa.StructArray.from_arrays([values, scales.cast(pa.int8())], ["v", "s"], mask=mask)
+
+
+def range_text(
+    type_: SqlType, column: pa.StructArray, text: Callable[[SqlType, pa.Array], pa.StringArray]
+) -> pa.StringArray:
+    """The ranges as PostgreSQL prints them; `text` writes a column of bounds."""
+    parts = parts_of(type_, column)
+    low, high = (_escaped(text(parts.subtype, each)) for each in (parts.lower, parts.upper))
+    opening = pc.if_else(pa.array(parts.lower_inc), "[", "(")
+    closing = pc.if_else(pa.array(parts.upper_inc), "]", ")")
+    made = pc.binary_join_element_wise(opening, low, ",", high, closing, "")
+    made = pc.if_else(pa.array(parts.empty), "empty", made)
+    return pc.if_else(column.is_null(), None, made) if column.null_count else made
+
+
+def _escaped(text: pa.StringArray) -> pa.StringArray:
+    needs = pc.match_substring_regex(text, _NEEDS_QUOTES)
+    if pc.any(needs).as_py():
+        doubled = pc.replace_substring_regex(text, r'(["\\])', r"\1\1")
+        text = pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), text)
+    return pc.fill_null(text, "")
+
+
+def range_binary(
+    type_: SqlType, column: pa.StructArray, framed: Callable[[SqlType, pa.Array], pa.BinaryArray]
+) -> pa.BinaryArray:
+    """The ranges as PostgreSQL sends them; `framed` gives a column of bounds, each behind its length."""
+    parts = parts_of(type_, column)
+    no_low, no_high = (
+        ~parts.empty & each.is_null().to_numpy(zero_copy_only=False) for each in (parts.lower, parts.upper)
+    )
+    flags = (
+        parts.empty * _EMPTY
+        + parts.lower_inc * _LOWER_INC
+        + parts.upper_inc * _UPPER_INC
+        + no_low * _LOWER_INF
+        + no_high * _UPPER_INF
+    )
+    low, high = (pc.if_else(each.is_null(), b"", framed(parts.subtype, each)) for each in (parts.lower, parts.upper))
+    heads = pa.array([bytes([flag]) for flag in flags.tolist()], pa.binary())
+    made = pc.binary_join_element_wise(heads, low, high, b"")
+    return pc.if_else(column.is_null(), None, made) if column.null_count else made
+
+
+def nulls_of(type_: SqlType, column: pa.StructArray) -> pa.StructArray:
+    """The column, NULL where its carried value is: such a row is NULL too."""
+    if not type_.carried:
+        return column
+    value, scale = column.flatten()
+    if value.null_count == column.null_count:
+        return column
+    return pa.StructArray.from_arrays([value, scale], fields=list(column.type), mask=value.is_null())

@@ -6,6 +6,7 @@ Raise the narrowest class. A condition without a class of its own is raised by i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import ClassVar
 
@@ -25,6 +26,7 @@ class GpudbError(Exception):
     """The base of everything gpudb raises on purpose.
 
     `position` is a 1-based character offset into the statement's text; None where the text plays no part.
+    `objects` names what the error is about, as far as it has them: schema, table, column, constraint.
     """
 
     condition: ClassVar[str] = "internal_error"
@@ -38,6 +40,7 @@ class GpudbError(Exception):
         position: int | None = None,
         condition: str | None = None,
         where: str | None = None,
+        objects: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -45,6 +48,7 @@ class GpudbError(Exception):
         self.hint = hint
         self.position = position
         self.where = where
+        self.objects = objects or {}
         self.sqlstate = sqlstates()[condition or self.condition]
 
     def at(self, position: int | None) -> GpudbError:
@@ -58,7 +62,7 @@ class SqlError(GpudbError):
     """A statement that cannot be answered as it stands."""
 
     @classmethod
-    def of(cls, condition: str, message: str, **more: str | int | None) -> SqlError:
+    def of(cls, condition: str, message: str, **more: object) -> SqlError:
         """An error of a named PostgreSQL condition (`undefined_table`, `string_data_right_truncation`, …)."""
         return cls(message, condition=condition, **more)  # type: ignore[arg-type]
 

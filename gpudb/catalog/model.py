@@ -57,6 +57,60 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint of a table or a domain: `expression` is SQL text over the columns, or VALUE.
+
+    `columns` are the table's that it names. One that is not `validated` (NOT VALID) holds for new rows alone.
+    """
+
+    oid: int
+    name: str
+    expression: str
+    columns: tuple[str, ...] = ()
+    validated: bool = True
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A UNIQUE constraint, or what CREATE UNIQUE INDEX made (`index`): no two rows have the same `columns`.
+
+    NULLs are different from each other unless `nulls_distinct` is off.
+    """
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    nulls_distinct: bool = True
+    index: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index that is no more than a declaration; `method` and `options` (pg_index.indoption, a column) are shown."""
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    method: str = "btree"
+    options: tuple[int, ...] = ()
+    comment: str | None = None
+
+
+Constraint = Check | Unique | Index
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Columns of which no two rows of a table may have the same values, and the constraint that says so."""
+
+    name: str
+    columns: tuple[str, ...]
+    nulls_distinct: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table and the files that are its rows in this snapshot."""
 
@@ -75,11 +129,35 @@ class Table:
     analyzed: bool = False
     kind: str = "r"
     last_field_id: int = 0
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def rows(self) -> int:
         """How many rows the snapshot has."""
         return sum(file.rows for file in self.files)
+
+    @property
+    def key_name(self) -> str:
+        """The primary key's name."""
+        return self.primary_key_name or f"{self.name}_pkey"
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """What is unique in the table: the primary key first, then constraints as they were made."""
+        first = (Key(self.key_name, self.primary_key),) if self.primary_key else ()
+        rest = (Key(c.name, c.columns, c.nulls_distinct) for c in self.constraints if isinstance(c, Unique))
+        return (*first, *rest)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The CHECK constraints in the order in which PostgreSQL tests them: by name."""
+        return tuple(sorted((c for c in self.constraints if isinstance(c, Check)), key=lambda c: c.name))
+
+    @property
+    def index_names(self) -> tuple[str, ...]:
+        """The names of its indexes, which are names of relations."""
+        others = (c.name for c in self.constraints if not isinstance(c, Check))
+        return (*((self.key_name,) if self.primary_key else ()), *others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +175,6 @@ class View:
 
 
 Relation = Table | View
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A CHECK constraint of a domain: `expression` is SQL text over VALUE."""
-
-    oid: int
-    name: str
-    expression: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,9 @@ def copy_data_header(size: int) -> bytes:
     return b"d" + (size + 4).to_bytes(4, "big")
 
 
+_OBJECTS = {"schema": "s", "table": "t", "column": "c", "datatype": "d", "constraint": "n"}
+
+
 def error_response(error: GpudbError, severity: str = ERROR) -> bytes:
     """ErrorResponse."""
     fields = {
@@ -129,6 +132,7 @@ def error_response(error: GpudbError, severity: str = ERROR) -> bytes:
         "P": str(error.position) if error.position else None,
         "W": error.where,
     }
+    fields |= {_OBJECTS[kind]: name for kind, name in error.objects.items()}
     return message(b"E", _report(fields))
 
 

@@ -10,8 +10,19 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Column, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.changes import lock_table
+from gpudb.session.constraint_changes import (
+    add_constraint,
+    drop_constraint,
+    put_with_constraints,
+    rename_constraint,
+    validate_constraint,
+    with_renamed_column,
+    without_column,
+)
+from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
 from gpudb.session.drops import dependents, drop_with_dependents
+from gpudb.session.indexes import rename_index
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
 from gpudb.session.tables import check_column_type, column_definition, deparse_expression
@@ -80,7 +91,8 @@ def _with_column(table: Table, column: Column, name: str) -> Table:
 
 
 def _add_column(context: Context, table: Table, step: Any) -> None:
-    column, is_key = column_definition(context, inner(definition_of(step)))
+    definition = inner(definition_of(step))
+    column = column_definition(context, definition)
     if any(each.name == column.name for each in table.columns):
         if step.missing_ok:
             message = f'column "{column.name}" of relation "{table.name}" already exists, skipping'
@@ -88,17 +100,19 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
             return
         message = f'column "{column.name}" of relation "{table.name}" already exists'
         raise SqlError.of("duplicate_column", message)
-    if is_key:
-        raise FeatureNotSupported("ADD COLUMN … PRIMARY KEY is not supported")
     made = replace(table, columns=(*table.columns, column))
+    constraints = column_constraints(definition.constraints, column.name)
     if not table.files or column.default is None:
         if column.not_null and table.files:
             message = f'column "{column.name}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
         _put(context, made)
-        return
-    default = bind_default(context.session.binder(context), column.default, column)
-    _rewritten(context, table, made, {column.name: default})
+    else:
+        default = bind_default(context.session.binder(context), column.default, column)
+        _rewritten(context, table, made, {column.name: default})
+    if constraints:
+        settled = context.transaction.table(table.oid)
+        put_with_constraints(context, add_constraints(context, settled, constraints, new=False))
 
 
 def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
@@ -133,10 +147,7 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     kept = tuple(each for each in table.columns if each is not column)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    made = replace(table, columns=kept)
-    if column.name in table.primary_key:
-        made = replace(made, primary_key=(), primary_key_name=None)
-    _put(context, made)
+    _put(context, replace(without_column(table, column.name), columns=kept))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
@@ -192,32 +203,6 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     _rewritten(context, table, made, {column.name: value}, rel)
 
 
-def _add_constraint(context: Context, table: Table, step: Any) -> None:
-    constraint = inner(definition_of(step))
-    if constraint.contype != pg.CONSTR_PRIMARY:
-        what = pg.ConstrType.Name(constraint.contype).removeprefix("CONSTR_")
-        raise FeatureNotSupported(f"{what} constraints are not supported")
-    if table.primary_key:
-        message = f'multiple primary keys for table "{table.name}" are not allowed'
-        raise SqlError.of("invalid_table_definition", message)
-    names = strings(constraint.keys)
-    for name in names:
-        column_of(table, name)
-    columns = tuple(replace(c, not_null=True) if c.name in names else c for c in table.columns)
-    key_name = constraint.conname or f"{table.name}_pkey"
-    _put(context, replace(table, columns=columns, primary_key=names, primary_key_name=key_name))
-
-
-def _drop_constraint(context: Context, table: Table, step: Any) -> None:
-    if step.name != table.primary_key_name:
-        message = f'constraint "{step.name}" of relation "{table.name}" does not exist'
-        if step.missing_ok:
-            context.notice(message + ", skipping")
-            return
-        raise SqlError.of("undefined_object", message)
-    _put(context, replace(table, primary_key=(), primary_key_name=None))
-
-
 def _change_owner(context: Context, relation: Any, step: Any) -> None:
     owner = step.newowner.rolename or context.session.user
     if owner not in context.transaction.catalog.roles:
@@ -232,8 +217,9 @@ _ACTIONS = {
     "SetNotNull": _set_not_null,
     "DropNotNull": _drop_not_null,
     "AlterColumnType": _alter_type,
-    "AddConstraint": _add_constraint,
-    "DropConstraint": _drop_constraint,
+    "AddConstraint": add_constraint,
+    "DropConstraint": drop_constraint,
+    "ValidateConstraint": validate_constraint,
 }
 
 
@@ -250,7 +236,11 @@ def rename(context: Context) -> Result:
         return command("ALTER SCHEMA")
     if what in {"TYPE", "DOMAIN"}:
         return rename_type(context, node, what)
-    if what not in {"TABLE", "VIEW", "COLUMN"}:
+    if what == "INDEX":
+        path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
+        rename_index(context, path, new, missing_ok=node.missing_ok)
+        return command("ALTER INDEX")
+    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
     relation = named_relation(context, node.relation)
     tag = "ALTER VIEW" if node.relation_type == pg.OBJECT_VIEW or what == "VIEW" else "ALTER TABLE"
@@ -259,6 +249,11 @@ def rename(context: Context) -> Result:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
             return command(tag)
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if what == "TABCONSTRAINT":
+        if not isinstance(relation, Table):
+            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        rename_constraint(context, relation, node.subname, new)
+        return command(tag)
     if dependents(context, relation):
         raise FeatureNotSupported(f"renaming {relation.name} is not supported while views depend on it")
     if what != "COLUMN":
@@ -280,7 +275,8 @@ def rename(context: Context) -> Result:
     if distribution is not None:
         spread = tuple(new if name == column.name else name for name in distribution.columns)
         distribution = replace(distribution, columns=spread)
-    _put(context, replace(relation, columns=columns, primary_key=key, distribution=distribution))
+    made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
+    _put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
     return command(tag)
 
 

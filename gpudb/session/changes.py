@@ -13,6 +13,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context, command, handles, result_columns
 from gpudb.session.results import Result
+from gpudb.session.row_checks import checked
 from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.bound import CHANGED, DataChange, Delete, Insert, Update
 from gpudb.sql.parse import inner
@@ -31,7 +32,7 @@ def insert(context: Context) -> Result:
     if bound.returning is not None:
         batches = _kept(batches, kept)
     try:
-        count = context.transaction.append(bound.table.oid, batches)
+        count = context.transaction.append(bound.table.oid, checked(context, bound.table, batches))
     finally:
         stream.close()
     return _done(context, bound, f"INSERT 0 {count}", kept, "INSERT 0")
@@ -83,8 +84,8 @@ def _rewrite(context: Context, bound: Update | Delete, table: Table, found: pa.T
     fresh: Iterable[pa.RecordBatch] = ()
     check_keys = False
     if isinstance(bound, Update):
-        fresh = found.drop_columns(["c1", "c2"]).to_batches()
-        check_keys = bool(table.primary_key)
+        fresh = checked(context, table, found.drop_columns(["c1", "c2"]).to_batches())
+        check_keys = bool(table.keys)
     try:
         context.transaction.replace(table.oid, files, _chain(survivors, fresh), check_keys=check_keys)
     finally:

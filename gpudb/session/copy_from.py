@@ -15,6 +15,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy_files import file_error
 from gpudb.session.results import CopyIn, Result
+from gpudb.session.row_checks import checked
 from gpudb.sql.bind.changes import default_of
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
@@ -132,7 +133,7 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
     flow = Inflow(
-        lambda batches: context.transaction.append(table.oid, batches),
+        lambda batches: context.transaction.append(table.oid, checked(context, table, batches)),
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )

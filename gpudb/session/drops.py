@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Relation, Schema, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
+from gpudb.session.indexes import drop_index, find_index
 from gpudb.session.results import Result
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
 from gpudb.sql.parse import inner, parse, strings
@@ -43,7 +44,7 @@ def create_schema(context: Context) -> Result:
 
 @handles("DropStmt")
 def drop(context: Context) -> Result:
-    """DROP TABLE, VIEW, SCHEMA, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
+    """DROP TABLE, VIEW, INDEX, SCHEMA, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
     node: Any = context.statement.node
     what = pg.ObjectType.Name(node.remove_type).removeprefix("OBJECT_")
     context.session.check_writable(f"DROP {what}")
@@ -51,11 +52,13 @@ def drop(context: Context) -> Result:
     if what in {"TYPE", "DOMAIN"}:
         dropped: Result = type_changes().drop_types(context, node, what)
         return dropped
-    if what not in {"TABLE", "VIEW", "SCHEMA"}:
+    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
     for each in node.objects:
         if what == "SCHEMA":
             _drop_schema(context, inner(each).sval, node.missing_ok, cascade)
+        elif what == "INDEX":
+            drop_index(context, strings(inner(each).items), missing_ok=node.missing_ok)
         else:
             names = strings(inner(each).items)
             _drop_relation(context, names, what, node.missing_ok, cascade)
@@ -80,6 +83,9 @@ def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_
     found = catalog.find(names[-1], path)
     noun = what.lower()
     if found is None:
+        if find_index(context, names) is not None:
+            hint = "Use DROP INDEX to remove an index."
+            raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
         if missing_ok:
             context.notice(f'{noun} "{names[-1]}" does not exist, skipping')
             return

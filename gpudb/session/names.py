@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Container, Iterable
 from typing import Any
 
 from gpudb.catalog.model import Catalog, Relation, Schema
 from gpudb.errors import DuplicateTable, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
+
+NAME_BYTES = 63
 
 
 def target_schema(context: Context, schema: str, *, temporary: bool = False) -> str:
@@ -44,7 +48,8 @@ def spoken(node: Any) -> str:
 
 def check_free(catalog: Catalog, schema: str, name: str) -> None:
     """42P07 if a relation has that name, 42710 if a type has it: a relation's rows are a type of its name."""
-    if catalog.relation(schema, name) is not None:
+    indexes = (table.index_names for table in catalog.tables() if table.schema == schema)
+    if catalog.relation(schema, name) is not None or any(name in names for names in indexes):
         raise DuplicateTable(f'relation "{name}" already exists')
     if catalog.find_type(name, (schema,)) is not None:
         hint = (
@@ -56,4 +61,32 @@ def check_free(catalog: Catalog, schema: str, name: str) -> None:
 
 def identifier(name: str) -> str:
     """PostgreSQL cuts identifiers at 63 bytes."""
-    return name.encode()[:63].decode(errors="ignore")
+    return _cut(name, NAME_BYTES)
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """Column names as the middle part of an index's name."""
+    return "_".join(names)[:NAME_BYTES]
+
+
+def free_name(taken: Container[str], first: str, second: str, label: str) -> str:
+    """`first_second_label`, both cut so that it fits, with a number behind it where it is taken."""
+    for number in itertools.count():
+        name = _object_name(first, second, label if number == 0 else f"{label}{number}")
+        if name not in taken:
+            return name
+    raise AssertionError
+
+
+def _object_name(first: str, second: str, label: str) -> str:
+    """PostgreSQL's makeObjectName: the longer of the two parts is cut first."""
+    room = NAME_BYTES - len(label) - 1 - (1 if second else 0)
+    one, other = len(first.encode()), len(second.encode())
+    while one + other > room:
+        one, other = (one - 1, other) if one > other else (one, other - 1)
+    parts = (_cut(first, one), _cut(second, other), label)
+    return "_".join(part for part in parts if part)
+
+
+def _cut(text: str, size: int) -> str:
+    return text.encode()[:size].decode(errors="ignore")

@@ -8,10 +8,12 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Distribution, Table
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
-from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.names import check_free, identifier, target_schema
 from gpudb.session.results import Result
+from gpudb.session.table_like import like
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.type_names import type_name
@@ -43,20 +45,20 @@ def create_table(context: Context) -> Result:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return command("CREATE TABLE")
     check_free(context.transaction.catalog, schema, name)
-    columns, key, key_name = _elements(context, node.table_elts)
+    columns, constraints = _elements(context, node.table_elts)
     oid, catalog = context.transaction.catalog.allocate_oid()
+    context.transaction.set_catalog(catalog)
     table = Table(
         oid,
         schema,
         name,
         tuple(columns),
         context.session.user,
-        tuple(key),
-        key_name or (f"{name}_pkey" if key else None),
-        _distribution(context, columns),
-        temporary,
+        distribution=_distribution(context, columns),
+        temporary=temporary,
     )
-    context.transaction.set_catalog(catalog.with_relation(table))
+    table = add_constraints(context, table, constraints, new=True)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
     return command("CREATE TABLE")
 
 
@@ -72,74 +74,30 @@ def _distribution(context: Context, columns: list[Column]) -> Distribution | Non
     return Distribution(clause.kind, clause.columns)
 
 
-def _elements(context: Context, elements: Any) -> tuple[list[Column], list[str], str | None]:
+def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Definition]]:
     columns: list[Column] = []
-    key: list[str] = []
-    key_name = None
+    constraints: list[Definition] = []
     for each in elements:
         node = inner(each)
         if kind(each) == "column_def":
-            column, is_key = column_definition(context, node)
+            column = column_definition(context, node)
             if any(other.name == column.name for other in columns):
                 raise SqlError.of("duplicate_column", f'column "{column.name}" specified more than once')
             columns.append(column)
-            if is_key:
-                key = _one_key(key, [column.name])
+            constraints += column_constraints(node.constraints, column.name)
         elif kind(each) == "constraint":
-            names = _table_constraint(node)
-            if names:
-                key, key_name = _one_key(key, names), node.conname or None
+            constraints.append((node, None))
         else:
-            copied, names = _like(context, node)
+            copied, given = like(context, node)
             columns += copied
-            key = _one_key(key, names) if names else key
+            constraints += given
     if len(columns) > MAX_COLUMNS:
         raise SqlError.of("too_many_columns", f"tables can have at most {MAX_COLUMNS} columns")
-    for name in key:
-        if all(column.name != name for column in columns):
-            raise SqlError.of("undefined_column", f'column "{name}" named in key does not exist')
-    return [replace(c, not_null=True) if c.name in key else c for c in columns], key, key_name
+    return columns, constraints
 
 
-_LIKE_COMMENTS, _LIKE_DEFAULTS, _LIKE_INDEXES = 1 << 0, 1 << 3, 1 << 6
-
-
-def _like(context: Context, node: Any) -> tuple[list[Column], list[str]]:
-    """LIKE table [INCLUDING …]: its columns, and its primary key with INDEXES."""
-    relation = named_relation(context, node.relation)
-    if relation is None:
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
-    columns = [
-        Column(
-            column.name,
-            column.type,
-            column.not_null,
-            column.default if node.options & _LIKE_DEFAULTS else None,
-            comment=column.comment if node.options & _LIKE_COMMENTS else None,
-        )
-        for column in relation.columns
-    ]
-    indexed = isinstance(relation, Table) and node.options & _LIKE_INDEXES
-    return columns, list(relation.primary_key) if isinstance(relation, Table) and indexed else []
-
-
-def _one_key(old: list[str], new: list[str]) -> list[str]:
-    if old:
-        raise SqlError.of("invalid_table_definition", "multiple primary keys for table are not allowed")
-    if len(set(new)) != len(new):
-        raise SqlError.of("duplicate_column", "a column appears twice in primary key constraint")
-    return new
-
-
-def _table_constraint(node: Any) -> list[str]:
-    if node.contype != pg.CONSTR_PRIMARY:
-        what = pg.ConstrType.Name(node.contype).removeprefix("CONSTR_")
-        raise FeatureNotSupported(f"{what} constraints are not supported")
-    return list(strings(node.keys))
-
-
-def column_definition(context: Context, node: Any) -> tuple[Column, bool]:
-    """A ColumnDef message as a column, and whether it declares the primary key."""
+def column_definition(context: Context, node: Any) -> Column:
+    """A ColumnDef message as a column; its constraints that are the table's are left to `column_constraints`."""
     if node.colname in _RESERVED:
         message = f'column name "{node.colname}" conflicts with a system column name'
         raise SqlError.of("duplicate_column", message)
@@ -155,9 +113,10 @@ def column_definition(context: Context, node: Any) -> tuple[Column, bool]:
     }:
         raise FeatureNotSupported("collations other than C are not supported")
     column = Column(identifier(node.colname), column_type)
-    is_key = False
     for each in node.constraints:
         constraint = inner(each)
+        if constraint.contype in CONSTRAINTS:
+            continue
         match pg.ConstrType.Name(constraint.contype).removeprefix("CONSTR_"):
             case "NOTNULL":
                 column = replace(column, not_null=True)
@@ -167,11 +126,9 @@ def column_definition(context: Context, node: Any) -> tuple[Column, bool]:
                 text = deparse_expression(constraint.raw_expr)
                 bind_default(context.session.binder(context), text, column)
                 column = replace(column, default=text)
-            case "PRIMARY":
-                is_key = True
             case other:
                 raise FeatureNotSupported(f"{other} constraints are not supported")
-    return column, is_key
+    return column
 
 
 def check_column_type(name: str, item: SqlType) -> None:

@@ -31,7 +31,7 @@ class FileWriter:
     def __init__(self, directory: Path, table: Table, schema: pa.Schema, file_bytes: int, *, durable: bool) -> None:
         self._directory = directory
         self._columns = table.columns
-        self._keys = frozenset(table.primary_key)
+        self._keys = frozenset(name for key in table.keys for name in key.columns)
         self._schema = schema
         self._file_bytes = file_bytes
         self._durable = durable

@@ -1,4 +1,4 @@
-"""Primary keys: new rows are compared with each other and with the table's, over the key columns alone.
+"""Primary keys and UNIQUE: new rows are compared with each other and with the table's, over the key columns alone.
 
 Files whose minima and maxima rule a clash out are not read; a key that only grows costs next to nothing.
 """
@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.model import DataFile, Key, Table
+from gpudb.catalog.postgres.expressions import quoted_name
 from gpudb.errors import SqlError
 from gpudb.storage.scan import data_errors, scan_sql
+from gpudb.types import TEXT, SqlType
+from gpudb.values.columns import text_column
 
 
 class KeyChecker:
@@ -34,26 +38,28 @@ class KeyChecker:
     ) -> None:
         """23505 if a key of `new` files is there twice, in them or in `existing`.
 
-        Of `table` only the columns count. `distinct` says that no two keys of `new` are alike.
+        Of `table` only the columns and keys count. `distinct` says that no two primary keys of `new` are alike.
         """
-        if not table.primary_key or not new:
+        if not new:
             return
-        keys = ", ".join(_names(table))
-        fresh = _keys(table, new)
         message = 'duplicate key value violates unique constraint "{}"'
-        if not distinct and sum(file.rows for file in new) > 1:
-            twice = f"SELECT {keys} FROM ({fresh}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
-            self._raise_for(table, twice, message, "already exists")
-        near = [file for file in existing if _may_share(table, file, new)]
-        if near:
-            both = f"SELECT {keys} FROM ({_keys(table, near)}) SEMI JOIN ({fresh}) USING ({keys}) LIMIT 1"
-            self._raise_for(table, both, message, "already exists")
+        for number, key in enumerate(table.keys):
+            names = ", ".join(_names(key))
+            fresh = _keys(table, key, new)
+            alone = distinct and number == 0 and bool(table.primary_key)
+            if not alone and sum(file.rows for file in new) > 1:
+                self._raise_for(table, key, _twice(fresh, names), message, "already exists")
+            near = [file for file in existing if _may_share(table, key, file, new)]
+            if near:
+                same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in _names(key))
+                how = f"USING ({names})" if key.nulls_distinct else f"ON {same}"
+                both = f"SELECT {names} FROM ({_keys(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
+                self._raise_for(table, key, both, message, "already exists")
 
-    def check_new_key(self, table: Table) -> None:
-        """23505 if a table's rows do not allow the primary key that it is given now."""
-        keys = ", ".join(_names(table))
-        twice = f"SELECT {keys} FROM ({_keys(table, table.files)}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
-        self._raise_for(table, twice, 'could not create unique index "{}"', "is duplicated")
+    def check_new_key(self, table: Table, key: Key) -> None:
+        """23505 if a table's rows do not allow a key that it is given now."""
+        twice = _twice(_keys(table, key, table.files), ", ".join(_names(key)))
+        self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
 
     def check_no_nulls(self, table: Table, column: str) -> None:
         """23502 if a column that becomes NOT NULL holds a NULL."""
@@ -62,28 +68,28 @@ class KeyChecker:
             message = f'column "{column}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
 
-    def _raise_for(self, table: Table, sql: str, message: str, how: str) -> None:
-        # As text, in SQL: Python has no word for some timestamps.
-        carried = {column.name for column in table.columns if column.type.carried}
-        texts = ", ".join(
-            f"rtrim(rtrim({short}::VARCHAR, '0'), '.')" if name in carried else f"{short}::VARCHAR"
-            for name, short in zip(table.primary_key, _names(table))
-        )
-        found = self._first(f"SELECT {texts} FROM ({sql})")
+    def _raise_for(self, table: Table, key: Key, sql: str, message: str, how: str) -> None:
+        types = {column.name: column.type for column in table.columns}
+        outputs = ", ".join(_shown(types[name], short) for name, short in zip(key.columns, _names(key)))
+        found = self._first(f"SELECT {outputs} FROM ({sql})")
         if found is not None:
-            name = table.primary_key_name or f"{table.name}_pkey"
-            columns, values = ", ".join(table.primary_key), ", ".join(str(value) for value in found)
+            columns = ", ".join(quoted_name(name) for name in key.columns)
+            texts = (text_column(_held(types[n]), array) for n, array in zip(key.columns, found.columns))
+            values = ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
+            objects = {"schema": table.schema, "table": table.name, "constraint": key.name}
             detail = f"Key ({columns})=({values}) {how}."
-            raise SqlError.of("unique_violation", message.format(name), detail=detail)
+            raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)
 
-    def _first(self, sql: str) -> tuple[object, ...] | None:
+    def _first(self, sql: str) -> pa.RecordBatch | None:
+        """The first row of a query; None if there is none."""
         with self._guard:
             if self._connection is None:
                 self._connection = duckdb.connect(config=dict(self._settings))
                 self._connection.execute("SET TimeZone = 'UTC'")
             cursor = self._connection.cursor()
         with data_errors(), cursor:
-            return cursor.execute(sql).fetchone()
+            batches = cursor.sql(sql).to_arrow_table().to_batches()
+        return batches[0] if batches and batches[0].num_rows else None
 
     def close(self) -> None:
         """Frees what DuckDB holds."""
@@ -92,26 +98,44 @@ class KeyChecker:
             self._connection = None
 
 
-def _names(table: Table) -> list[str]:
-    return [f"k{number}" for number in range(len(table.primary_key))]
+def _names(key: Key) -> list[str]:
+    return [f"k{number}" for number in range(len(key.columns))]
 
 
-def _keys(table: Table, files: Sequence[DataFile]) -> str:
-    """The keys of files, under the names of `_names`."""
+def _held(type: SqlType) -> SqlType:
+    """The type in which a key's column goes into a message: what Arrow has no word for is text."""
+    return TEXT if type.carried or type.name == "uuid" else type
+
+
+def _shown(type: SqlType, name: str) -> str:
+    if type.carried:
+        return f"rtrim(rtrim({name}::VARCHAR, '0'), '.')"
+    return f"{name}::VARCHAR" if type.name == "uuid" else name
+
+
+def _keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
+    """The keys of files that may clash, under the names of `_names`."""
     types = {column.name: column.type for column in table.columns}
     # 1.5 and 1.50 are equal: a carried numeric's display scale does not count.
-    parts = [f"{_quoted(name)}{'.v' if types[name].carried else ''}" for name in table.primary_key]
-    outputs = ", ".join(f"{part} AS {name}" for part, name in zip(parts, _names(table)))
-    return f"SELECT {outputs} FROM ({scan_sql(table, files, columns=table.primary_key)})"
+    parts = [f"{_quoted(name)}{'.v' if types[name].carried else ''}" for name in key.columns]
+    outputs = ", ".join(f"{part} AS {name}" for part, name in zip(parts, _names(key)))
+    there = " AND ".join(f"{name} IS NOT NULL" for name in _names(key)) if key.nulls_distinct else "true"
+    columns = tuple(dict.fromkeys(key.columns))
+    return f"SELECT * FROM (SELECT {outputs} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
 
 
-def _may_share(table: Table, file: DataFile, others: Sequence[DataFile]) -> bool:
-    return any(_overlap(table, file, other) for other in others)
+def _twice(keys: str, names: str) -> str:
+    return f"SELECT {names} FROM ({keys}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
 
 
-def _overlap(table: Table, one: DataFile, other: DataFile) -> bool:
+def _may_share(table: Table, key: Key, file: DataFile, others: Sequence[DataFile]) -> bool:
+    # Ranges say nothing of NULLs.
+    return not key.nulls_distinct or any(_overlap(table, key, file, other) for other in others)
+
+
+def _overlap(table: Table, key: Key, one: DataFile, other: DataFile) -> bool:
     for column in table.columns:
-        if column.name not in table.primary_key:
+        if column.name not in key.columns:
             continue
         field = column.field_id
         low, high = one.minimums.get(field), one.maximums.get(field)

@@ -187,8 +187,9 @@ class _Relations:
         if not isinstance(old, Table) or not isinstance(new, Table) or not isinstance(now, Table):
             return Change(oid, now, new)
         files, added, joined = self._files(old, new, now)
-        if new.columns != old.columns and joined:
-            # Rows written meanwhile may lack what the new columns ask of them.
+        rules = (new.columns, new.primary_key, new.constraints) != (old.columns, old.primary_key, old.constraints)
+        if rules and joined:
+            # Rows written meanwhile may lack what new columns and constraints ask of them.
             raise _conflict(f"{old.schema}.{old.name}")
         analyzed = new.analyzed if new.analyzed != old.analyzed else now.analyzed
         merged = replace(new, files=files, metadata_location=now.metadata_location, analyzed=analyzed)

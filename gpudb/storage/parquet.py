@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.errors import GpudbError, InternalError, SqlError
+from gpudb.catalog.model import DataFile, Table
+from gpudb.errors import GpudbError, InternalError
+from gpudb.storage.failing_rows import null_violation
 from gpudb.storage.filewriter import FileWriter, disk_errors
 from gpudb.storage.stored import stored_schema, to_stored
-from gpudb.types import RANGES, SqlType
-from gpudb.values.columns import text_column
 
 FILE_BYTES = 128 << 20
 """A file is closed once it has this many bytes."""
@@ -35,7 +34,7 @@ class DataWriter:
     """
 
     def __init__(self, directory: Path, table: Table, *, durable: bool) -> None:
-        self._relation = table.name
+        self._table = table
         self._columns = table.columns
         self._keys = [i for i, column in enumerate(table.columns) if column.name in table.primary_key]
         self._schema = stored_schema(table.columns)
@@ -52,13 +51,13 @@ class DataWriter:
     def add(self, batch: pa.RecordBatch) -> None:
         """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where none may be."""
         if batch.num_columns != len(self._columns):
-            message = f"{batch.num_columns} columns reached table {self._relation} of {len(self._columns)}"
+            message = f"{batch.num_columns} columns reached table {self._table.name} of {len(self._columns)}"
             raise InternalError(message)
         arrays = []
         for column, array, stored in zip(self._columns, batch.columns, self._schema):
             array = to_stored(array, column.type, stored.type)
             if column.not_null and array.null_count:
-                raise null_violation(self._relation, column, batch, array)
+                raise null_violation(self._table, column, batch, array)
             arrays.append(array)
         if not batch.num_rows:
             return
@@ -163,36 +162,3 @@ def verify(path: Path) -> None:
     except (OSError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise GpudbError(f'data file "{path}" is damaged: {reason}', condition="data_corrupted") from error
-
-
-def null_violation(relation: str, column: Column, batch: pa.RecordBatch, array: pa.Array) -> SqlError:
-    """23502 for the first NULL of `array`, a column of `batch`."""
-    message = f'null value in column "{column.name}" of relation "{relation}" violates not-null constraint'
-    row = pc.index(array.is_null(), True).as_py()
-    values = ", ".join(_shown(column.slice(row, 1)) for column in batch.columns)
-    return SqlError.of("not_null_violation", message, detail=f"Failing row contains ({values}).")
-
-
-_RANGES = {SqlType(name).arrow: SqlType(name) for name in RANGES}
-
-
-def _shown(row: pa.Array) -> str:
-    """The one value of `row` in an error's detail, as PostgreSQL cuts it at 64 bytes."""
-    text: str
-    if (range_ := _RANGES.get(row.type)) is not None:
-        return text_column(range_, row)[0].as_py() or "null"
-    value = row[0]
-    if not value.is_valid or (isinstance(value.type, pa.StructType) and not value["v"].is_valid):
-        return "null"
-    if isinstance(value.type, pa.StructType):  # a carried numeric
-        text = f"{value['v'].as_py():.{value['s'].as_py()}f}"
-        return text
-    if pa.types.is_boolean(value.type):
-        return "t" if value.as_py() else "f"
-    if pa.types.is_binary(value.type):
-        return "\\x" + bytes(value.as_py()).hex()
-    try:
-        text = str(value.cast(pa.string()).as_py())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        text = str(value)
-    return text if len(text.encode()) <= 64 else text.encode()[:64].decode("utf-8", "ignore") + "..."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, Column, DataFile, Relation, Table
+from gpudb.catalog.model import Catalog, Column, DataFile, Key, Relation, Table
 from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.parquet import write_files
 from gpudb.storage.stored import id_span
@@ -75,7 +75,7 @@ class Transaction:
 
         Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens`
         allows; for any other change give the new column id 0 and `replace` all files in the same
-        transaction. 23502, 23505 if the rows that are there do not allow a new NOT NULL or primary key.
+        transaction. 23502, 23505 if the rows that are there do not allow a new NOT NULL or key.
         """
         self._check_open()
         relations = dict(catalog.relations)
@@ -101,19 +101,19 @@ class Transaction:
             was = before.get(column.field_id)
             if column.not_null and (was is None or not was.not_null) and column.name in here:
                 self._store.keys.check_no_nulls(table, column.name)
-        if table.primary_key and table.primary_key != old.primary_key and set(table.primary_key) <= set(here):
-            renamed = [
-                was.name for c in table.columns if c.name in table.primary_key and (was := before.get(c.field_id))
-            ]
-            if sorted(renamed) != sorted(old.primary_key):
-                self._store.keys.check_new_key(table)
+        ids = {column.name: column.field_id for column in old.columns}
+        known = {_identity(key, ids) for key in old.keys}
+        ids = {column.name: column.field_id for column in table.columns}
+        for key in table.keys:
+            if _identity(key, ids) not in known and set(key.columns) <= set(here):
+                self._store.keys.check_new_key(table, key)
         return table
 
     def append(self, oid: int, batches: Iterable[pa.RecordBatch], *, check_keys: bool = True) -> int:
         """Adds rows to a table and says how many; a RecordBatchReader is such an iterable.
 
         Batches have exactly the table's columns in order, each of `SqlType.arrow`. 23502 for a NULL in a NOT
-        NULL column, 23505 for a primary key that is there already. After an error nothing of it is left.
+        NULL column, 23505 for a key that is there already. After an error nothing of it is left.
         """
         return self.replace(oid, (), batches, check_keys=check_keys)
 
@@ -127,7 +127,7 @@ class Transaction:
     ) -> int:
         """Puts `batches` in the place of whole files (UPDATE, DELETE) and says how many rows were written.
 
-        `check_keys=False` says that no row's primary key is a new one. Errors as for `append`.
+        `check_keys=False` says that no row has a new key. Errors as for `append`.
         """
         self._check_open()
         table = self.table(oid)
@@ -244,6 +244,11 @@ class Transaction:
     ) -> None:
         """Rolls back what was not committed."""
         self.rollback()
+
+
+def _identity(key: Key, ids: Mapping[str, int]) -> tuple[frozenset[int], bool]:
+    """What a key asks for, whatever it and its columns are called."""
+    return frozenset(ids[name] for name in key.columns), key.nulls_distinct
 
 
 def with_field_ids(table: Table) -> Table:

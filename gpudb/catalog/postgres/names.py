@@ -17,6 +17,7 @@ import pyarrow as pa
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog, Table, initial
 from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.constraint_rows import indexes
 from gpudb.catalog.postgres.expressions import quoted_name
 from gpudb.types import SqlType
 
@@ -52,9 +53,9 @@ def _relations(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
     for relation in catalog.relations.values():
         namespace_oid = schemas[relation.schema]
         yield Named(relation.oid, namespace_oid, relation.name)
-        if isinstance(relation, Table) and relation.primary_key:
-            key = relation.primary_key_name or f"{relation.name}_pkey"
-            yield Named(oids.index(relation.oid), namespace_oid, key)
+        if isinstance(relation, Table):
+            for index in indexes(relation):
+                yield Named(index.oid, namespace_oid, index.name)
 
 
 def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
@@ -193,7 +194,7 @@ def pretty_index_definitions(catalog: Catalog, path: Sequence[int], definitions:
         "index_definitions", "oid", "definition")}  # fmt: skip
     if definitions is not None:
         names = {row["oid"]: row["name"] for row in relation_names(catalog, path).to_pylist()}
-        tables = {oids.index(each.oid): each.oid for each in catalog.tables()}
+        tables = {index.oid: each.oid for each in catalog.tables() for index in indexes(each)}
         for row in definitions.to_pylist():
             before, _, rest = row["definition"].partition(" ON ")
             after = rest[rest.rindex(" USING ") :]

@@ -9,6 +9,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog, Table, View
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
+from gpudb.catalog.postgres.constraint_rows import indexes
 from gpudb.catalog.postgres.dependencies import referenced
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type
@@ -47,8 +48,8 @@ def sizes(catalog: Catalog) -> pa.Table | None:
         if isinstance(table, Table):
             size = sum(file.bytes for file in table.files)
             made.add("relation_sizes", oid=table.oid, bytes=size, row_count=table.rows)
-            if table.primary_key:
-                made.add("relation_sizes", oid=oids.index(table.oid), bytes=0, row_count=table.rows)
+            for index in indexes(table):
+                made.add("relation_sizes", oid=index.oid, bytes=0, row_count=table.rows)
     return made.tables().get("relation_sizes")
 
 

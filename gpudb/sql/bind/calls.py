@@ -41,8 +41,10 @@ _NO_AGGREGATES = {
     "UPDATE": "aggregate functions are not allowed in UPDATE",
     "RETURNING": "aggregate functions are not allowed in RETURNING",
     "FILTER": "aggregate functions are not allowed in FILTER",
+    "CHECK": "aggregate functions are not allowed in check constraints",
 }
 _WINDOWS_IN = {"", "SELECT", "ORDER BY"}
+_SPOKEN = {"JOIN": "JOIN conditions", "CHECK": "check constraints"}
 
 
 def plain(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
@@ -139,8 +141,9 @@ def _set_returning(binder: Binder, scope: Scope, candidate: resolve.Candidate, a
         "VALUES",
         "UPDATE",
         "RETURNING",
+        "CHECK",
     }:
-        message = f"set-returning functions are not allowed in {scope.clause}"
+        message = f"set-returning functions are not allowed in {_SPOKEN.get(scope.clause, scope.clause)}"
         raise FeatureNotSupported(message)
     made = call(binder, candidate, args)
     return SetReturning(made.function, made.args, made.type)
@@ -211,7 +214,7 @@ def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
 def _window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr | None) -> Expr:
     """A window call: its OVER clause, with what it takes from a named window."""
     if scope.clause not in _WINDOWS_IN:
-        where = "JOIN conditions" if scope.clause == "JOIN" else scope.clause
+        where = _SPOKEN.get(scope.clause, scope.clause)
         raise SqlError.of("windowing_error", f"window functions are not allowed in {where}")
     if scope.in_window:
         raise SqlError.of("windowing_error", "window function calls cannot be nested")

@@ -346,6 +346,8 @@ def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
 def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
     from gpudb.sql.bind.select import bind_query
 
+    if scope.clause == "CHECK":
+        raise FeatureNotSupported("cannot use subquery in check constraint")
     query: Query = bind_query(binder, inner(node.subselect), scope)
     match pg.SubLinkType.Name(node.sub_link_type):
         case "EXISTS_SUBLINK":

@@ -20,7 +20,7 @@ from gpudb.errors import GpudbError, InvalidText, QueryCanceled, SqlError
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.pipeline import Pipeline, Stopped
 from gpudb.storage.copy.reader import Block, Rows
-from gpudb.storage.parquet import null_violation
+from gpudb.storage.failing_rows import null_violation
 
 Write = Callable[[Iterable[pa.RecordBatch]], int]
 """Stores batches of the table's columns and says how many rows; leaves nothing after an error."""
@@ -290,7 +290,7 @@ class Inflow:
         kept = None if outcome.rows is None else outcome.rows.kept
         line, text = outcome.origin.reader.line_of(outcome.block, row if kept is None else kept[row])
         failing = batch.slice(row, 1)
-        error = null_violation(table.name, table.columns[number], failing, failing.column(number))
+        error = null_violation(table, table.columns[number], failing, failing.column(number))
         raise outcome.origin.placed(RowError(error, line, raw=text))
 
 

@@ -1,0 +1,156 @@
+"""A table's keys, checks and indexes as rows of pg_class, pg_index, pg_constraint and what tells their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from gpudb import pgdata
+from gpudb.catalog.model import Check, Column, Index, Table, Unique
+from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.collect import Rows
+from gpudb.catalog.postgres.column_rows import add_column, type_facts
+from gpudb.catalog.postgres.expressions import quoted_name
+from gpudb.types import SqlType
+
+_METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
+_OPTIONS = ("", " DESC NULLS LAST", " NULLS FIRST", " DESC")
+
+
+class IndexFacts(NamedTuple):
+    """An index: its OID and that of the constraint that it stands behind, 0 for none."""
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    constraint: int = 0
+    unique: bool = True
+    primary: bool = False
+    nulls_distinct: bool = True
+    method: str = "btree"
+    options: tuple[int, ...] = ()
+    comment: str | None = None
+
+
+def indexes(table: Table) -> Iterator[IndexFacts]:
+    """Every index of a table, the primary key's first."""
+    if table.primary_key:
+        index, constraint = oids.index(table.oid), oids.constraint(table.oid)
+        yield IndexFacts(index, table.key_name, table.primary_key, constraint, primary=True)
+    for each in table.constraints:
+        if isinstance(each, Unique):
+            oid, constraint = (each.oid, 0) if each.index else (oids.index(each.oid), each.oid)
+            comment = each.comment if each.index else None
+            yield IndexFacts(
+                oid, each.name, each.columns, constraint, nulls_distinct=each.nulls_distinct, comment=comment
+            )
+        elif isinstance(each, Index):
+            yield IndexFacts(
+                each.oid, each.name, each.columns, 0, False, False, True, each.method, each.options, each.comment
+            )
+
+
+def add_constraints(rows: Rows, table: Table, namespace: int, owner: int) -> None:
+    """The rows of a table's constraints and indexes."""
+    comments = {each.oid: each.comment for each in table.constraints}
+    for index in indexes(table):
+        _add_index(rows, table, index, namespace, owner)
+        if index.constraint:
+            _add_key(rows, table, index, namespace)
+            rows.describe(oids.PG_CONSTRAINT, index.constraint, 0, comments.get(index.constraint))
+    for check in table.checks:
+        _add_check(rows, table, check, namespace)
+
+
+def _add_index(rows: Rows, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
+    numbers = _numbers(table, index.columns)
+    columns = [table.columns[number - 1] for number in numbers]
+    rows.add(
+        "pg_class", oid=index.oid, relname=index.name, relnamespace=namespace, relowner=owner,
+        relam=_METHODS[index.method], relfilenode=index.oid, relpages=1, reltuples=0.0, relkind="i",
+        relpersistence="t" if table.temporary else "p", relnatts=len(numbers), relreplident="n",
+    )  # fmt: skip
+    for number, column in enumerate(columns, 1):
+        add_column(rows, index.oid, number, Column(column.name, column.type), nullable=True)
+    rows.add(
+        "pg_index", indexrelid=index.oid, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(numbers),
+        indisunique=index.unique, indisprimary=index.primary, indkey=numbers,
+        indnullsnotdistinct=not index.nulls_distinct,
+        indcollation=[int(type_facts(column.type)["typcollation"]) for column in columns],
+        indclass=[_operator_class(column.type) for column in columns],
+        indoption=list(index.options) or [0] * len(numbers),
+    )  # fmt: skip
+    rows.add("index_definitions", oid=index.oid, definition=_index_definition(table, index))
+    rows.describe(oids.PG_CLASS, index.oid, 0, index.comment)
+    if index.constraint:
+        rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CONSTRAINT, index.constraint, 0, "i")
+    else:
+        for number in numbers:
+            rows.depend(oids.PG_CLASS, index.oid, 0, oids.PG_CLASS, table.oid, number, "a")
+
+
+def _index_definition(table: Table, index: IndexFacts) -> str:
+    options = index.options or (0,) * len(index.columns)
+    listed = ", ".join(quoted_name(n) + _OPTIONS[o] for n, o in zip(index.columns, options, strict=True))
+    target = f"{quoted_name(table.schema)}.{quoted_name(table.name)}"
+    unique = "UNIQUE " if index.unique else ""
+    nulls = "" if index.nulls_distinct else " NULLS NOT DISTINCT"
+    return f"CREATE {unique}INDEX {quoted_name(index.name)} ON {target} USING {index.method} ({listed}){nulls}"
+
+
+def _add_key(rows: Rows, table: Table, index: IndexFacts, namespace: int) -> None:
+    numbers = _numbers(table, index.columns)
+    rows.add(
+        "pg_constraint", oid=index.constraint, conname=index.name, connamespace=namespace,
+        contype="p" if index.primary else "u", conrelid=table.oid, conindid=index.oid, conkey=numbers,
+    )  # fmt: skip
+    listed = ", ".join(quoted_name(name) for name in index.columns)
+    nulls = "" if index.nulls_distinct else "NULLS NOT DISTINCT "
+    what = "PRIMARY KEY" if index.primary else "UNIQUE"
+    rows.add("constraint_definitions", oid=index.constraint, definition=f"{what} {nulls}({listed})")
+    _depend(rows, index.constraint, table, numbers)
+
+
+def _add_check(rows: Rows, table: Table, check: Check, namespace: int) -> None:
+    numbers = _numbers(table, check.columns)
+    rows.add(
+        "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=table.oid,
+        conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False, conbin=check.expression,
+    )  # fmt: skip
+    valid = "" if check.validated else " NOT VALID"
+    rows.add("constraint_definitions", oid=check.oid, definition=f"CHECK (({check.expression})){valid}")
+    rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
+    _depend(rows, check.oid, table, numbers)
+
+
+def _depend(rows: Rows, constraint: int, table: Table, numbers: Sequence[int]) -> None:
+    for number in numbers or [0]:
+        rows.depend(oids.PG_CONSTRAINT, constraint, 0, oids.PG_CLASS, table.oid, number, "a")
+
+
+def _numbers(table: Table, columns: Sequence[str]) -> list[int]:
+    names = [column.name for column in table.columns]
+    return [names.index(each) + 1 for each in columns]
+
+
+@cache
+def _operator_classes() -> dict[int, int]:
+    found = pgdata.system("pg_opclass")
+    assert found is not None
+    header, rows = found
+    made = [dict(zip(header, row, strict=True)) for row in rows]
+    return {
+        int(row["opcintype"] or 0): int(row["oid"] or 0)
+        for row in made
+        if row["opcmethod"] == str(oids.BTREE_AM) and row["opcdefault"] == "t"
+    }
+
+
+def _operator_class(item: SqlType) -> int:
+    classes = _operator_classes()
+    if item.element is not None:
+        return classes[2277]
+    if item.user is not None:
+        return classes[3500 if item.user.kind == "e" else 2249]
+    return classes.get(item.oid) or classes[25]

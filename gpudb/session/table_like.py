@@ -1,0 +1,61 @@
+"""CREATE TABLE (LIKE table [INCLUDING …]): the columns of another table, and what of its constraints is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Check, Column, Table, Unique
+from gpudb.errors import FeatureNotSupported, UndefinedTable
+from gpudb.session.constraints import Definition
+from gpudb.session.context import Context
+from gpudb.session.names import named_relation, spoken
+from gpudb.sql.bind.checks import parsed
+
+# PostgreSQL's CREATE_TABLE_LIKE_* bits.
+_COMMENTS, _CONSTRAINTS, _DEFAULTS, _INDEXES = 1 << 0, 1 << 2, 1 << 3, 1 << 6
+
+
+def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
+    """The columns and constraints that a TableLikeClause message stands for; 42P01."""
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    columns = [
+        Column(
+            column.name,
+            column.type,
+            column.not_null,
+            column.default if node.options & _DEFAULTS else None,
+            comment=column.comment if node.options & _COMMENTS else None,
+        )
+        for column in relation.columns
+    ]
+    if not isinstance(relation, Table):
+        return columns, []
+    made: list[Definition] = []
+    if node.options & _CONSTRAINTS:
+        made += [(_check(each), None) for each in relation.constraints if isinstance(each, Check)]
+    if node.options & _INDEXES:
+        if relation.primary_key:
+            made.append((_key(pg.CONSTR_PRIMARY, relation.primary_key), None))
+        for each in relation.constraints:
+            if isinstance(each, Unique) and not each.index:
+                made.append((_key(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
+            elif not isinstance(each, Check):
+                raise FeatureNotSupported(f"LIKE … INCLUDING INDEXES of index {each.name} is not supported")
+    return columns, made
+
+
+def _check(check: Check) -> Any:
+    node = pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name)
+    node.raw_expr.CopyFrom(parsed(check.expression))
+    return node
+
+
+def _key(what: Any, columns: tuple[str, ...], *, distinct: bool = True) -> Any:
+    node = pg.Constraint(contype=what, nulls_not_distinct=not distinct)
+    for name in columns:
+        node.keys.add().string.sval = name
+    return node

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.server import messages, replies
@@ -34,6 +34,8 @@ from gpudb.values.binary import decode_utf8
 CANCELED = "57014"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend, or the server's end."""
+
+_SYNC, _FLUSH, _OF_COPY = ord("S"), ord("H"), frozenset(b"dcf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,6 @@ class _Copy:
 
     result: CopyIn
     simple: bool
-
-
-@dataclass(slots=True)
-class _Clock:
-    """The statement that is being timed."""
-
-    sql: str = ""
-    started: float = field(default_factory=time.monotonic)
 
 
 class Conversation:
@@ -89,7 +83,7 @@ class Conversation:
         self._script: Iterator[Result] | None = None
         self._copy: _Copy | None = None
         self._skipping = False
-        self._clock = _Clock()
+        self._timed, self._since = "", 0.0
         self._handlers: dict[int, Callable[[bytes], None]] = {
             ord("Q"): self._query,
             ord("P"): self._parse,
@@ -112,31 +106,44 @@ class Conversation:
 
     def receive(self, kind: int, payload: bytes) -> None:
         """Answers one message. Raises only what ends the connection: fatal ProtocolViolation, 57P01."""
-        if self._copy is not None:
-            self._guarded(self._copy_message, kind, payload)
-        elif kind == ord("S"):
-            self._sync()
-        elif kind == ord("H"):
-            self._flush()
-        elif self._skipping or kind in b"dcf":
-            return
-        else:
-            self._guarded(self._dispatch, kind, payload)
+        if self._copy is None:
+            if kind == _SYNC:
+                self._sync()
+                return
+            if kind == _FLUSH:
+                self._flush()
+                return
+            if self._skipping or kind in _OF_COPY:
+                return
+        try:
+            if self._copy is not None:
+                self._copy_message(kind, payload)
+            elif (handler := self._handlers.get(kind)) is not None:
+                handler(payload)
+            else:
+                raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
+        except ClientGone:
+            raise
+        except BaseException as error:
+            self._failed(error, simple=self._is_simple(kind))
 
     def ready(self) -> None:
         """Tells the client that the next statement may come."""
         self._take_reports()
-        reports, self._reports = self._reports, {}
-        for name, value in reports.items():
-            self._send(replies.parameter_status(name, value))
+        if self._reports:
+            reports, self._reports = self._reports, {}
+            for name, value in reports.items():
+                self._send(replies.parameter_status(name, value))
         self._notices()
         self._send(replies.ready_for_query(self._session.status))
         self._flush()
 
     def _take_reports(self) -> None:
         """Notes changed settings; a new time zone holds for the next statement, though its report comes later."""
-        self._reports.update(self._session.take_reports())
-        self._zone = self._reports.get("TimeZone", self._zone)
+        changed = self._session.take_reports()
+        if changed:
+            self._reports.update(changed)
+            self._zone = self._reports.get("TimeZone", self._zone)
 
     def close(self) -> None:
         """Frees everything; a COPY in progress leaves nothing behind."""
@@ -147,14 +154,6 @@ class Conversation:
         self._portals.clear()
 
     # ---- errors
-
-    def _guarded(self, action: Callable[[int, bytes], None], kind: int, payload: bytes) -> None:
-        try:
-            action(kind, payload)
-        except ClientGone:
-            raise
-        except BaseException as error:
-            self._failed(error, simple=self._is_simple(kind))
 
     def _is_simple(self, kind: int) -> bool:
         return self._copy.simple if self._copy is not None else kind in b"QF"
@@ -180,10 +179,14 @@ class Conversation:
             self._skipping = True
             self._flush()
 
+    def _time(self, sql: str) -> None:
+        """A statement begins, which `_note` will end."""
+        self._timed, self._since = sql, time.monotonic()
+
     def _note(self, rows: int, sqlstate: str = "00000") -> None:
-        if self._ran is not None and self._clock.sql:
-            self._ran(Ran(self._clock.sql, time.monotonic() - self._clock.started, rows, sqlstate))
-        self._clock.sql = ""
+        if self._ran is not None and self._timed:
+            self._ran(Ran(self._timed, time.monotonic() - self._since, rows, sqlstate))
+        self._timed = ""
 
     def _notices(self) -> None:
         for notice in self._session.take_notices():
@@ -191,15 +194,9 @@ class Conversation:
 
     # ---- simple protocol
 
-    def _dispatch(self, kind: int, payload: bytes) -> None:
-        handler = self._handlers.get(kind)
-        if handler is None:
-            raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
-        handler(payload)
-
     def _query(self, payload: bytes) -> None:
         sql = messages.parse_query(payload)
-        self._clock = _Clock(sql)
+        self._time(sql)
         self._unnamed = None
         self._portals.drop("")
         self._script = iter(self._session.run(sql))
@@ -282,7 +279,7 @@ class Conversation:
 
     def _parse(self, payload: bytes) -> None:
         message = messages.parse_parse(payload)
-        self._clock = _Clock(message.sql)
+        self._time(message.sql)
         if not message.name:
             self._unnamed = None
         prepared = self._session.prepare(message.sql, message.oids)
@@ -303,7 +300,7 @@ class Conversation:
     def _bind(self, payload: bytes) -> None:
         message = messages.parse_bind(payload)
         prepared = self._prepared(message.statement)
-        self._clock = _Clock(prepared.sql)
+        self._time(prepared.sql)
         self._portals.bind(message, prepared, self._zone)
         self._send(replies.BIND_COMPLETE)
 
@@ -330,7 +327,7 @@ class Conversation:
         if portal.done and portal.prepared.columns is None:
             raise SqlError.of("object_not_in_prerequisite_state", f'portal "{message.portal}" cannot be run')
         if portal.rows is None:
-            self._clock = _Clock(portal.prepared.sql)
+            self._time(portal.prepared.sql)
             result = self._session.execute(portal.prepared, portal.parameters)
             portal.done = True
             if isinstance(result, CopyIn):

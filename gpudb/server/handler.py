@@ -94,18 +94,26 @@ class Handler(BuenaVistaHandler):
             conversation.close()
 
     def _read_messages(self, conversation: Conversation) -> None:
-        read = self.stream.read_bytes
-        while self._may_wait():
-            try:
-                head = self._read_idle_in_transaction() if conversation.idle_in_transaction else read(5)
-            finally:
-                self._waiting = False
-            kind, length = head[0], int.from_bytes(head[1:], "big")
-            payload = read(messages.check_length(kind, length))
+        stream = self.stream
+        while self._ending is None:
+            kind, payload = stream.message() or self._awaited(conversation)
             if kind == _TERMINATE:
                 return
             conversation.receive(kind, payload)
-        raise self._ending or ClientGone("ended")
+        raise self._ending
+
+    def _awaited(self, conversation: Conversation) -> tuple[int, bytes]:
+        """The next message, once it has come; while its head is awaited, `stop` may end the connection."""
+        with self._lock:
+            if self._ending is not None:
+                raise self._ending
+            self._waiting = True
+        try:
+            head = self._read_idle_in_transaction() if conversation.idle_in_transaction else self.stream.read_bytes(5)
+        finally:
+            self._waiting = False
+        kind = head[0]
+        return kind, self.stream.read_bytes(messages.check_length(kind, int.from_bytes(head[1:], "big")))
 
     def _read_idle_in_transaction(self) -> bytes:
         assert self.client is not None
@@ -127,11 +135,6 @@ class Handler(BuenaVistaHandler):
             log.write(self.client.params["user"], self.client.process_id, ran)
 
     # ---- the end, from outside
-
-    def _may_wait(self) -> bool:
-        with self._lock:
-            self._waiting = self._ending is None
-            return self._waiting
 
     def stop(self, error: GpudbError, now: bool = False) -> None:
         """Ends the connection with this error: between statements, or `now`, with what runs cancelled."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from gpudb.errors import GpudbError
 from gpudb.values.binary import decode_utf8
@@ -19,9 +21,9 @@ GSSENC_REQUEST = 80877104
 
 SMALL_MESSAGE = 10_000
 LARGE_MESSAGE = (1 << 30) - 1
-_SMALL = frozenset(b"CDEHScX")
-_LARGE = frozenset(b"QFBPdf")
 PASSWORD_MESSAGE = 65_535
+_LONGEST = {**dict.fromkeys(b"CDEHScX", SMALL_MESSAGE), **dict.fromkeys(b"QFBPdf", LARGE_MESSAGE)}
+_INT32, _UINT32, _COUNT = struct.Struct("!i"), struct.Struct("!I"), struct.Struct("!H")
 
 
 class ProtocolViolation(GpudbError):
@@ -39,7 +41,7 @@ class ClientGone(Exception):
 
 
 class Reader:
-    """Reads the fields of one message's payload."""
+    """Reads the fields of one message's payload, with as few calls as short statements deserve."""
 
     __slots__ = ("_at", "_data")
 
@@ -55,21 +57,31 @@ class Reader:
         self._at, start = end, self._at
         return self._data[start:end]
 
-    def integer(self, form: str) -> int:
-        """A big-endian integer of a struct format."""
-        return int(struct.unpack(form, self.take(struct.calcsize(form)))[0])
+    def integer(self, form: struct.Struct) -> int:
+        """An integer of a form of one field."""
+        try:
+            (found,) = form.unpack_from(self._data, self._at)
+        except struct.error:
+            raise ProtocolViolation("insufficient data left in message") from None
+        self._at += form.size
+        return int(found)
 
-    def raw_string(self) -> bytes:
-        """Bytes up to a NUL, which is read too."""
-        end = self._data.find(b"\0", self._at)
-        if end == -1:
-            raise ProtocolViolation("invalid string in message")
-        self._at, start = end + 1, self._at
-        return self._data[start:end]
+    def array(self, form: str) -> tuple[int, ...]:
+        """Big-endian integers of one format behind their number."""
+        count = self.integer(_COUNT)
+        if not count:
+            return ()
+        form = f"!{count}{form}"
+        return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def string(self) -> str:
-        """UTF-8 text up to a NUL."""
-        return decode_utf8(self.raw_string())
+        """UTF-8 text up to a NUL, which is read too."""
+        start = self._at
+        end = self._data.find(b"\0", start)
+        if end == -1:
+            raise ProtocolViolation("invalid string in message")
+        self._at = end + 1
+        return decode_utf8(self._data[start:end]) if end > start else ""
 
     def rest(self) -> bytes:
         """All that is left."""
@@ -90,8 +102,7 @@ class Parse:
     oids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(NamedTuple):
     """Parameters for a prepared statement: None is NULL, format 1 is binary."""
 
     portal: str
@@ -127,9 +138,9 @@ class Startup:
 
 def check_length(kind: int, length: int) -> int:
     """The size of the payload of a message whose length field reads `length`; fatal 08P01 for bad ones."""
-    if kind not in _SMALL and kind not in _LARGE:
+    limit = _LONGEST.get(kind)
+    if limit is None:
         raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
-    limit = SMALL_MESSAGE if kind in _SMALL else LARGE_MESSAGE
     if not 4 <= length <= limit:
         raise ProtocolViolation("invalid message length", fatal=True)
     return length - 4
@@ -147,8 +158,7 @@ def parse_parse(payload: bytes) -> Parse:
     """Parse."""
     reader = Reader(payload)
     name, sql = reader.string(), reader.string()
-    count = reader.integer("!H")
-    oids = struct.unpack(f"!{count}I", reader.take(4 * count))
+    oids = reader.array("I")
     reader.end()
     return Parse(name, sql, oids)
 
@@ -157,24 +167,20 @@ def parse_bind(payload: bytes) -> Bind:
     """Bind."""
     reader = Reader(payload)
     portal, statement = reader.string(), reader.string()
-    formats = _formats(reader)
-    count = reader.integer("!H")
+    formats = reader.array("h")
+    count = reader.integer(_COUNT)
     if len(formats) > 1 and len(formats) != count:
         raise ProtocolViolation(f"bind message has {len(formats)} parameter formats but {count} parameters")
     values: list[bytes | None] = []
     for _ in range(count):
-        size = reader.integer("!i")
+        size = reader.integer(_INT32)
         values.append(None if size == -1 else reader.take(size))
-    result_formats = _formats(reader)
+    result_formats = reader.array("h")
     reader.end()
     return Bind(portal, statement, formats, tuple(values), result_formats)
 
 
-def _formats(reader: Reader) -> tuple[int, ...]:
-    count = reader.integer("!H")
-    return struct.unpack(f"!{count}h", reader.take(2 * count))
-
-
+@lru_cache(maxsize=256)  # mostly the unnamed one
 def parse_target(payload: bytes, what: str) -> Target:
     """Describe or Close; `what` is `DESCRIBE` or `CLOSE`."""
     reader = Reader(payload)
@@ -186,10 +192,11 @@ def parse_target(payload: bytes, what: str) -> Target:
     return Target(kind, name)
 
 
+@lru_cache(maxsize=256)
 def parse_execute(payload: bytes) -> Execute:
     """Execute; a negative limit means no limit."""
     reader = Reader(payload)
-    portal, limit = reader.string(), reader.integer("!i")
+    portal, limit = reader.string(), reader.integer(_INT32)
     reader.end()
     return Execute(portal, max(limit, 0))
 
@@ -197,13 +204,13 @@ def parse_execute(payload: bytes) -> Execute:
 def parse_startup(packet: bytes) -> Startup:
     """A start-up packet without its length."""
     reader = Reader(packet)
-    return Startup(reader.integer("!I"), reader.rest())
+    return Startup(reader.integer(_UINT32), reader.rest())
 
 
 def parse_cancel(rest: bytes) -> tuple[int, int]:
     """(process id, secret key) of a cancel request."""
     reader = Reader(rest)
-    process_id, key = reader.integer("!i"), reader.integer("!I")
+    process_id, key = reader.integer(_INT32), reader.integer(_UINT32)
     reader.end()
     return process_id, key
 
@@ -226,7 +233,7 @@ def parse_sasl_initial(payload: bytes) -> tuple[str, bytes]:
     """(mechanism, the client's first message) of SASLInitialResponse."""
     reader = Reader(payload)
     mechanism = reader.string()
-    size = reader.integer("!i")
+    size = reader.integer(_INT32)
     data = b"" if size == -1 else reader.take(size)
     reader.end()
     return mechanism, data

@@ -59,12 +59,16 @@ class Portals:
 
     def clear(self) -> None:
         """Ends all portals."""
-        for name in list(self._portals):
-            self.drop(name)
+        portals, self._portals = self._portals, {}
+        for portal in portals.values():
+            if portal.rows is not None:
+                portal.rows.close()
 
 
 def parameters(message: Bind, prepared: Prepared, zone: str) -> tuple[object, ...]:
     """The parameters' values, from text or binary form; `zone` is the session's TimeZone."""
+    if not message.values:
+        return ()
     given = message.formats
     formats = given if len(given) > 1 else (given or (0,)) * len(message.values)
     values: list[object] = []

@@ -72,6 +72,7 @@ def parameter_status(name: str, value: str) -> bytes:
     return message(b"S", _text(name) + _text(value))
 
 
+@lru_cache(maxsize=256)
 def command_complete(tag: str) -> bytes:
     """CommandComplete."""
     return message(b"C", _text(tag))
@@ -82,15 +83,27 @@ def parameter_description(types: Sequence[SqlType]) -> bytes:
     return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *(type_.oid for type_ in types)))
 
 
-@lru_cache(maxsize=1000)
+_descriptions: dict[tuple[int, tuple[int, ...]], tuple[tuple[ResultColumn, ...], bytes]] = {}
+_KEPT = 1000
+
+
 def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...]) -> bytes:
     """RowDescription; the formats are by column."""
+    # Kept by identity: a statement's columns are the same object every time, and hashing them costs more than all else.
+    key = id(columns), formats
+    kept = _descriptions.get(key)
+    if kept is not None:
+        return kept[1]
     fields = [struct.pack("!H", len(columns))]
     for column, form in zip(columns, formats):
         type_ = column.type
         numbers = (column.table_oid, column.number, type_.oid, _type_length(type_.name), type_.modifier, form)
         fields.append(_text(column.name) + struct.pack("!IhIhih", *numbers))
-    return message(b"T", b"".join(fields))
+    made = message(b"T", b"".join(fields))
+    if len(_descriptions) >= _KEPT:
+        _descriptions.clear()
+    _descriptions[key] = columns, made
+    return made
 
 
 @cache

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING
 
 from buenavista.postgres import BVBuffer
 
-from gpudb.server.messages import ClientGone
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from gpudb.server.messages import ClientGone, check_length
 
 _READ_BUFFER = 1 << 16
 _WRITE_BUFFER = 1 << 16
@@ -26,72 +21,84 @@ class DeadlinePassed(ClientGone):
     """The client did not send in time what it was to send."""
 
 
-class _Socket(io.RawIOBase):
-    """A socket for a buffered reader; each read ends at the deadline (`time.monotonic`), if there is one."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self.deadline: float | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        if self.deadline is not None:
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                raise DeadlinePassed("the client was too slow")
-            self._connection.settimeout(left)
-        try:
-            return self._connection.recv_into(buffer)
-        except TimeoutError as error:
-            raise DeadlinePassed("the client was too slow") from error
-        except OSError as error:
-            raise ClientGone(str(error)) from error
-
-
 class Stream(BVBuffer):
-    """buenavista's buffer over a socket: reads are exact (or ClientGone), writes are gathered."""
+    """buenavista's buffer over a socket: reads are exact (or ClientGone), writes are gathered.
+
+    What has come beyond what was read is kept, so that messages that were sent together cost one call of the system.
+    """
 
     def __init__(self, connection: socket.socket, deadline: float | None = None) -> None:
-        self._raw = _Socket(connection)
-        super().__init__(io.BufferedReader(self._raw, _READ_BUFFER))
+        super().__init__()
         self.connection = connection
+        self._in = b""
+        self._at = 0
         self._out = bytearray()
         self.set_deadline(deadline)
 
     def set_deadline(self, deadline: float | None) -> None:
-        """Until when everything is to be read; None: for ever."""
-        self._raw.deadline = deadline
+        """Until when (`time.monotonic`) everything is to be read; None: for ever."""
+        self._deadline = deadline
         if deadline is None:
             self.connection.settimeout(None)
 
+    def message(self) -> tuple[int, bytes] | None:
+        """Type and payload of the next message, if all of it has come already; 08P01 where its head is bad."""
+        data, at = self._in, self._at
+        start = at + 5
+        if len(data) < start:
+            return None
+        kind = data[at]
+        end = start + check_length(kind, int.from_bytes(data[at + 1 : start], "big"))
+        if len(data) < end:
+            return None
+        self._at = end
+        return kind, data[start:end]
+
     def read_bytes(self, n: int) -> bytes:
         """Exactly n bytes; memory grows as they come, not as they are announced."""
-        data = self._read(min(n, _CHUNK))
-        if n <= _CHUNK:
-            return data
-        whole = bytearray(data)
+        at = self._at
+        if len(self._in) - at < n <= _READ_BUFFER:
+            self._fill(n)
+            at = self._at
+        if len(self._in) - at >= n:
+            self._at = at + n
+            return self._in[at : at + n]
+        whole = bytearray(self._in[at:])
+        self._in, self._at = b"", 0
         while len(whole) < n:
-            whole += self._read(min(n - len(whole), _CHUNK))
+            whole += self._receive(min(n - len(whole), _CHUNK))
         return bytes(whole)
 
-    def _read(self, n: int) -> bytes:
-        data: bytes = self.stream.read(n)
-        if len(data) < n:
+    def _fill(self, n: int) -> None:
+        """Receives until n bytes are kept, and whatever else has come by then."""
+        held = self._in[self._at :]
+        while len(held) < n:
+            held += self._receive(_READ_BUFFER)
+        self._in, self._at = held, 0
+
+    def _receive(self, n: int) -> bytes:
+        """Up to n bytes from the client, at least one."""
+        if self._deadline is not None:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise DeadlinePassed("the client was too slow")
+            self.connection.settimeout(left)
+        try:
+            data = self.connection.recv(n)
+        except TimeoutError as error:
+            raise DeadlinePassed("the client was too slow") from error
+        except OSError as error:
+            raise ClientGone(str(error)) from error
+        if not data:
             raise ClientGone("the client closed the connection")
         return data
 
     def read_plain(self, n: int) -> bytes:
         """Exactly n bytes, and not one more from the socket: for what comes before TLS."""
-        whole = bytearray()
+        whole = b""
         while len(whole) < n:
-            part = bytearray(n - len(whole))
-            count = self._raw.readinto(part)
-            if not count:
-                raise ClientGone("the client closed the connection")
-            whole += part[:count]
-        return bytes(whole)
+            whole += self._receive(n - len(whole))
+        return whole
 
     def encrypt(self, context: ssl.SSLContext) -> None:
         """Shakes hands; from here on everything is encrypted."""
@@ -99,10 +106,6 @@ class Stream(BVBuffer):
             self.connection = context.wrap_socket(self.connection, server_side=True)
         except (OSError, ssl.SSLError) as error:
             raise ClientGone(f"TLS handshake failed: {error}") from error
-        deadline = self._raw.deadline
-        self._raw = _Socket(self.connection)
-        self._raw.deadline = deadline
-        self.stream = io.BufferedReader(self._raw, _READ_BUFFER)
 
     def send(self, data: bytes | memoryview) -> None:
         """Hands bytes over, at `flush` at the latest."""

@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from gpudb.engine.protocol import Cancel, Request, Settings
 from gpudb.session import system_tables
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.sql.bound import OutputColumn, Query
+from gpudb.sql.bound import DataChange, OutputColumn, Query
 from gpudb.sql.parse import RawStatement
 from gpudb.storage.transaction import Transaction
 from gpudb.types import TEXT
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Later(Mapping[K, V]):
+    """A mapping that is made when it is first looked into: most statements never do."""
+
+    def __init__(self, make: Callable[[], Mapping[K, V]]) -> None:
+        self._make: Callable[[], Mapping[K, V]] | None = make
+        self._made: Mapping[K, V] = {}
+
+    def _all(self) -> Mapping[K, V]:
+        make, self._make = self._make, None
+        if make is not None:
+            self._made = make()
+        return self._made
+
+    def __getitem__(self, key: K) -> V:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
 
 
 @dataclass(slots=True)
@@ -41,11 +67,11 @@ class Context:
         """What of the session an answer depends on."""
         session = self.session
         return Settings(
-            session.settings["TimeZone"],
-            session.function_values(self),
-            dict(session.frames),
+            session.settings["timezone"],
+            Later(lambda: session.function_values(self)),
+            dict(session.frames) if session.frames else {},
             session.search_path(),
-            system_tables.tables(session, self),
+            Later(lambda: system_tables.tables(session, self)),
         )
 
     def notice(self, message: str, **more: str) -> None:
@@ -56,6 +82,12 @@ class Context:
 def result_columns(columns: tuple[OutputColumn, ...]) -> tuple[ResultColumn, ...]:
     """A query's columns as a client is told of them."""
     return tuple(ResultColumn(c.name, c.type, c.table_oid, c.number) for c in columns)
+
+
+def columns_of(bound: Query | DataChange) -> tuple[ResultColumn, ...] | None:
+    """The columns of what a bound statement gives; None for a change without RETURNING."""
+    query = bound.returning if isinstance(bound, DataChange) else bound
+    return None if query is None else result_columns(query.columns)
 
 
 def command(tag: str) -> Result:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from gpudb.session.results import ResultColumn
 from gpudb.sql.bound import DataChange, Query
 from gpudb.sql.parse import RawStatement
 from gpudb.types import SqlType
@@ -17,15 +19,15 @@ LONGEST = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A statement that has been bound, with its parameters' types."""
+    """A statement that has been bound, with its parameters' types and its result's columns (None: no rows)."""
 
     statement: RawStatement
     bound: Query | DataChange
-    parameters: tuple[SqlType, ...] = ()
+    parameters: tuple[SqlType, ...]
+    columns: tuple[ResultColumn, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """All that a bound statement depends on: definitions by the catalog's version, names and literals by settings."""
 
     text: str

@@ -6,14 +6,13 @@ from typing import Any
 
 from gpudb.errors import SqlError
 from gpudb.session.binding import bind_statement
-from gpudb.session.context import Context, command, handler, handles, result_columns
-from gpudb.session.plan_cache import Plan
+from gpudb.session.context import Context, columns_of, command, handler, handles
 from gpudb.session.results import Prepared, Result, as_prepared
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
-from gpudb.sql.bound import Constant, DataChange, OutputColumn, Select
+from gpudb.sql.bound import Constant, OutputColumn, Select
 from gpudb.sql.parse import RawStatement, deparse, inner
 
 
@@ -31,10 +30,7 @@ def prepare(context: Context) -> Result:
     binder = session.binder(context)
     binder.declare_parameters([type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
-    plan = Plan(statement, bound, binder.parameter_types())
-    query = bound.returning if isinstance(bound, DataChange) else bound
-    columns = None if query is None else result_columns(query.columns)
-    session.save(node.name, Prepared(text, plan.parameters, columns, statement, from_sql=True))
+    session.save(node.name, Prepared(text, binder.parameter_types(), columns_of(bound), statement, from_sql=True))
     return command("PREPARE")
 
 
@@ -61,7 +57,7 @@ def execute(context: Context) -> Result:
         batches = list(session.engine(query).run(context.request(query)))
         values.append(batches[0].column(0)[0].as_py())
     inside = Context(session, prepared.bound, context.transaction, context.cancel, tuple(values))
-    inside.parameter_oids = tuple(item.oid for item in prepared.parameters)
+    inside.parameter_oids = prepared.oids
     carry_out = handler(prepared.bound.kind)
     assert carry_out is not None
     return as_prepared(prepared, carry_out(inside))

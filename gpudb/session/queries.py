@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.session.context import Context, handles, result_columns
 from gpudb.session.loading import load_call
-from gpudb.session.results import Result
+from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bound import DataChange, Query
 
 
@@ -14,12 +14,14 @@ def select(context: Context) -> Result:
     loaded = load_call(context)
     if loaded is not None:
         return loaded
-    query = context.session.bind(context)
-    assert not isinstance(query, DataChange)
-    return rows(context, query)
+    plan = context.session.plan(context)
+    assert not isinstance(plan.bound, DataChange)
+    return rows(context, plan.bound, columns=plan.columns)
 
 
-def rows(context: Context, query: Query, tag: str = "SELECT") -> Result:
-    """A query's rows as a result."""
+def rows(
+    context: Context, query: Query, tag: str = "SELECT", columns: tuple[ResultColumn, ...] | None = None
+) -> Result:
+    """A query's rows as a result; `columns` are the query's as clients are told of them, if the caller has them."""
     stream = context.session.engine(query).run(context.request(query))
-    return Result(tag, result_columns(query.columns), iter(stream), stream.close)
+    return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close)

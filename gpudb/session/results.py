@@ -81,12 +81,17 @@ class Prepared:
     columns: tuple[ResultColumn, ...] | None
     bound: object
     from_sql: bool = False
+    oids: tuple[int, ...] = field(init=False)
+    """The parameters' types."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))
 
 
 def as_prepared(prepared: Prepared, result: Result) -> Result:
     """The result of a prepared statement; 0A000 if its columns are no longer those that clients were told of."""
     told, given = prepared.columns or (), result.columns or ()
-    if [(c.name, c.type) for c in told] != [(c.name, c.type) for c in given]:
+    if told is not given and [(c.name, c.type) for c in told] != [(c.name, c.type) for c in given]:
         result.close()
         raise FeatureNotSupported("cached plan must not change result type")
     return result

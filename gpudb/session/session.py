@@ -18,7 +18,7 @@ from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session import handlers, session_functions
 from gpudb.session.binding import bind_statement, statements_of
-from gpudb.session.context import Context, handler, result_columns
+from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.loading import is_load_call
 from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
@@ -115,7 +115,7 @@ class Session:
             context.transaction.catalog,
             context.statement.text,
             self.search_path(),
-            self.settings["TimeZone"],
+            self.settings["timezone"],
             self.frame_columns,
             self.database.cpu.system_columns,
         )
@@ -169,13 +169,19 @@ class Session:
 
     def _parsed(self, sql: str) -> list[RawStatement]:
         self.query = sql
-        cached = self.database.plans.get(self._key(sql, ())) if self.transaction is None else None
+        cached = self.database.plans.get(self._key(sql, ()))
         return [cached.statement] if cached is not None else statements_of(sql)
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `face.SessionFace.prepare`)."""
         self.query = sql
+        oids = tuple(parameter_oids)
         try:
+            known = None if self.frames else self.database.plans.get(self._key(sql, oids))
+            if known is not None:
+                self._check_failed(known.statement)
+                self._begin()
+                return Prepared(sql, known.parameters, known.columns, known.statement)
             statements = statements_of(sql)
             if len(statements) > 1:
                 message = "cannot insert multiple commands into a prepared statement"
@@ -186,12 +192,9 @@ class Session:
             self._check_failed(statement)
             if statement.kind not in BINDABLE or is_load_call(statement):
                 return Prepared(sql, (), handlers.columns_of(self, statement), statement)
-            context = self._context(statement, Cancel())
-            plan = self._plan(context, sql, tuple(parameter_oids))
-            bound = plan.bound
-            query = bound.returning if isinstance(bound, DataChange) else bound
-            columns = None if query is None else result_columns(query.columns)
-            return Prepared(sql, plan.parameters, columns, statement)
+            context = Context(self, statement, self._begin(), Cancel())
+            plan = self._plan(context, sql, oids)
+            return Prepared(sql, plan.parameters, plan.columns, plan.statement)
         except GpudbError:
             self.fail()
             raise
@@ -206,8 +209,7 @@ class Session:
             return Result("")
         assert isinstance(prepared.bound, RawStatement)
         try:
-            oids = tuple(item.oid for item in prepared.parameters)
-            return as_prepared(prepared, self._started(prepared.bound, tuple(parameters), oids=oids))
+            return as_prepared(prepared, self._started(prepared.bound, tuple(parameters), oids=prepared.oids))
         except GpudbError:
             self.fail()
             raise
@@ -228,10 +230,8 @@ class Session:
         carry_out = handler(statement.kind)
         if carry_out is None:
             raise FeatureNotSupported(f"{handlers.spoken(statement)} is not supported")
-        cancel = self._watched()
-        context = self._context(statement, cancel)
-        context.parameters = parameters
-        context.parameter_oids = oids
+        cancel, started = self._watched()
+        context = Context(self, statement, self._begin(started), cancel, parameters, oids, started)
         try:
             result = carry_out(context)
         except BaseException as error:
@@ -253,29 +253,34 @@ class Session:
             result.close = closed
         return result
 
-    def _context(self, statement: RawStatement, cancel: Cancel) -> Context:
+    def _begin(self, now: dt.datetime | None = None) -> Transaction:
+        """The transaction, begun if there is none."""
         if self.transaction is None:
             self.transaction = self.database.store.begin()
-            self.transaction_started = dt.datetime.now(dt.UTC)
+            self.transaction_started = now or dt.datetime.now(dt.UTC)
             self.settings.begin()
             if self.settings["default_transaction_read_only"] == "on":
                 self.settings.set("transaction_read_only", "on", local=True)
-        return Context(self, statement, self.transaction, cancel)
+        return self.transaction
 
     def bind(self, context: Context) -> Query | DataChange:
         """The bound form of a context's statement, from the plan cache where it is there."""
+        return self.plan(context).bound
+
+    def plan(self, context: Context) -> Plan:
+        """A context's statement as `bind` gives it, with its columns."""
         plan = self._plan(context, context.statement.text, context.parameter_oids)
         if len(plan.parameters) > len(context.parameters):
             message = f"there is no parameter ${len(context.parameters) + 1}"
             raise SqlError.of("undefined_parameter", message)
-        return plan.bound
+        return plan
 
     def _key(self, text: str, oids: tuple[int, ...]) -> Key:
         catalog = self.transaction.catalog if self.transaction else self.database.store.catalog()
         path = self.search_path()
         if path[0] not in catalog.schemas:
             path = path[1:]  # no temporary tables: the plan serves every session
-        return Key(text, catalog.version, path, self.settings["TimeZone"], oids)
+        return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
     def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
         key = self._key(text, oids)
@@ -285,7 +290,7 @@ class Session:
         binder = self.binder(context)
         binder.declare_parameters(oids)
         bound = bind_statement(binder, context.statement)
-        plan = Plan(context.statement, bound, binder.parameter_types())
+        plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound))
         if cacheable and binder.stable:
             self.database.plans.put(key, plan)
         return plan
@@ -344,13 +349,13 @@ class Session:
 
     # -------------------------------------------------------------------------------------------- cancel
 
-    def _watched(self) -> Cancel:
-        """The flag of a statement that starts now; statement_timeout sets it too."""
+    def _watched(self) -> tuple[Cancel, dt.datetime]:
+        """The flag of a statement that starts now, and now; statement_timeout sets the flag too."""
         self._finished()
         cancel = Cancel()
         self._cancel = cancel
         self.active = True
-        self.query_started = dt.datetime.now(dt.UTC)
+        self.query_started = now = dt.datetime.now(dt.UTC)
         timeout = self.milliseconds("statement_timeout")
         if timeout:
             self._timer = threading.Timer(
@@ -358,7 +363,7 @@ class Session:
             )
             self._timer.daemon = True
             self._timer.start()
-        return cancel
+        return cancel, now
 
     def _finished(self) -> None:
         self._cancel = None
@@ -383,7 +388,9 @@ class Session:
 
     def take_notices(self) -> list[Notice]:
         """The notices since the last call."""
-        taken, self.notices = self.notices, []
+        taken = self.notices
+        if taken:
+            self.notices = []
         return taken
 
     def take_reports(self) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ are byte offsets into the statement's text: `position` makes PostgreSQL's 1-base
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import postgast
@@ -27,18 +27,17 @@ MAX_TEXT = 64 << 20
 class RawStatement:
     """One statement as parsed: its tree, its own text, and where that starts in the text that was sent, in characters.
 
-    Locations in the tree are byte offsets into its own text.
+    Locations in the tree are byte offsets into its own text. `kind` is the tree's name: SelectStmt, InsertStmt, …
     """
 
     node: Message
     text: str
     start: int = 0
     distribution: Distributed | None = None
+    kind: str = field(init=False)
 
-    @property
-    def kind(self) -> str:
-        """The message's name: SelectStmt, InsertStmt, …"""
-        return str(self.node.DESCRIPTOR.name)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", str(self.node.DESCRIPTOR.name))
 
 
 def parse(text: str) -> list[RawStatement]:

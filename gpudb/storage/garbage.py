@@ -61,6 +61,8 @@ class Garbage:
 
     def collect(self, *, at_once: bool = False) -> int:
         """Removes what no open transaction can read, and says how many paths that were."""
+        if not self._discarded:
+            return 0
         with self._guard:
             oldest = min(self._readers.values(), default=None)
             before = time.monotonic() - (0.0 if at_once else self._keep_seconds)

@@ -55,7 +55,9 @@ class TableLocks:
             return self._holders.setdefault(oid, owner) == owner
 
     def release(self, owner: int) -> None:
-        """Lets go all that `owner` holds."""
+        """Lets go all that `owner` holds; called by its own thread."""
+        if not self._holders:
+            return
         with self._changed:
             held = [oid for oid, holder in self._holders.items() if holder == owner]
             for oid in held:

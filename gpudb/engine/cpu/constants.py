@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -11,6 +13,14 @@ from gpudb.sql.bound import Cast, Constant, Parameter, Query, Select
 
 # What Arrow holds as Python does.
 _PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
+_FORMS = {
+    pa.bool_(): struct.Struct("<?"),
+    pa.int16(): struct.Struct("<h"),
+    pa.int32(): struct.Struct("<i"),
+    pa.int64(): struct.Struct("<q"),
+    pa.float64(): struct.Struct("<d"),
+}
+_OFFSETS = struct.Struct("<ii")
 # Casts that change no value.
 _WIDENED = frozenset({("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")})
 
@@ -29,26 +39,70 @@ class OneRow:
         """Nothing is held."""
 
 
-# The rows of queries that plan caches hold, with the query itself, so that its id stays its own.
-_rows: dict[int, tuple[Query, OneRow]] = {}
-_KEPT = 1024
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """How to make a query's row: for each column its constant or the parameter that it is; `made` if it never varies.
+
+    `query` is held so that its id, under which this is kept, stays its own.
+    """
+
+    query: Query
+    schema: pa.Schema
+    sources: tuple[Constant | Parameter, ...]
+    made: OneRow | None = None
+
+
+_known: dict[int, _Row] = {}  # by the id of a query that a plan cache holds
+_KEPT, _LONGEST = 1024, 4096
 
 
 def constant_row(request: Request) -> OneRow | None:
     """The row of a query that selects constants and parameters of plain types from nothing; None for any other."""
-    kept = _rows.get(id(request.query))
-    if kept is not None:
-        return kept[1]
-    row = _made(request)
-    if row is not None and not request.parameters:
-        if len(_rows) >= _KEPT:
-            _rows.clear()
-        _rows[id(request.query)] = request.query, row
-    return row
+    query = request.query
+    if not isinstance(query, Select) or query.source is not None:
+        return None
+    row = _known.get(id(query))
+    if row is None:
+        row = _row_of(query)
+        if row is None:
+            return None
+        if sum(map(_length, row.sources)) <= _LONGEST:
+            if len(_known) >= _KEPT:
+                _known.clear()
+            _known[id(query)] = row
+    return row.made or _filled(row, request.parameters)
 
 
-def _made(request: Request) -> OneRow | None:
-    match request.query:
+def _length(source: Constant | Parameter) -> int:
+    """About how many bytes it would hold in memory if it were kept."""
+    value = source.value if isinstance(source, Constant) else None
+    return 64 + (len(value) if isinstance(value, str | bytes) else 0)
+
+
+def _filled(row: _Row, parameters: Sequence[object]) -> OneRow | None:
+    arrays = []
+    for source, type_ in zip(row.sources, row.schema.types, strict=True):
+        value = parameters[source.number - 1] if isinstance(source, Parameter) else source.value
+        if isinstance(value, str) and type_ == pa.date32():
+            return None  # infinity, which DuckDB reads
+        arrays.append(_array(value, type_))
+    return OneRow(pa.RecordBatch.from_arrays(arrays, schema=row.schema))
+
+
+def _array(value: object, type_: pa.DataType) -> pa.Array:
+    """An array of one value, in Python's own memory: Arrow's allocator gives a lone page back at every end."""
+    if value is None:
+        return pa.nulls(1, type_)
+    if (form := _FORMS.get(type_)) is not None:
+        return pa.Array.from_buffers(type_, 1, [None, pa.py_buffer(form.pack(value))])
+    if isinstance(value, str):
+        data = value.encode()
+        return pa.Array.from_buffers(type_, 1, [None, pa.py_buffer(_OFFSETS.pack(0, len(data))), pa.py_buffer(data)])
+    return pa.array([value], type_)
+
+
+def _row_of(query: Query) -> _Row | None:
+    match query:
         case Select(
             targets=targets,
             source=None,
@@ -64,19 +118,15 @@ def _made(request: Request) -> OneRow | None:
                 return None
         case _:
             return None
-    arrays = []
+    sources: list[Constant | Parameter] = []
     for target in targets:
         known = target
         while isinstance(known, Cast) and (known.arg.type.name, known.type.name) in _WIDENED:
             known = known.arg
-        if isinstance(known, Constant):
-            value = known.value
-        elif isinstance(known, Parameter):
-            value = request.parameters[known.number - 1]
-        else:
+        if not isinstance(known, Constant | Parameter):
             return None
-        if target.type.name == "date" and isinstance(value, str):
-            return None  # infinity, which DuckDB reads
-        arrays.append(pa.array([value], target.type.arrow))
-    names = [f"c{number}" for number in range(1, len(arrays) + 1)]
-    return OneRow(pa.RecordBatch.from_arrays(arrays, names=names))
+        sources.append(known)
+    schema = pa.schema([(f"c{number}", target.type.arrow) for number, target in enumerate(targets, 1)])
+    row = _Row(query, schema, tuple(sources))
+    varies = any(isinstance(source, Parameter) for source in sources)
+    return row if varies else replace(row, made=_filled(row, ()))

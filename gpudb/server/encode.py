@@ -59,7 +59,8 @@ def _few_rows(
     resolve: Resolve | None,
 ) -> bytes:
     columns: list[list[bytes | None]] = []
-    for type_, form, column in zip(types, formats, batch.columns):
+    for at, (type_, form) in enumerate(zip(types, formats)):
+        column = batch.column(at)
         if form == BINARY:
             columns.append(binary_column(type_, column).to_pylist())
         elif type_.name in _SPELLED:
@@ -67,21 +68,22 @@ def _few_rows(
         else:
             texts = text_column(type_, column, zone, resolve).to_pylist()
             columns.append([None if text is None else text.encode() for text in texts])
-    out = bytearray()
-    for at in range(batch.num_rows):
-        row = bytearray()
-        for values in columns:
-            value = values[at]
+    out = []
+    for row in zip(*columns) if columns else ((),) * batch.num_rows:
+        size = 6
+        parts = [b""]
+        for value in row:
             if value is None:
-                row += _NULL
+                parts.append(_NULL)
+                size += 4
             else:
-                row += len(value).to_bytes(4, "big")
-                row += value
-        if len(row) + 6 > _LARGEST_MESSAGE:
+                parts += (len(value).to_bytes(4, "big"), value)
+                size += 4 + len(value)
+        if size > _LARGEST_MESSAGE:
             raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
-        out += b"D" + (len(row) + 6).to_bytes(4, "big") + len(types).to_bytes(2, "big")
-        out += row
-    return bytes(out)
+        parts[0] = b"D" + size.to_bytes(4, "big") + len(types).to_bytes(2, "big")
+        out += parts
+    return b"".join(out)
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:

@@ -35,9 +35,13 @@ def parse_bool(text: str) -> bool:
     raise InvalidText(f'invalid input syntax for type boolean: "{text}"')
 
 
+_SHORT = 20  # digits that need no pattern: what most clients send
+
+
 def parse_integer(type_: SqlType, text: str) -> int:
     """An int2, int4 or int8, in decimal, hexadecimal, octal or binary; 22P02 or 22003."""
-    value = _whole(type_, text)
+    plain = text.isdigit() and text.isascii() and len(text) < _SHORT
+    value = int(text) if plain else _whole(type_, text)
     bound = 1 << (_INTEGER_BITS[type_.name] - 1)
     if not -bound <= value < bound:
         raise NumericOutOfRange(f'value "{text}" is out of range for type {type_.plain}')

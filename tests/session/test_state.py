@@ -270,6 +270,24 @@ def test_kept_plans_follow_definitions(session: Session, other: Session, databas
     run(session, "DROP TABLE seen")
 
 
+def test_a_repeated_statement_is_not_parsed_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    sql = "SELECT $1::int AS again"
+    first = session.prepare(sql)
+    session.sync()
+    assert value(session, "SELECT 'again'") == "again"
+
+    def parsed(text: str) -> None:
+        raise AssertionError(f"parsed again: {text}")
+
+    monkeypatch.setattr("gpudb.session.session.statements_of", parsed)
+    kept = session.prepare(sql)
+    assert kept.columns is first.columns
+    batches = [batch.to_pylist() for batch in session.execute(kept, (7,)).batches]
+    session.sync()
+    assert batches == [[{"c1": 7}]]
+    assert value(session, "SELECT 'again'") == "again"
+
+
 def test_plans_within_a_transaction_are_its_own(session: Session, other: Session) -> None:
     sql = "SELECT * FROM shifting"
     run(session, "CREATE TABLE shifting AS SELECT 1 AS a")

@@ -1,0 +1,77 @@
+"""SELECT of constants and parameters: the row that is made without the engine is the one that it would give."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from gpudb.engine.cpu import constants
+from gpudb.session.database import Database
+from gpudb.session.session import Session
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    database = Database(None)
+    made = database.session("gpudb")
+    yield made
+    made.close()
+    database.close()
+
+
+def rows(session: Session, sql: str, *parameters: object) -> list[tuple[object, ...]]:
+    """A prepared statement's rows."""
+    result = session.execute(session.prepare(sql), parameters)
+    try:
+        return [tuple(row.values()) for batch in result.batches for row in batch.to_pylist()]
+    finally:
+        result.close()
+        session.sync()
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("boolean", True),
+        ("smallint", -32768),
+        ("integer", 2147483647),
+        ("bigint", -9223372036854775808),
+        ("double precision", 0.1),
+        ("real", 0.5),
+        ("text", "naïve ☂"),
+        ("text", ""),
+        ("varchar(9)", "abc"),
+        ("bytea", b"\x00\xff"),
+        ("text", None),
+        ("integer", None),
+        ("date", dt.date(2024, 2, 29)),
+    ],
+)
+def test_one_parameter(session: Session, type_: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    sql = f"SELECT $1::{type_} AS a, 1 AS b"
+    got = rows(session, sql, value)
+    monkeypatch.setattr("gpudb.engine.cpu.engine.constant_row", lambda request: None)
+    assert got == rows(session, sql, value)
+
+
+def test_an_infinite_date_goes_to_the_engine(session: Session) -> None:
+    result = session.execute(session.prepare("SELECT $1::date AS a"), ("infinity",))
+    days = [batch.column(0).view(pa.int32()).to_pylist() for batch in result.batches]
+    result.close()
+    session.sync()
+    assert days == [[2**31 - 1]]
+
+
+def test_rows_of_constants_are_made_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rows(session, "SELECT 1 AS a, 'x'::text AS b") == [(1, "x")]
+    monkeypatch.setattr(constants, "_filled", None)
+    assert rows(session, "SELECT 1 AS a, 'x'::text AS b") == [(1, "x")]
+
+
+def test_long_constants_are_not_kept(session: Session) -> None:
+    before = len(constants._known)
+    assert rows(session, f"SELECT '{'x' * 9000}'::text AS a") == [("x" * 9000,)]
+    assert len(constants._known) == before

@@ -92,6 +92,8 @@ class SqlType:
     @property
     def oid(self) -> int:
         """The type's PostgreSQL OID; of a domain its base type's, which is what clients are told."""
+        if self.domain is not None and self.domain.base != self.name:
+            return self.domain.array_oid
         if self.user is not None:
             return self.user.array_oid if self.name[0] == "_" else self.user.oid
         return int(_row(self.name)["oid"])
@@ -99,9 +101,7 @@ class SqlType:
     @property
     def declared_oid(self) -> int:
         """The OID that a column of this type is declared with: a domain's own."""
-        if self.domain is None:
-            return self.oid
-        return self.domain.oid if self.domain.base == self.name else self.domain.array_oid
+        return self.domain.oid if self.domain is not None and self.domain.base == self.name else self.oid
 
     @property
     def labels(self) -> tuple[Label, ...] | None:

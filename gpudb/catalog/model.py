@@ -181,7 +181,8 @@ Relation = Table | View
 class TypeDefinition:
     """A type that a user made. `type` is what its columns have; a composite's fields are in it.
 
-    `default`, `not_null` and `checks` are a domain's, whose base type `type` is, modifier and all.
+    `default`, `not_null` and `checks` are a domain's, whose base type `type` is, modifier and all; `parent` is the OID
+    of the domain that it is over, or 0.
     """
 
     oid: int
@@ -193,6 +194,7 @@ class TypeDefinition:
     default: str | None = None
     not_null: bool = False
     checks: tuple[Check, ...] = ()
+    parent: int = 0
 
     @property
     def user(self) -> UserType:

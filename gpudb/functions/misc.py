@@ -16,7 +16,7 @@ declare("pg_size_bytes", "pg_size_bytes({0})")
 
 
 def _typeof(operands: Operands) -> str:
-    return f"CAST({operands.types[0].oid} AS BIGINT)"
+    return f"CAST({operands.types[0].declared_oid} AS BIGINT)"
 
 
 declare("pg_typeof", _typeof)

@@ -21,6 +21,7 @@ from gpudb.session.constraint_changes import (
 )
 from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
+from gpudb.session.domains import rename_domain_constraint
 from gpudb.session.drops import dependents, drop_with_dependents
 from gpudb.session.indexes import rename_index
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
@@ -183,7 +184,9 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if column.default is not None:
         bind_default(binder, column.default, made_column)
     made = _with_column(table, made_column, column.name)
-    if not present(definition.raw_default) and (not table.files or widens(column.type, target)):
+    if not present(definition.raw_default) and (
+        not table.files or (target.domain is None and widens(column.type, target))
+    ):
         _put(context, made)
         return
     rel = binder.rel()
@@ -234,6 +237,8 @@ def rename(context: Context) -> Result:
     if what == "SCHEMA":
         context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
         return command("ALTER SCHEMA")
+    if what == "DOMCONSTRAINT":
+        return rename_domain_constraint(context, node)
     if what in {"TYPE", "DOMAIN"}:
         return rename_type(context, node, what)
     if what == "INDEX":

@@ -14,9 +14,9 @@ from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy_files import file_error
+from gpudb.session.domain_checks import received
 from gpudb.session.results import CopyIn, Result
-from gpudb.session.row_checks import checked
-from gpudb.sql.bind.changes import default_of
+from gpudb.sql.bind.changes import default_of, default_text
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import find_relation, named, table_columns
@@ -133,7 +133,7 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
     flow = Inflow(
-        lambda batches: context.transaction.append(table.oid, checked(context, table, batches)),
+        lambda batches: context.transaction.append(table.oid, received(context, table, batches)),
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )
@@ -147,10 +147,11 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
 def table_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
     """How to make the defaults of the columns that are not `listed`, by name."""
     made: dict[str, Callable[[int], pa.Array]] = {}
+    binder = context.session.binder(context)
     for column in table.columns:
-        if column.default is None or column in listed:
+        if default_text(binder, column) is None or column in listed:
             continue
-        expr = default_of(context.session.binder(context), column)
+        expr = default_of(binder, column)
         if isinstance(expr, Constant) and expr.type == column.type:
             made[column.name] = repeated(held_scalar(column.type, expr.value))
         else:

@@ -13,8 +13,8 @@ from gpudb.session import copy_from
 from gpudb.session.changes import lock_table
 from gpudb.session.context import Context
 from gpudb.session.copy_files import check_file_access
+from gpudb.session.domain_checks import received
 from gpudb.session.results import Result, ResultColumn
-from gpudb.session.row_checks import checked
 from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.parse import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.convert import Clock
@@ -83,7 +83,7 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
     count = load_files(
         values["pattern"] or "",
         loading,
-        lambda batches: context.transaction.append(table.oid, checked(context, table, batches)),
+        lambda batches: context.transaction.append(table.oid, received(context, table, batches)),
         check=context.cancel.check,
     )
     return Result("SELECT", LOAD_COLUMNS, _row(count))

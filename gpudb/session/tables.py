@@ -218,7 +218,7 @@ def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Colu
         item = output.type if output.type.name != "unknown" else TEXT
         base = item.element or item
         if base.name == "numeric" and base.modifier == -1:
-            item = SqlType(item.name)
+            item = replace(item, digits=None, varying=False)
         if base.name == "name":
             item = TEXT
         made.append(Column(name, item))

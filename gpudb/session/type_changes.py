@@ -89,7 +89,8 @@ def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple
     for other in catalog.types.values():
         if other.oid in gone:
             continue
-        if other.type.domain is not None and mentions(replace(other.type, domain=None), made.user):
+        over = other.type.domain is not None and mentions(replace(other.type, domain=None), made.user)
+        if over or other.parent == made.oid:
             found.append((f"type {other.user}", other))
         for name, item in other.type.fields if other.type.user is not None else ():
             if mentions(item, made.user):

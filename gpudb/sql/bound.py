@@ -62,6 +62,26 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
+class Constrained:
+    """`arg` as a value of a domain: 23502 for NULL under `not_null`, 23514 for the first check that is false.
+
+    `checks` are constraints' names and conditions, in which DomainValue stands for the value.
+    """
+
+    arg: Expr
+    checks: tuple[tuple[str, Expr], ...]
+    not_null: bool
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class DomainValue:
+    """VALUE in a domain's check: what the Constrained around it has for `arg`."""
+
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
 class BoolOp:
     """AND, OR or NOT over booleans, in three-valued logic."""
 
@@ -280,6 +300,8 @@ Expr = (
     | Parameter
     | Call
     | Cast
+    | Constrained
+    | DomainValue
     | BoolOp
     | Test
     | DistinctFrom

@@ -180,11 +180,13 @@ def _array(type_: SqlType, data: bytes) -> list[object]:
         if low not in (0, 1):
             raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
         lengths.append(length)
-    element = type_.element if type_.user is not None else None
+    element = type_.element if type_.user is not None or type_.domain is not None else None
     if element is None:
         element = by_oid(oid)
-    elif element.oid != oid:
-        raise SqlError.of("datatype_mismatch", f"binary data has array element type {oid}, expected {element.oid}")
+    elif element.declared_oid != oid:
+        raise SqlError.of(
+            "datatype_mismatch", f"binary data has array element type {oid}, expected {element.declared_oid}"
+        )
     at = 12 + 8 * dimensions
     total = 1 if lengths else 0
     for length in lengths:

@@ -211,9 +211,9 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
     ends = np.cumsum(lengths)
     nulls = np.concatenate(([0], np.cumsum(pc.is_null(items).to_numpy(zero_copy_only=False))))
     header["nulls"] = nulls[ends] > nulls[ends - lengths]
-    header["oid"] = element.oid
+    header["oid"] = element.declared_oid
     header["length"], header["low"] = lengths, 0 if vector else 1
-    empty = struct.pack("!iii", 0, 0, element.oid)
+    empty = struct.pack("!iii", 0, 0, element.declared_oid)
     full = pc.binary_join_element_wise(binary_of(header), body, b"")
     if vector:
         return full
@@ -243,8 +243,8 @@ def _nested(element: SqlType, row: pa.Array | None) -> bytes | None:
     for length in shape:
         total *= length
     if not total or not len(row):
-        return struct.pack("!iii", 0, 0, element.oid)
+        return struct.pack("!iii", 0, 0, element.declared_oid)
     shape.append(len(row) // total)
-    head = struct.pack("!iii", len(shape), int(row.null_count > 0), element.oid)
+    head = struct.pack("!iii", len(shape), int(row.null_count > 0), element.declared_oid)
     bounds = b"".join(struct.pack("!ii", length, 1) for length in shape)
     return head + bounds + b"".join(framed(binary_column(element, row)).to_pylist())

@@ -12,3 +12,6 @@ CREATE TYPE mood AS ENUM ('sad', 'so so', 'happy');
 CREATE TYPE sales.kind AS ENUM ('a');
 CREATE TABLE moods (m mood DEFAULT 'sad', ms mood[], k sales.kind);
 COMMENT ON TYPE mood IS 'how one is';
+CREATE DOMAIN positive AS integer DEFAULT 1 CHECK (VALUE > 0);
+CREATE DOMAIN sales.code AS varchar(5) NOT NULL;
+CREATE TABLE domained (p positive, c sales.code, ps positive[]);

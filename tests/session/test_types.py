@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.session import copying
@@ -92,3 +93,54 @@ def test_enums_through_psycopg(connect: Connect, binary: bool) -> None:
     assert cursor.fetchall() == [(Size.large, [Size.small, Size.large])]
     with pytest.raises(psycopg.errors.InvalidTextRepresentation):
         connection.execute(f"SELECT %s::text::{name}", ("medium",))
+
+
+def test_a_domain_survives_a_restart(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    run(session, "CREATE DOMAIN pos AS numeric DEFAULT 7 CHECK (VALUE > 0); CREATE TABLE t (n integer, p pos)")
+    run(session, "INSERT INTO t (n) VALUES (1); INSERT INTO t VALUES (2, 2.50)")
+    session.close()
+    database.close()
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    try:
+        run(session, "INSERT INTO t (n) VALUES (3)")
+        assert run(session, "SELECT p::text FROM t ORDER BY n") == [("7",), ("2.50",), ("7",)]
+        assert state(session, "UPDATE t SET p = -p") == "23514"
+    finally:
+        session.close()
+        database.close()
+
+
+@pytest.mark.parametrize(("rows", "wrong"), [("1\t2\n", None), ("1\t0\n", "23514"), ("1\t\\N\n", "23502")])
+def test_copy_holds_rows_against_domains(session: Session, rows: str, wrong: str | None) -> None:
+    run(session, "DROP TABLE IF EXISTS d_copy; DROP DOMAIN IF EXISTS d_pos CASCADE")
+    run(session, "CREATE DOMAIN d_pos AS integer NOT NULL DEFAULT 5 CHECK (VALUE > 0)")
+    run(session, "CREATE TABLE d_copy (n integer, p d_pos)")
+    if wrong is None:
+        assert copying.run(session, "COPY d_copy FROM STDIN", rows.encode())[0] == "COPY 1"
+        assert copying.run(session, "COPY d_copy (n) FROM STDIN", b"2\n")[0] == "COPY 1"
+        assert run(session, "SELECT n, p FROM d_copy ORDER BY n") == [(1, 2), (2, 5)]
+        return
+    with pytest.raises(GpudbError) as caught:
+        copying.run(session, "COPY d_copy FROM STDIN", rows.encode())
+    assert caught.value.sqlstate == wrong
+    assert value(session, "SELECT count(*) FROM d_copy") == 0
+
+
+def test_domains_in_files_that_are_loaded(session: Session, tmp_path: Path) -> None:
+    run(session, "CREATE DOMAIN d_low AS integer CHECK (VALUE < 10); CREATE TABLE d_load (p d_low)")
+    (tmp_path / "a.csv").write_text("p\n3\n12\n")
+    assert state(session, f"SELECT load_data('d_load', '{tmp_path}/a.csv')") == "23514"
+    assert value(session, "SELECT count(*) FROM d_load") == 0
+
+
+def test_parameters_become_domains(connect: Connect) -> None:
+    connection = connect()
+    connection.execute("CREATE DOMAIN d_even AS integer CHECK (VALUE % 2 = 0)")
+    connection.execute("CREATE TABLE d_evens (e d_even)")
+    connection.execute("INSERT INTO d_evens VALUES (%s)", (4,))
+    with pytest.raises(psycopg.errors.CheckViolation, match='violates check constraint "d_even_check"'):
+        connection.execute("INSERT INTO d_evens VALUES (%s)", (5,))
+    assert connection.execute("SELECT e FROM d_evens WHERE e = %b", (4,), binary=True).fetchall() == [(4,)]

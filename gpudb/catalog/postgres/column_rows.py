@@ -36,7 +36,7 @@ def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullab
         atttypid=column.type.declared_oid,
         attlen=int(facts["typlen"]),
         attnum=number,
-        atttypmod=column.type.modifier,
+        atttypmod=column.type.modifier if column.type.domain is None else -1,
         attndims=1 if array else 0,
         attbyval=facts["typbyval"] == "t",
         attalign=facts["typalign"],

@@ -163,6 +163,8 @@ CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) 
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
 CREATE MACRO sys_constraint(x) AS
     (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
+-- Printed prettily, a check has one pair of parentheses.
+CREATE MACRO sys_pretty_constraint(x) AS regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's');
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
 CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);

@@ -15,6 +15,7 @@ from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_lite
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
 from gpudb.functions.lanes import joined
+from gpudb.functions.let import let, raises
 from gpudb.functions.numeric import NARROW
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.sql import bound
@@ -35,6 +36,7 @@ class Expressions:
 
     `grouped` are the carried numerics that the query at hand groups by: each is one of several representations of an
     equal value, whose scale has to be picked by an aggregate. `narrow` has aggregates multiply decimals in 64 bits.
+    `subject` is the value that a domain's checks are about.
     """
 
     column: Callable[[bound.Column], str]
@@ -43,6 +45,7 @@ class Expressions:
     values: Mapping[str, object] = field(default_factory=dict)
     grouped: tuple[bound.Expr, ...] = ()
     narrow: bool = False
+    subject: str = ""
 
     def lanes(self, expr: bound.Expr) -> Lanes:
         """Both lanes of an expression."""
@@ -104,6 +107,28 @@ class Expressions:
     def _(self, expr: bound.Cast) -> Lanes:
         value, scale = self.lanes(expr.arg)
         return Lanes(*cast(value, scale, expr.arg.type, expr.type, expr.explicit))
+
+    @_render.register
+    def _(self, expr: bound.Constrained) -> Lanes:
+        domain = expr.type.domain
+
+        def checked(value: str) -> str:
+            inside = replace(self, subject=value)
+            whens = []
+            if expr.not_null:
+                message = quoted(f"domain {domain} does not allow null values")
+                given = self._opened(value, expr.type).value
+                whens.append(f"{given} IS NULL THEN {raises('23502', message, expr.type.duckdb)}")
+            for constraint, check in expr.checks:
+                message = quoted(f'value for domain {domain} violates check constraint "{constraint}"')
+                whens.append(f"NOT {inside.value(check)} THEN {raises('23514', message, expr.type.duckdb)}")
+            return f"(CASE WHEN {' WHEN '.join(whens)} ELSE {value} END)"
+
+        return self._opened(let(checked, self.whole(expr.arg)), expr.type)
+
+    @_render.register
+    def _(self, expr: bound.DomainValue) -> Lanes:
+        return self._opened(self.subject, expr.type)
 
     # -------------------------------------------------------------------------------------------- logic
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
@@ -41,7 +41,7 @@ class Binder:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""
         for number, oid in enumerate(oids, 1):
             known = UNKNOWN if oid in (0, UNKNOWN.oid) else self.catalog.type_by_oid(oid)
-            self.parameters[number] = by_oid(oid) if known is None else known
+            self.parameters[number] = by_oid(oid) if known is None else replace(known, domain=None)
 
     def parameter(self, number: int) -> Parameter:
         """`$number`, of the type known so far."""

@@ -13,6 +13,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import condition, stored
+from gpudb.sql.bind.domains import domain_default
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from, find_relation, named, table_columns
 from gpudb.sql.bind.scope import Scope
@@ -41,7 +42,7 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.parse import inner, kind, leftmost, parse, present
 from gpudb.sql.traverse import walk
-from gpudb.types import INT8, TEXT
+from gpudb.types import INT8, TEXT, UNKNOWN
 
 ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
@@ -166,10 +167,17 @@ def _assigned(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
 
 
 def default_of(binder: Binder, column: TableColumn) -> Expr:
-    """A column's default, converted to its type; NULL without one."""
-    if column.default is None:
-        return Constant(None, column.type)
-    return bind_default(binder, column.default, column)
+    """A column's default, or its domain's, converted to its type; NULL without one."""
+    if (text := default_text(binder, column)) is not None:
+        return bind_default(binder, text, column)
+    if column.type.domain is not None:
+        return stored(binder, Constant(None, UNKNOWN), column.name, column.type)
+    return Constant(None, column.type)
+
+
+def default_text(binder: Binder, column: TableColumn) -> str | None:
+    """The SQL text of a column's default, or of its domain's."""
+    return column.default if column.default is not None else domain_default(binder, column.type)
 
 
 def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:

@@ -20,6 +20,10 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     A target without modifier leaves an expression of the same type as it is, digits and all. 42846 where there is no
     cast (42804 in an assignment; `what` then names the column).
     """
+    if target.domain is not None and expr.type != target:
+        from gpudb.sql.bind.domains import to_domain
+
+        return to_domain(binder, expr, target, context, what)
     if isinstance(expr, Parameter) and expr.type.name == "unknown":
         settled = binder.settle_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
@@ -36,11 +40,11 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if isinstance(expr, Array) and target.element is not None:
         items = tuple(coerce(binder, item, target.element, context, what) for item in expr.items)
         return Array(items, target)
-    if not can_coerce(source.plain, target.plain, context) and not _same_text(source, target):
-        refused = _refused(source, target, context, what)
+    if not coercible(source, target, context):
+        refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     if isinstance(expr, Row):
-        raise _refused(source, target, context, what)
+        raise refusal(source, target, context, what)
     return Cast(expr, _held(source, target), context == "e")
 
 
@@ -54,6 +58,11 @@ def _same_holding(source: SqlType, target: SqlType) -> bool:
     return target.digits is None or (source.digits == target.digits and source.carried == target.carried)
 
 
+def coercible(source: SqlType, target: SqlType, context: str) -> bool:
+    """Whether there is a conversion, be it only of one form of text to another."""
+    return can_coerce(source.plain, target.plain, context) or _same_text(source, target)
+
+
 def _same_text(source: SqlType, target: SqlType) -> bool:
     return source.name == "unknown" or (source.category == "S" and target.category == "S")
 
@@ -65,13 +74,19 @@ def _held(source: SqlType, target: SqlType) -> SqlType:
     return target
 
 
-def _refused(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
+def refusal(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
+    """The error of a conversion that there is not; `what` is the column that an assignment names."""
     if what is not None:
         return DatatypeMismatch(
-            f"{what} is of type {target.plain} but expression is of type {source.plain}",
+            f"{what} is of type {spoken(target)} but expression is of type {spoken(source)}",
             hint="You will need to rewrite or cast the expression.",
         )
-    return SqlError.of("cannot_coerce", f"cannot cast type {source.plain} to {target.plain}")
+    return SqlError.of("cannot_coerce", f"cannot cast type {spoken(source)} to {spoken(target)}")
+
+
+def spoken(item: SqlType) -> SqlType:
+    """A type as messages name it: without modifier, a domain as itself."""
+    return item if item.domain is not None else item.plain
 
 
 def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:

@@ -20,7 +20,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     A target without modifier leaves an expression of the same type as it is, digits and all. 42846 where there is no
     cast (42804 in an assignment; `what` then names the column).
     """
-    if target.domain is not None and expr.type != target:
+    if target.domain is not None and expr.type.domain != target.domain:
         from gpudb.sql.bind.domains import to_domain
 
         return to_domain(binder, expr, target, context, what)

@@ -40,17 +40,20 @@ def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: s
         refused = refusal(expr.type, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     made = coerce(binder, expr, plain, context, what)
+    # a numeric keeps the digits that it is held with
+    held = replace(made.type, domain=None)
     checks: tuple[tuple[str, Expr], ...] = ()
     not_null = False
     definition: TypeDefinition | None = definition_of(binder, target)
     while definition is not None:
         # what a domain is over comes first
-        checks = tuple((each.name, bind_check(binder, each.expression, plain)) for each in definition.checks) + checks
+        checks = tuple((each.name, bind_check(binder, each.expression, held)) for each in definition.checks) + checks
         not_null = not_null or definition.not_null
         definition = definition_at(binder, definition.parent)
     if checks or not_null:
-        return Constrained(made, checks, not_null, target)
-    return Constant(made.value, target) if isinstance(made, Constant) else Cast(made, target)
+        return Constrained(made, checks, not_null, replace(held, domain=target.domain))
+    marked = replace(held, domain=target.domain)
+    return Constant(made.value, marked) if isinstance(made, Constant) else Cast(made, marked)
 
 
 def below_type(target: SqlType) -> SqlType:

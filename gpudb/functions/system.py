@@ -48,7 +48,10 @@ declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
 # An expression is kept as the text that it would be shown as.
 declare("pg_get_expr", "{0}")
 declare("pg_get_constraintdef(oid)", "sys_constraint({0})")
-declare("pg_get_constraintdef(oid,bool)", "(CASE WHEN {1} THEN sys_pretty_constraint({0}) ELSE sys_constraint({0}) END)")
+declare(
+    "pg_get_constraintdef(oid,bool)",
+    "(CASE WHEN {1} THEN sys_pretty_constraint({0}) ELSE sys_constraint({0}) END)",
+)
 declare("pg_get_indexdef(oid)", _macro("sys_index"))
 
 

@@ -283,6 +283,8 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "uuid": ("UUID", pa.string()),
     "json": _TEXT,
     "jsonb": _TEXT,
+    "bit": _TEXT,
+    "varbit": _TEXT,
     "unknown": _TEXT,
     "void": _TEXT,
     # The system catalog's own types.
@@ -321,7 +323,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 # The types that a user's table may have, and their arrays.
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
-    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange".split()
+    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange bit varbit".split()
 )
 
 _SPOKEN = {
@@ -357,6 +359,7 @@ TIMESTAMP = SqlType("timestamp")
 TIMESTAMPTZ = SqlType("timestamptz")
 INTERVAL = SqlType("interval")
 UUID = SqlType("uuid")
+BIT = SqlType("bit")
 JSON = SqlType("json")
 JSONB = SqlType("jsonb")
 UNKNOWN = SqlType("unknown")

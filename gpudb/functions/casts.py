@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.bit_strings import BITS, from_bits, to_bits
 from gpudb.functions.cast_moments import to_date, to_interval, to_time, to_timestamp
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
@@ -41,6 +42,10 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return to_numeric(sql, scale, source, target)
     if target.name in STRINGS:
         return to_string(sql, scale, source, target, explicit), "0"
+    if target.name in BITS and (made := to_bits(sql, source, target, explicit)) is not None:
+        return made, "0"
+    if source.name in BITS and target.name in {"int4", "int8"}:
+        return from_bits(sql, target), "0"
     if target.subtype is not None and source.name == target.name:
         return sql, scale
     convert = _TO.get(target.name)

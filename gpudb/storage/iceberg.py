@@ -45,6 +45,8 @@ _PLAIN: dict[str, IcebergType] = {
     "bpchar": StringType(),
     "json": StringType(),
     "jsonb": StringType(),
+    "bit": StringType(),
+    "varbit": StringType(),
     "bytea": BinaryType(),
     "date": DateType(),
     "time": TimeType(),

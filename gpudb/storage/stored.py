@@ -7,6 +7,7 @@ ids within a column follow from its type and are never kept.
     uuid      uuid (16 bytes)                      carried   struct(v decimal(p,s), s int)
     numeric   decimal(p,s)                         T[]       list of T's form
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
+    bit, varbit  string of the digits
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
               A numrange has one member more: scales int, 64 times the decimals that lower shows and those of upper
 """

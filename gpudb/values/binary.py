@@ -13,6 +13,7 @@ from decimal import Decimal
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType, by_oid
 from gpudb.values import civil
+from gpudb.values.bit_strings import parse_bits_binary
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import fit_numeric
@@ -226,6 +227,8 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "timestamptz": _timestamp,
     "interval": _interval,
     "uuid": _uuid,
+    "bit": parse_bits_binary,
+    "varbit": parse_bits_binary,
     "json": lambda _, data: parse_json(decode_utf8(data)),
     "jsonb": _jsonb,
 }

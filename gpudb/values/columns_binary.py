@@ -14,6 +14,7 @@ from gpudb.errors import SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil
 from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
+from gpudb.values.bit_strings import bits_binary
 from gpudb.values.columns import as_string, interval_parts, list_of, plain, text_column, validity
 from gpudb.values.range_columns import nulls_of, range_binary
 
@@ -49,6 +50,8 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return range_binary(type_, nulls_of(type_, column), lambda item, each: framed(binary_column(item, each)))
     if name == "jsonb":
         return pc.binary_join_element_wise(b"\x01", pc.cast(as_string(column), pa.binary()), b"")
+    if name in ("bit", "varbit"):
+        return bits_binary(column)
     if name in ("bytea", "void"):
         return pc.cast(column, pa.binary())
     if name == "uuid":

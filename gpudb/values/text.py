@@ -5,6 +5,7 @@
 | bool; int2, int4, int8, oid | bool; int |
 | float4, float8; numeric | float; Decimal |
 | text, varchar, bpchar, name, json, jsonb, enums | str (bpchar without its padding, jsonb canonical) |
+| bit, varbit | str of the digits |
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
 | interval | Interval |
@@ -24,6 +25,7 @@ from gpudb.errors import InvalidText, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil, zones
 from gpudb.values.array import format_array, parse_array
+from gpudb.values.bit_strings import parse_bits
 from gpudb.values.bytes import parse_bytea, parse_uuid
 from gpudb.values.datetimes import parse_date, parse_time, parse_timestamp, rounded, timestamptz_text
 from gpudb.values.interval import Interval, parse_interval
@@ -118,6 +120,8 @@ _SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
     "text": lambda _, text: text,
     "varchar": _text,
     "bpchar": _text,
+    "bit": parse_bits,
+    "varbit": parse_bits,
     "name": _name,
     "char": lambda _, text: text[:1],
     "bytea": lambda _, text: parse_bytea(text),

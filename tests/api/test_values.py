@@ -57,6 +57,8 @@ CASES: list[tuple[str, str, object, pa.DataType]] = [
         uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         pa.string(),
     ),
+    ("B'101'", "bit", "101", pa.string()),
+    ("'10'::bit varying(3)", "bit varying(3)", "10", pa.string()),
     ("int4range(1, 5, '[]')", "int4range", Range(1, 6, True, False), pa.string()),
     ("'[1.50,)'::numrange", "numrange", Range(Decimal("1.50"), None, True, False), pa.string()),
     ("'empty'::daterange", "daterange", Range(empty=True), pa.string()),

@@ -103,6 +103,8 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("interval[]", INTERVAL.array, pa.array([SPANS[:1]], pa.list_(pa.month_day_nano_interval()))),
     *((name, SqlType(name), held_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
       for name, texts in RANGES.items()),
+    ("varbit", SqlType("varbit"), pa.array(["101", None, "", "1" * 17, "00000000"])),
+    ("varbit[]", SqlType("_varbit"), pa.array([["101", None, ""], None, []])),
     ("int4range[]", SqlType("_int4range"), held_array(SqlType("_int4range"), [parse_text(SqlType("_int4range"), '{"[1,3)",empty,NULL}'), None, []])),
     ("int2vector", SqlType("int2vector"), pa.array([[1, 2], []], pa.list_(pa.int16()))),
 ]  # fmt: skip
@@ -225,6 +227,7 @@ def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> 
             "uuid",
             "int4range",
             "numrange",
+            "varbit",
             "jsonb",
             "_int4",
             "_text",
@@ -240,4 +243,4 @@ def test_any_bytes_are_read_or_refused(data: bytes, name: str) -> None:
         parse_binary(SqlType(name), data)
     except GpudbError as error:
         sqlstate = error.sqlstate
-    assert sqlstate in (None, "22P03", "22021", "22P02", "22P05", "22008", "22003", "0A000", "42704", "54001")
+    assert sqlstate in (None, "22P03", "22021", "22P02", "22P05", "22008", "22003", "0A000", "42704", "54001", "08P01")

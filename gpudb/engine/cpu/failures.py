@@ -44,6 +44,8 @@ Maker = tuple[re.Pattern[str], str, str]
 _RULES: tuple[Maker, ...] = tuple(
     (re.compile(pattern, re.S), condition, message)
     for pattern, condition, message in (
+        (r"Cannot (AND|OR|XOR) bit strings of different sizes", "string_data_length_mismatch",
+         "cannot {1} bit strings of different sizes"),
         (r"Division by zero|division by zero", "division_by_zero", "division by zero"),
         (r"More than one row returned by a subquery", "cardinality_violation",
          "more than one row returned by a subquery used as an expression"),

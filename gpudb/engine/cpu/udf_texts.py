@@ -42,6 +42,8 @@ def register(registry: Registry) -> None:
         "TIMESTAMPTZ",
         _moment(TIMESTAMPTZ, civil.microseconds_of),
     )
+    for name in ("bit", "varbit"):
+        registry.scalar(f"pg_{name}_in", "VARCHAR", "VARCHAR", _reader(SqlType(name)))
     registry.scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval)
     registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
     registry.scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)

@@ -50,7 +50,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
 
 def _folds(expr: Constant, target: SqlType, context: str) -> bool:
     if expr.type.name == "unknown" or expr.value is None:
-        return not (target.name in {"varchar", "bpchar"} and target.modifier != -1 and context == "e")
+        return not (target.name in {"varchar", "bpchar", "bit", "varbit"} and target.modifier != -1 and context == "e")
     return True
 
 

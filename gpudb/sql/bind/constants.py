@@ -9,7 +9,8 @@ from gpudb.catalog.postgres.relations import relation as system_relation
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
-from gpudb.types import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
 
@@ -31,7 +32,7 @@ def literal(node: Any) -> Constant:
         case "sval":
             return Constant(node.sval.sval, UNKNOWN)
         case _:
-            raise FeatureNotSupported("bit string literals are not supported")
+            return Constant(parse_bits(BIT, node.bsval.bsval), BIT)
 
 
 def number(text: str) -> Constant:

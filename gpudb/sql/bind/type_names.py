@@ -31,8 +31,11 @@ _KNOWN = frozenset(
     " uuid json jsonb name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace regrole"
     " regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring pg_lsn tid"
     " regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
-    " int4range int8range numrange daterange tsrange tstzrange".split()
+    " int4range int8range numrange daterange tsrange tstzrange bit varbit".split()
 )
+
+
+_MOST_BITS = 83_886_080
 
 
 def type_name(node: Any, binder: Binder) -> SqlType:
@@ -94,6 +97,13 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
             shown = SqlType(name)
             raise SqlError.of("invalid_parameter_value", f"length for type {shown} must be at least 1")
         return SqlType(name, modifiers[0] + 4)
+    if name in {"bit", "varbit"}:
+        if modifiers[0] < 1:
+            raise SqlError.of("invalid_parameter_value", f"length for type {name} must be at least 1")
+        if modifiers[0] > _MOST_BITS:
+            message = f"length for type {name} cannot exceed {_MOST_BITS}"
+            raise SqlError.of("invalid_parameter_value", message)
+        return SqlType(name, modifiers[0])
     if name in {"time", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":

@@ -34,7 +34,6 @@ SELECT NULL, NULL::integer, 'unknown', pg_typeof('x'), pg_typeof(NULL), pg_typeo
 SELECT 'glued'
   ' together' AS g, E'tab\there', E'\u00e9', U&'d\0061t', $$dollar 'quoted'$$, $q$a$$b$q$;
 SELECT 'it''s', '\n', E'\\n';
--- refused 0A000: bit strings
 SELECT B'101', X'ff';
 SELECT int4 '7', float8 '1.5', numeric '1.20', bool 'on', interval '2' day, interval '1-2' year to month;
 SELECT '{1,2}'::integer[]::text, 12::text || 34, 1 || 'x', 'x' || 1.50, 'x' || true, 'd' || date '2024-01-01';

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.lanes import opened
 from gpudb.functions.let import let, once
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
 
@@ -29,7 +29,20 @@ declare("textanycat", lambda o: f"({o.sql[0]} || {_any_text(o, 1)})")
 declare("anytextcat", lambda o: f"({_any_text(o, 0)} || {o.sql[1]})")
 declare("concat", lambda o: f"concat({', '.join([*_printed(o), chr(39) * 2])})")
 declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_printed(o, 1)])})")
-declare("string_agg(text,text)", lambda o: o.call("string_agg", *o.sql))
+
+
+def _string_agg(operands: Operands) -> str:
+    """A separator that varies stands before its own row's value."""
+    value, separator = operands.sql
+    if operands.constants[1] is not MISSING:
+        return operands.call("string_agg", value, separator)
+    rows = operands.call("list", f"struct_pack(v := {value}, s := coalesce({separator}, ''))")
+    kept = f"list_filter({rows}, lambda pg_e: pg_e.v IS NOT NULL)"
+    parts = f"list_transform({kept}, lambda pg_e, pg_i: CASE WHEN pg_i = 1 THEN pg_e.v ELSE pg_e.s || pg_e.v END)"
+    return let(lambda made: f"(CASE WHEN len({made}) > 0 THEN array_to_string({made}, '') END)", parts)
+
+
+declare("string_agg(text,text)", _string_agg)
 
 # ---------------------------------------------------------------------------------------------- lengths
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.functions.let import raises
 from gpudb.functions.registry import Operands, declare
 
 for _name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"):
@@ -19,5 +20,18 @@ def _offset(name: str) -> None:
     declare(name, lambda o: o.call(name, *o.sql), scale=scale)
 
 
-for _name in ("lag", "lead", "first_value", "last_value", "nth_value"):
+for _name in ("lag", "lead", "first_value", "last_value"):
     _offset(_name)
+
+
+def _place(operands: Operands) -> str:
+    place = operands.sql[1]
+    wrong = raises("22016", "'argument of nth_value must be greater than zero'", "INTEGER")
+    return f"(CASE WHEN {place} <= 0 THEN {wrong} ELSE {place} END)"
+
+
+declare(
+    "nth_value",
+    lambda o: o.call("nth_value", o.sql[0], _place(o)),
+    scale=lambda o: o.call("nth_value", o.scales[0], _place(o)),
+)

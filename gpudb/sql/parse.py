@@ -55,7 +55,8 @@ def parse(text: str) -> list[RawStatement]:
             raise SqlError.of("statement_too_complex", error.message) from None
         if "invalid byte sequence" in error.message:
             raise SqlError.of("character_not_in_repertoire", error.message) from None
-        raise SyntaxError_(error.message, position=error.cursorpos or None) from None
+        condition = _CONDITIONS.get(error.message.partition(" ")[0])
+        raise SyntaxError_(error.message, position=error.cursorpos or None, condition=condition) from None
     encoded = plain.encode()
     found = []
     for each in tree.stmts:
@@ -73,6 +74,10 @@ def parse(text: str) -> list[RawStatement]:
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
         found.append(statement)
     return found
+
+
+# The grammar's errors that are no syntax errors, by their first word; libpg_query tells no SQLSTATE.
+_CONDITIONS = {"frame": "windowing_error"}
 
 
 def _tree(text: str) -> Any:

@@ -1,9 +1,9 @@
-"""Walking bound trees: the children of any node, and all nodes below one."""
+"""Walking bound trees: the children of any node, all nodes below one, and a tree with some nodes replaced."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from typing import Any
 
 from gpudb.sql import bound
@@ -39,3 +39,20 @@ def walk(node: Any) -> Iterator[Any]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
+    """The tree with each node for which `change` gives another one replaced by it, outermost first."""
+    made = change(node)
+    if made is not None:
+        return made
+    values = {name: getattr(node, name) for name in _FIELDS[type(node)]}
+    changed = {name: new for name, value in values.items() if (new := _mapped(value, change)) is not value}
+    return replace(node, **changed) if changed else node
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, tuple):
+        items = tuple(_mapped(item, change) for item in value)
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return mapped(value, change) if type(value) in _FIELDS else value

@@ -368,7 +368,7 @@ class Expressions:
     def _(self, expr: bound.AnySubquery) -> Lanes:
         lefts = [self.value(each) for each in expr.left]
         left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
-        query = self.query(_plain_columns(expr.query))
+        query = self._values(expr.query)
         symbols = {_SYMBOLS.get(function.name.rsplit("_", 1)[-1][-2:], "") for function in expr.functions}
         (symbol,) = symbols if len(symbols) == 1 else ("",)
         if symbol == "=" and not expr.all:
@@ -379,16 +379,18 @@ class Expressions:
             raise FeatureNotSupported("this comparison with a subquery is not supported")
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
 
+    def _values(self, query: bound.Query) -> str:
+        """The query that a comparison reads: of carried numerics the values alone."""
+        text = self.query(query)
+        if not any(column.type.carried for column in query.columns):
+            return text
+        names = [f"c{number}" for number in range(1, len(query.columns) + 1)]
+        items = (f"{name}.v" if c.type.carried else name for name, c in zip(names, query.columns, strict=True))
+        return f"SELECT {', '.join(items)} FROM ({text}) AS pg_q({', '.join(names)})"
+
 
 _TEXTS = frozenset({"text", "varchar", "name", "unknown"})
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-
-def _plain_columns(query: bound.Query) -> bound.Query:
-    """The query that a comparison reads; carried numerics cannot be compared whole."""
-    if any(column.type.carried for column in query.columns):
-        raise FeatureNotSupported("comparing with a subquery of numerics of varying scale is not supported")
-    return query
 
 
 def direction(descending: bool, nulls_first: bool) -> str:

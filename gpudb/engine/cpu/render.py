@@ -109,10 +109,8 @@ class Renderer:
         ]
         if keys:
             return f" GROUP BY {', '.join(keys)}"
-        aggregates = any(
-            isinstance(n, bound.Aggregate) for part in (*query.targets, *query.order_by) for n in walk(part)
-        )
-        return " GROUP BY ()" if query.grouped and not aggregates else ""
+        # Without keys one row, be an aggregate left in the text or not (`pg_typeof(sum(x))`)
+        return " GROUP BY ()" if query.grouped else ""
 
     def _order_by(self, query: bound.Select, made: Expressions) -> str:
         if not query.order_by:
@@ -141,18 +139,34 @@ class Renderer:
     def _(self, query: bound.SetOperation) -> str:
         every = " ALL" if query.all else ""
         carried = [index for index, column in enumerate(query.columns, 1) if column.type.carried]
-        if carried and query.op != "UNION":
-            raise FeatureNotSupported(f"{query.op} of numerics of varying scale is not supported")
         text = f"({self.query(query.left)}) {query.op}{every} ({self.query(query.right)})"
-        if carried and not query.all:
-            keys = ", ".join(f"c{n}.v" if n in carried else f"c{n}" for n in range(1, len(query.columns) + 1))
+        if carried and query.op != "UNION":
+            text = self._matched(query, carried)
+        elif carried and not query.all:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
             both = f"({self.query(query.left)}) UNION ALL ({self.query(query.right)})"
-            text = f"SELECT DISTINCT ON ({keys}) * FROM ({both}) AS s({names})"
+            text = f"SELECT DISTINCT ON ({_keys(query, carried)}) * FROM ({both}) AS s({names})"
         if query.order_by or query.limit is not None or query.offset is not None:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)) or "c0"
             text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query)
         return text
+
+    def _matched(self, query: bound.SetOperation, carried: Sequence[int]) -> str:
+        """INTERSECT or EXCEPT by value, where numerics may be spelt in several ways: the left rows are shown."""
+        names = [f"c{n}" for n in range(1, len(query.columns) + 1)]
+        keys = _keys(query, carried)
+        sides = []
+        for side, alias in ((query.left, "l"), (query.right, "r")):
+            rows = f"SELECT * FROM ({self.query(side)}) AS {alias}({', '.join(names)})"
+            if query.all:
+                # of rows that are equal the first meets the first
+                rows = f"SELECT *, row_number() OVER (PARTITION BY {keys}) AS pg_n FROM ({rows})"
+            sides.append(f"({rows}) AS {alias}")
+        on = [f"l.{key} IS NOT DISTINCT FROM r.{key}" for key in keys.split(", ")]
+        on += ["l.pg_n = r.pg_n"] if query.all else []
+        how = "SEMI" if query.op == "INTERSECT" else "ANTI"
+        head = "" if query.all else f"DISTINCT ON ({keys}) "
+        return f"SELECT {head}{', '.join(names)} FROM {sides[0]} {how} JOIN {sides[1]} ON {' AND '.join(on)}"
 
     @_body.register
     def _(self, query: bound.Values) -> str:
@@ -251,6 +265,11 @@ class Renderer:
         if source.on is None:
             return f"{left} CROSS JOIN {right}"
         return f"{left} {source.kind} JOIN {right} ON {self._expressions().value(source.on)}"
+
+
+def _keys(query: bound.SetOperation, carried: Sequence[int]) -> str:
+    """A set operation's columns as it compares them: of carried numerics the value."""
+    return ", ".join(f"c{n}.v" if n in carried else f"c{n}" for n in range(1, len(query.columns) + 1))
 
 
 class _Counted(tuple[str, ...]):

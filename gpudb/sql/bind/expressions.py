@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.functions import resolve
-from gpudb.sql.bind import calls, operators
+from gpudb.sql.bind import aggregates, calls, operators, quantified
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import branch_type, coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
@@ -163,6 +163,7 @@ def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("case_expr")
 def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
+    sets = scope.sets
     subject = bind_expression(binder, scope, node.arg) if present(node.arg) else None
     whens, values = [], []
     for each in node.args:
@@ -175,14 +176,24 @@ def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
     default: Expr = Constant(None, UNKNOWN)
     if present(node.defresult):
         default = bind_expression(binder, scope, node.defresult)
+    _check_sets(binder, scope, sets, "CASE")
     # PostgreSQL looks at ELSE first when it settles the type.
     (last, *others), target = unify_branches(binder, [default, *values], "CASE")
     return Case(tuple(zip(whens, others, strict=True)), last, target)
 
 
+def _check_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
+    """0A000 for a set-returning function that a condition decides upon."""
+    if scope.sets != before:
+        message = f"set-returning functions are not allowed in {what}"
+        raise binder.locate(FeatureNotSupported(message, hint=calls.ELSEWHERE), scope.set_location)
+
+
 @binds("coalesce_expr")
 def _coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
+    sets = scope.sets
     args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], "COALESCE")
+    _check_sets(binder, scope, sets, "COALESCE")
     return Choice("COALESCE", args, target)
 
 
@@ -264,7 +275,7 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("grouping_func")
 def _grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
-    return calls.bind_grouping(binder, scope, node)
+    return aggregates.bind_grouping(binder, scope, node)
 
 
 _VALUE_FUNCTIONS = {
@@ -303,6 +314,8 @@ def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
     match operators.expression_kind(node):
         case "AEXPR_OP" | "AEXPR_LIKE" | "AEXPR_ILIKE" | "AEXPR_SIMILAR":
             left = bind_expression(binder, scope, node.lexpr) if present(node.lexpr) else None
+            if isinstance(left, Row) and (query := _row_query(binder, scope, node.rexpr)) is not None:
+                return quantified.row_subquery(binder, name, left, query)
             return operators.apply_operator(binder, name, left, bind_expression(binder, scope, node.rexpr))
         case "AEXPR_IN":
             left = bind_expression(binder, scope, node.lexpr)
@@ -323,6 +336,15 @@ def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
             return _between(binder, scope, node, which)
         case other:
             raise FeatureNotSupported(f"operator kind {other} is not supported")
+
+
+def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
+    """The subquery that a row is compared with, if that is what stands there."""
+    from gpudb.sql.bind.select import bind_query
+
+    if kind(node) != "sub_link" or inner(node).sub_link_type != pg.EXPR_SUBLINK:
+        return None
+    return bind_query(binder, inner(inner(node).subselect), scope)
 
 
 def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
@@ -363,6 +385,6 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
         case "ANY_SUBLINK" | "ALL_SUBLINK" as which:
             left = bind_expression(binder, scope, node.testexpr)
             name = strings(node.oper_name)[-1] if node.oper_name else "="
-            return operators.any_subquery(binder, name, left, query, which == "ALL_SUBLINK")
+            return quantified.any_subquery(binder, name, left, query, which == "ALL_SUBLINK")
         case other:
             raise FeatureNotSupported(f"subquery of kind {other} is not supported")

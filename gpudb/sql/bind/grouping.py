@@ -14,7 +14,20 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, settled
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bound import Aggregate, Column, Constant, Expr, From, Grouping, Join, Row, Scan
+from gpudb.sql.bound import (
+    Aggregate,
+    Column,
+    Constant,
+    Expr,
+    From,
+    Grouping,
+    Join,
+    Row,
+    Scan,
+    Select,
+    SetOperation,
+    Values,
+)
 from gpudb.sql.parse import inner, kind, strings
 from gpudb.sql.traverse import children
 
@@ -22,9 +35,17 @@ Sets = tuple[tuple[int, ...], ...]
 
 
 def bind_group_by(
-    binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Sequence[tuple[str, Expr]]
+    binder: Binder,
+    scope: Scope,
+    nodes: Sequence[Any],
+    targets: Sequence[tuple[str, Expr]],
+    *,
+    distinct: bool = False,
 ) -> tuple[tuple[Expr, ...], Sets | None]:
-    """The grouping expressions, each once, and the sets of their positions where there are several."""
+    """The grouping expressions, each once, and the sets of their positions where there are several.
+
+    `distinct` (GROUP BY DISTINCT) keeps one of equal sets.
+    """
     keys: list[Expr] = []
 
     def key(node: Any) -> list[int]:
@@ -48,6 +69,8 @@ def bind_group_by(
     if not several:
         return tuple(keys), None
     sets = tuple(tuple(dict.fromkeys(sum(each, ()))) for each in product(*factors))
+    if distinct:
+        sets = tuple({frozenset(each): each for each in reversed(sets)}.values())[::-1]
     if len(sets) > 4096:
         raise SqlError.of("statement_too_complex", "too many grouping sets present (maximum 4096)")
     return tuple(keys), sets
@@ -119,38 +142,44 @@ def _walk_level(expr: Any) -> Iterator[Any]:
 
 
 def check_grouped(
-    binder: Binder, scope: Scope, keys: Sequence[Expr], exprs: Iterable[Any], source: From | None
+    binder: Binder, scope: Scope, keys: Sequence[Expr], sets: Sets | None, exprs: Iterable[Any], source: From | None
 ) -> tuple[Expr, ...]:
     """Raises 42803 for a column of this level outside keys and aggregates; gives keys that a primary key implies."""
     implied: list[Expr] = []
     tables = dict(_tables(source)) if source is not None else {}
-    determined = {rel for rel, table in tables.items() if _determines(keys, rel, table)}
+    # A primary key determines its row where every grouping set has it
+    common = [key for index, key in enumerate(keys) if sets is None or all(index in each for each in sets)]
+    determined = {rel for rel, table in tables.items() if _determines(common, rel, table)}
 
-    def check(node: Any) -> None:
-        if isinstance(node, Aggregate) or (not isinstance(node, Column | Constant) and node in keys):
+    def check(node: Any, below: bool) -> None:
+        if not isinstance(node, Column | Constant) and node in keys:
             return
-        if isinstance(node, Grouping):
-            if not all(arg in keys for arg in node.args):
+        if isinstance(node, Aggregate | Grouping) and (not below or node in scope.lent):
+            if isinstance(node, Grouping) and not all(arg in keys for arg in node.args):
                 message = "arguments to GROUPING must be grouping expressions of the associated query level"
-                raise SqlError.of("grouping_error", message)
+                odd = next(arg for arg in node.args if arg not in keys)
+                raise binder.locate_expr(SqlError.of("grouping_error", message), odd)
             return
         if isinstance(node, Column) and node.rel in scope.rels and node not in keys:
             if node.rel in determined:
                 if node not in implied:
                     implied.append(node)
                 return
-            raise binder.locate_expr(SqlError.of("grouping_error", _ungrouped(scope, node)), node)
+            raise binder.locate_expr(SqlError.of("grouping_error", _ungrouped(scope, node, below)), node)
+        below = below or isinstance(node, Select | SetOperation | Values)
         for child in children(node):
-            check(child)
+            check(child, below)
 
     for expr in exprs:
-        check(expr)
+        check(expr, False)
     return tuple(implied)
 
 
-def _ungrouped(scope: Scope, column: Column) -> str:
+def _ungrouped(scope: Scope, column: Column, below: bool) -> str:
     owner = next((item.alias for item in scope.items if any(expr == column for _, expr in item.columns)), "")
     shown = f"{owner}.{column.name}" if owner else column.name
+    if below:
+        return f'subquery uses ungrouped column "{shown}" from outer query'
     return f'column "{shown}" must appear in the GROUP BY clause or be used in an aggregate function'
 
 

@@ -15,7 +15,6 @@ from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.constants import small_integer
 from gpudb.sql.bound import (
     AnyArray,
-    AnySubquery,
     Array,
     BoolOp,
     Call,
@@ -24,7 +23,6 @@ from gpudb.sql.bound import (
     DistinctFrom,
     Expr,
     InList,
-    Query,
     Row,
 )
 from gpudb.types import BOOL, TEXT, SqlType
@@ -160,32 +158,6 @@ def _items(array: Expr) -> tuple[Expr, ...]:
     return ()
 
 
-def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
-    """left op ANY (SELECT …), or ALL; the query's columns have been converted by now where they must be."""
-    items = left.items if isinstance(left, Row) else (left,)
-    if len(items) != len(query.columns):
-        few = "too few" if len(query.columns) < len(items) else "too many"
-        raise SqlError.of("syntax_error", f"subquery has {few} columns")
-    if len(items) > 1 and name not in {"=", "<>"}:
-        raise FeatureNotSupported(f"row comparison {name} with a subquery is not supported")
-    functions, converted = [], []
-    for item, column in zip(items, query.columns, strict=True):
-        candidate = resolve.operator(name, item.type.plain, column.type.plain)
-        types, _ = resolve.bind_polymorphic(candidate.types, (item.type, column.type), BOOL)
-        functions.append(_function(candidate))
-        converted.append(coerce(binder, item, types[0]))
-        if types[1].name != column.type.name:
-            query = cast_column(binder, query, len(converted) - 1, types[1])
-    return AnySubquery(tuple(functions), tuple(converted), query, every)
-
-
-def cast_column(binder: Binder, query: Query, index: int, target: SqlType) -> Query:
-    """A query with one output column converted, by a projection around it."""
-    from gpudb.sql.bind.wrap import projected
-
-    return projected(binder, query, {index: target})
-
-
 def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
     """IS [NOT] DISTINCT FROM."""
     if isinstance(left, Row) and isinstance(right, Row):
@@ -199,9 +171,9 @@ def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Exp
 
 
 def nullif(binder: Binder, left: Expr, right: Expr) -> Expr:
-    """NULLIF(left, right): NULL where they are equal, else left, in left's type."""
+    """NULLIF(left, right): NULL where they are equal, else left, in the type that the comparison takes it in."""
     function, a, b = compare(binder, "=", left, right)
-    kept = a if left.type.name == "unknown" else left
+    kept = left if left.type.name == a.type.name else a
     return Case(((Call(function, (a, b), BOOL), Constant(None, kept.type)),), kept, kept.type)
 
 

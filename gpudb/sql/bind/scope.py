@@ -30,7 +30,9 @@ class Scope:
     """What one query level sees. `columns` are the unqualified ones, in the order that `*` gives them.
 
     `entries` are all relations that its FROM has brought so far, seen or not; `beside` the aliases that LATERAL would
-    let a subquery see; `barred` those that LATERAL may not reach over the join at hand.
+    let a subquery see; `barred` those that LATERAL may not reach over the join at hand. `lent` are
+    aggregates of this query that stand in subqueries of it; `sets` counts calls that give sets, the last one at
+    `set_location`.
     """
 
     parent: Scope | None = None
@@ -43,6 +45,9 @@ class Scope:
     windows: dict[str, object] = field(default_factory=dict)
     in_aggregate: bool = False
     in_window: bool = False
+    lent: list[Expr] = field(default_factory=list)
+    sets: int = 0
+    set_location: int = -1
     entries: list[Entry] = field(default_factory=list)
     beside: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()
@@ -120,6 +125,11 @@ class Scope:
                 return level.ctes[name]
             level = level.parent
         return None
+
+
+def spoken(clause: str) -> str:
+    """A clause as messages call it."""
+    return {"JOIN": "JOIN conditions", "FROM": "functions in FROM", "CHECK": "check constraints"}.get(clause, clause)
 
 
 @dataclass(frozen=True, slots=True)

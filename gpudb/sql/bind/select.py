@@ -10,15 +10,17 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.calls import sort_key
 from gpudb.sql.bind.coerce import branch_type, check_equality, condition, settled, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_at
+from gpudb.sql.bind.lending import grouped_below
 from gpudb.sql.bind.limits import bind_limits, limited
 from gpudb.sql.bind.missing import missing_table
+from gpudb.sql.bind.ordering import sort_key
 from gpudb.sql.bind.output_names import output_name
 from gpudb.sql.bind.scope import CteStub, Scope
+from gpudb.sql.bind.windows import named_windows
 from gpudb.sql.bind.wrap import projected, retyped
 from gpudb.sql.bound import (
     Column,
@@ -151,11 +153,11 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     if present(node.where_clause):
         scope.clause = "WHERE"
         where = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
-    scope.windows = {inner(each).name: inner(each) for each in node.window_clause}
+    scope.windows = named_windows(node.window_clause)
     scope.clause = "SELECT"
     targets = bind_targets(binder, scope, node.target_list, settle=settle)
     scope.clause = "GROUP BY"
-    keys, sets = bind_group_by(binder, scope, node.group_clause, targets)
+    keys, sets = bind_group_by(binder, scope, node.group_clause, targets, distinct=node.group_distinct)
     having = None
     if present(node.having_clause):
         scope.clause = "HAVING"
@@ -167,15 +169,17 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     exprs = [expr for _, expr in targets]
     if grouped:
         used = [*exprs, *(key.expr for key in order), *([having] if having is not None else [])]
-        implied = check_grouped(binder, scope, keys, used, source)
-        if implied and sets is None:
-            keys = (*keys, *implied)
+        implied = check_grouped(binder, scope, keys, sets, used, source)
+        if sets is not None:
+            extra = tuple(range(len(keys), len(keys) + len(implied)))
+            sets = tuple((*each, *extra) for each in sets)
+        keys = (*keys, *implied)
     limit, offset = bind_limits(binder, scope, node)
     columns = tuple(_output(name, expr, source) for name, expr in targets)
     made = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
-    return limited(binder, made, node)
+    return limited(binder, grouped_below(binder, made, scope.lent) if scope.lent else made, node)
 
 
 def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:

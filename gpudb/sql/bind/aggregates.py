@@ -1,0 +1,97 @@
+"""Aggregate calls and GROUPING: each belongs to the query that its columns come from, be it one further out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpudb.errors import SqlError
+from gpudb.functions import resolve
+from gpudb.functions.registry import implementation
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import check_equality
+from gpudb.sql.bind.hypothetical import NAMES, hypothetical
+from gpudb.sql.bind.operators import call
+from gpudb.sql.bind.scope import Scope, spoken
+from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
+from gpudb.sql.traverse import walk
+
+_FORBIDDEN = frozenset(
+    ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK")
+    + ("window ROWS", "window RANGE", "window GROUPS")
+)
+
+
+def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
+    """An aggregate in its place; 42803 where SQL has none."""
+    inputs: list[Any] = [*made.args, *made.order_by, *made.within_group]
+    if made.filter is not None:
+        inputs.append(made.filter)
+    owner = _owner(scope, inputs)
+    _check_place(owner, "aggregate functions")
+    if owner is not scope and owner.in_aggregate:
+        raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
+    if any(isinstance(n, Window) for part in inputs for n in walk(part)):
+        raise SqlError.of("grouping_error", "aggregate function calls cannot contain window function calls")
+    if made.distinct:
+        check_equality(arg.type for arg in made.args)
+        for key in made.order_by:
+            if key.expr not in made.args:
+                message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
+                raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key.expr)
+    return _lent(scope, owner, made)
+
+
+def ordered_set(
+    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
+) -> Expr:
+    """An ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
+    if name in NAMES and len(args) == len(order):
+        rank, parts = hypothetical(binder, name, args, order, keep)
+        for part in parts:
+            aggregate(binder, scope, part)
+        return rank
+    types = tuple(arg.type.plain for arg in (*args, *(key.expr for key in order)))
+    candidate = resolve.function(name, types, "a")
+    made = call(binder, candidate, [*args, *(key.expr for key in order)])
+    implementation(made.function)
+    keys = tuple(
+        SortKey(expr, key.descending, key.nulls_first) for expr, key in zip(made.args[len(args) :], order, strict=True)
+    )
+    direct = made.args[: len(args)]
+    return aggregate(binder, scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
+
+
+def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """GROUPING(…); whether its arguments are grouped by is checked with the query."""
+    from gpudb.sql.bind.expressions import bind_expression
+
+    made = Grouping(tuple(bind_expression(binder, scope, each) for each in node.args))
+    owner = _owner(scope, made.args)
+    _check_place(owner, "grouping operations")
+    if owner.in_aggregate:
+        raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
+    return _lent(scope, owner, made)
+
+
+def _owner(scope: Scope, parts: Iterable[Any]) -> Scope:
+    """The innermost query that one of the columns is of; the one at hand where there is no column."""
+    rels = {n.rel for part in parts for n in walk(part) if isinstance(n, Column)}
+    level: Scope | None = scope
+    while level is not None:
+        if rels & level.rels:
+            return level
+        level = level.parent
+    return scope
+
+
+def _lent(scope: Scope, owner: Scope, made: Aggregate | Grouping) -> Expr:
+    owner.aggregates = True
+    if owner is not scope:
+        owner.lent.append(made)
+    return made
+
+
+def _check_place(owner: Scope, what: str) -> None:
+    if owner.clause in _FORBIDDEN:
+        raise SqlError.of("grouping_error", f"{what} are not allowed in {spoken(owner.clause)}")

@@ -1,0 +1,62 @@
+"""Aggregates that stand in a subquery but belong to the query around it: `(SELECT max(outer.x))`.
+
+Such a query is taken apart: one below groups and gives its keys and aggregates as columns, the one above does the
+rest, so that a subquery refers to plain columns of a query further out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import Aggregate, Column, Derived, Expr, Grouping, OutputColumn, Select, SetOperation, Values
+from gpudb.sql.traverse import children, mapped
+
+
+def grouped_below(binder: Binder, query: Select, lent: Sequence[Expr]) -> Select:
+    """A grouped query as one over a subquery that groups; `lent` are its aggregates within subqueries."""
+    rel = binder.rel()
+    parts: list[Expr] = list(query.group_by)
+
+    def collect(node: Any, below: bool) -> None:
+        if isinstance(node, Aggregate | Grouping) and (not below or node in lent):
+            if node not in parts:
+                parts.append(node)
+            return
+        below = below or isinstance(node, Select | SetOperation | Values)
+        for child in children(node):
+            collect(child, below)
+
+    above = (*query.targets, *query.order_by, *([query.having] if query.having is not None else []))
+    for each in above:
+        collect(each, False)
+
+    def column(node: Any) -> Expr | None:
+        return Column(rel, parts.index(node), node.type) if node in parts else None
+
+    below = Select(
+        tuple(OutputColumn("part", part.type) for part in parts),
+        tuple(parts),
+        query.source,
+        query.where,
+        True,
+        query.group_by,
+        query.grouping_sets,
+    )
+    distinct = query.distinct
+    if isinstance(distinct, tuple):
+        distinct = tuple(mapped(each, column) for each in distinct)
+    return replace(
+        query,
+        targets=tuple(mapped(each, column) for each in query.targets),
+        source=Derived(rel, below),
+        where=None if query.having is None else mapped(query.having, column),
+        grouped=False,
+        group_by=(),
+        grouping_sets=None,
+        having=None,
+        distinct=distinct,
+        order_by=tuple(mapped(each, column) for each in query.order_by),
+    )

@@ -1,0 +1,55 @@
+"""Sort keys: ORDER BY items with their operator, direction and place of NULLs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import GpudbError, SqlError, UndefinedFunction
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.operators import apply_operator
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Expr, SortKey
+from gpudb.sql.parse import inner, strings
+from gpudb.types import TEXT, UNKNOWN
+
+# Of ORDER BY … USING: whether the operator sorts from high to low.
+_ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
+
+
+def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> tuple[SortKey, ...]:
+    """SortBy messages whose items are plain expressions, as in a call or a window."""
+    from gpudb.sql.bind.expressions import bind_expression
+
+    return tuple(sort_key(binder, bind_expression(binder, scope, inner(each).node), inner(each)) for each in nodes)
+
+
+def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
+    """A SortBy message around a bound expression, with PostgreSQL's default for NULLs: last, first if descending."""
+    if expr.type.name in {"json", "record"}:
+        message = f"could not identify an ordering operator for type {expr.type}"
+        error = UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
+        raise binder.locate_expr(error, expr)
+    descending = node.sortby_dir == pg.SORTBY_DESC
+    if node.use_op:
+        descending = _descends(binder, expr, node)
+    first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
+    expr = coerce(binder, expr, TEXT) if expr.type == UNKNOWN else expr
+    return SortKey(expr, descending, first)
+
+
+def _descends(binder: Binder, expr: Expr, node: Any) -> bool:
+    """The direction of ORDER BY … USING; 42883 or 42809 for what is no ordering operator."""
+    name = strings(node.use_op)[-1]
+    try:
+        apply_operator(binder, name, expr, expr)
+        if name not in _ORDERINGS:
+            message = f"operator {name} is not a valid ordering operator"
+            hint = 'Ordering operators must be "<" or ">" members of btree operator families.'
+            raise SqlError.of("wrong_object_type", message, hint=hint)
+    except GpudbError as error:
+        raise binder.locate(error, node.location) from None
+    return _ORDERINGS[name]

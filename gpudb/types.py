@@ -1,11 +1,12 @@
 """The one table of SQL types: PostgreSQL name and OID, and how Arrow, DuckDB and Polars hold a value of each.
 
-A type is immutable. Four things about it decide how values are held:
+A type is immutable. Some things about it decide how values are held:
 - `numeric` with a known scale (`digits`, or a declared modifier) is an exact decimal of at most 38 digits;
 - `numeric` whose scale differs from value to value (a quotient, an average, a column declared plain `numeric`, a
   CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)`, the value beside the number of
   decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
 - `char(n)` is held without its padding, which the encoder puts back;
+- `timetz` is one integer that compares as it does (`values.timetz`);
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, made so that bounds, and so ranges, compare
   as structs do: `k` is -1 in both bounds of an empty range, 0 for a lower bound that is infinite, 2 for an upper one,
   else 1; `s` is 1 above the value `v` (a lower bound that excludes it), -1 below it, else 0. A numrange is carried: its
@@ -222,7 +223,7 @@ class SqlType:
         """The Polars type of a result column; a carried numeric arrives as the Decimal that holds its value."""
         import polars as pl
 
-        if self.subtype is not None:
+        if self.subtype is not None or self.name == "timetz":
             return pl.String()  # as PostgreSQL prints it
         if self.carried:
             return pl.Decimal(*self.numeric_digits)
@@ -277,6 +278,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "bytea": ("BLOB", pa.binary()),
     "date": ("DATE", pa.date32()),
     "time": ("TIME", pa.time64("us")),
+    "timetz": ("BIGINT", pa.int64()),
     "timestamp": ("TIMESTAMP", pa.timestamp("us")),
     "timestamptz": ("TIMESTAMPTZ", pa.timestamp("us", tz="UTC")),
     "interval": ("INTERVAL", pa.month_day_nano_interval()),
@@ -323,7 +325,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 # The types that a user's table may have, and their arrays.
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
-    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange bit varbit".split()
+    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange bit varbit timetz".split()
 )
 
 _SPOKEN = {
@@ -355,6 +357,7 @@ BPCHAR = SqlType("bpchar")
 BYTEA = SqlType("bytea")
 DATE = SqlType("date")
 TIME = SqlType("time")
+TIMETZ = SqlType("timetz")
 TIMESTAMP = SqlType("timestamp")
 TIMESTAMPTZ = SqlType("timestamptz")
 INTERVAL = SqlType("interval")

@@ -8,6 +8,7 @@
 | timestamptz | timestamp[us, UTC] | aware datetime in UTC |
 | interval | month_day_nano_interval | gpudb.values.Interval |
 | uuid; json, jsonb | string | uuid.UUID; what json.loads gives |
+| timetz | string, as PostgreSQL prints it | aware time |
 | ranges | string, as PostgreSQL prints them | gpudb.values.Range |
 | others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
 
@@ -32,6 +33,7 @@ from gpudb.values.civil import date_text, date_value, time_text, time_value, tim
 from gpudb.values.columns import text_column
 from gpudb.values.numbers import float4_text
 from gpudb.values.range_columns import nulls_of, parts_of
+from gpudb.values.timetz import timetz_value
 
 _CONTEXT = Context(prec=2 * MAX_DIGITS)
 
@@ -47,7 +49,7 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
     if element.name == "bpchar" and (length := element.length) is not None:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
-    if element.subtype is not None:
+    if element.subtype is not None or element.name == "timetz":
         return _mapped(column, lambda leaf: text_column(element, leaf), pa.string())
     return column
 
@@ -113,6 +115,8 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
             return _moments(column, pa.int32(), date_value, date_text)
         case "time":
             return _moments(column, pa.int64(), time_value, time_text)
+        case "timetz":
+            return [None if key is None else timetz_value(key) for key in column.to_pylist()]
         case "timestamp":
             return _moments(column, pa.int64(), timestamp_value, timestamp_text)
         case "timestamptz":

@@ -22,6 +22,7 @@ from gpudb.types import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    TIMETZ,
     UUID,
     SqlType,
 )
@@ -55,6 +56,8 @@ def wanted_type(value: object) -> SqlType | None:
             return DATE
         case dt.time() if value.tzinfo is None:
             return TIME
+        case dt.time():
+            return TIMETZ
         case dt.timedelta() | Interval():
             return INTERVAL
         case uuid.UUID():

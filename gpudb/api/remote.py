@@ -218,7 +218,7 @@ def _kind(oid: int, modifier: int) -> SqlType:
         return TEXT
 
 
-_MODIFIED = frozenset({"numeric", "varchar", "bpchar", "bit", "varbit", "time", "timestamp", "timestamptz"})
+_MODIFIED = frozenset({"numeric", "varchar", "bpchar", "bit", "varbit", "time", "timetz", "timestamp", "timestamptz"})
 
 
 def _translated(error: Any) -> GpudbError:

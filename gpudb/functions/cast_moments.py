@@ -26,6 +26,8 @@ def to_time(sql: str, scale: str, source: SqlType, target: SqlType) -> str | Non
         made = f"CAST(CAST({sql} AS TIMESTAMP) AS TIME)"
     elif source.name == "interval":
         made = f"pg_interval_time({sql})"
+    elif source.name == "timetz":
+        made = let(lambda k: f"pg_make_time(pg_timetz_us({k}))", sql)
     elif source.name == "time":
         made = sql
     else:

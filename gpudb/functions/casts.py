@@ -12,6 +12,7 @@ from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lane
 from gpudb.functions.let import let, raises
 from gpudb.functions.range_text import range_in
 from gpudb.functions.text_literal import quoted
+from gpudb.functions.timetz import to_timetz
 from gpudb.functions.to_text import array_text, text_of, to_string
 from gpudb.types import TEXT, SqlType
 
@@ -46,6 +47,8 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return made, "0"
     if source.name in BITS and target.name in {"int4", "int8"}:
         return from_bits(sql, target), "0"
+    if target.name == "timetz" and (made := to_timetz(sql, source, target)) is not None:
+        return made, "0"
     if target.subtype is not None and source.name == target.name:
         return sql, scale
     convert = _TO.get(target.name)

@@ -99,7 +99,7 @@ def _truncate(operands: Operands) -> str:
     if operands.types[1].name == "interval":
         return let(lambda v: f"pg_make_interval({_cut_interval(unit, v)})", value)
     if len(operands.sql) == 3:
-        zone = _zone(known(operands, 2))
+        zone = known_zone(known(operands, 2))
         return _from_local(f"pg_trunc_{unit}({_to_local(value, zone)})", zone)
     if operands.types[1].name == "timestamptz" and unit in _MICROS:
         # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
@@ -147,7 +147,7 @@ def _make_timestamptz(operands: Operands) -> str:
     local = _local(operands)
     if len(operands.sql) == 6:
         return f"CAST({local} AS TIMESTAMPTZ)"
-    return _from_local(local, _zone(known(operands, 6)))
+    return _from_local(local, known_zone(known(operands, 6)))
 
 
 declare("make_timestamptz", _make_timestamptz)
@@ -170,7 +170,8 @@ declare("isfinite(interval)", "({0} IS NOT NULL OR NULL)")
 # ---------------------------------------------------------------------------------------------- time zones
 
 
-def _zone(text: str | None) -> zones.Zone:
+def known_zone(text: str | None) -> zones.Zone:
+    """The zone that AT TIME ZONE names; 0A000 for a text that is not constant, 22023 for no zone."""
     if text is None:
         raise FeatureNotSupported("a time zone that is not constant is not supported")
     word = text.strip() if text.strip()[:1] in {"+", "-"} else "+" + text.strip()
@@ -201,11 +202,11 @@ def _from_local(value: str, zone: zones.Zone) -> str:
     return f"timezone('UTC', {value} - to_seconds({seconds}))"
 
 
-declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], _zone(known(o, 0))))
-declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(known(o, 0))))
+declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], known_zone(known(o, 0))))
+declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], known_zone(known(o, 0))))
 
 
-def _fixed_zone(operands: Operands) -> str:
+def fixed_zone(operands: Operands) -> str:
     """An interval's whole seconds; 22023 for one with months or days."""
     message = "'interval time zone \"' || pg_interval_text({0}) || '\" must not include months or days'"
     return let(
@@ -218,13 +219,13 @@ def _fixed_zone(operands: Operands) -> str:
     )
 
 
-declare("timezone(interval,timestamptz)", lambda o: f"(timezone('UTC', {o.sql[1]}) + {_fixed_zone(o)})")
-declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} - {_fixed_zone(o)})")
+declare("timezone(interval,timestamptz)", lambda o: f"(timezone('UTC', {o.sql[1]}) + {fixed_zone(o)})")
+declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} - {fixed_zone(o)})")
 
 
 def _add_in_zone(sign: str) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        zone = _zone(known(operands, 2))
+        zone = known_zone(known(operands, 2))
         # days and months count on the zone's clock, hours do not
         span = operands.sql[1]
         days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
@@ -275,7 +276,7 @@ def _series(operands: Operands) -> str:
 
 def _series_in_zone(operands: Operands) -> str:
     """Steps of days and months count on the zone's clock."""
-    zone, span = _zone(known(operands, 3)), operands.constants[2]
+    zone, span = known_zone(known(operands, 3)), operands.constants[2]
     if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
         raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")
     if span.microseconds:

@@ -75,6 +75,13 @@ _FIELDS: dict[str, dict[str, str]] = {
         "julian": "(({0} - DATE '1970-01-01') + 2440588)",
     },
     "time": {**_CLOCK, "epoch": "epoch_us({0})"},
+    "timetz": {
+        **{unit: made.format("pg_make_time(pg_timetz_us({0}))") for unit, made in _CLOCK.items()},
+        "epoch": "pg_timetz_utc({0})",
+        "timezone": "(-pg_timetz_west({0}))",
+        "timezone_hour": "(-pg_timetz_west({0}) // 3600)",
+        "timezone_minute": "(-pg_timetz_west({0}) // 60 % 60)",
+    },
     "interval": {
         **_CLOCK,
         "day": "pg_interval_days({0})",

@@ -112,6 +112,6 @@ def _load() -> None:
 
 
 TOPICS = tuple(
-    "arithmetic numeric comparison aggregates windows system text patterns fields datetime session_functions"
+    "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz session_functions"
     " mathematics numeric_functions statistics arrays bit_strings ranges enums json misc formatting".split()
 )

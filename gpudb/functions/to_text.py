@@ -34,7 +34,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         if scale == str(held):
             return f"CAST({sql} AS VARCHAR)"
         return f"pg_numeric_text({sql}, {held}, {scale})"
-    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "interval", "bytea"}:
+    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "interval", "bytea"}:
         return let(lambda v: f"pg_{name}_text({v})", sql)
     if name in {"time", "uuid"}:
         return f"CAST({sql} AS VARCHAR)"

@@ -83,6 +83,11 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
         )
+    if type.name == "timetz":
+        return StructType(
+            NestedField(field_id + 1, "time", TimeType(), required=False),
+            NestedField(field_id + 2, "east", IntegerType(), required=False),
+        )
     if (subtype := type.subtype) is not None:
         bound: IcebergType = DecimalType(*subtype.numeric_digits) if subtype.carried else iceberg_type(subtype, 0)
         kinds = {"empty": BooleanType(), "lower": bound, "upper": bound}

@@ -8,6 +8,7 @@ ids within a column follow from its type and are never kept.
     numeric   decimal(p,s)                         T[]       list of T's form
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
     bit, varbit  string of the digits
+    timetz    struct(time time, east int), the zone in seconds east of Greenwich
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
               A numrange has one member more: scales int, 64 times the decimals that lower shows and those of upper
 """
@@ -24,6 +25,7 @@ from gpudb.catalog.model import Column
 from gpudb.errors import InternalError, SqlError
 from gpudb.types import SqlType
 from gpudb.values.range_columns import nulls_of
+from gpudb.values.timetz import MIDDLE, SHIFT, unpacked_column
 
 FIELD_ID = b"PARQUET:field_id"
 INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
@@ -39,6 +41,8 @@ def id_span(type: SqlType) -> int:
         return 1 + id_span(type.element)
     if type.name == "interval":
         return 4
+    if type.name == "timetz":
+        return 3
     if type.subtype is not None:
         return 1 + len(_range_members(type))
     return 3 if type.carried else 1
@@ -50,6 +54,8 @@ def leaf_count(type: SqlType) -> int:
         return leaf_count(type.element)
     if type.name == "interval":
         return 3
+    if type.name == "timetz":
+        return 2
     if type.subtype is not None:
         return len(_range_members(type))
     return 2 if type.carried else 1
@@ -67,6 +73,8 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
         return pa.list_(_field("element", stored_type(type.element, field_id + 1), field_id + 1))
     if type.name == "interval":
         return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)])
+    if type.name == "timetz":
+        return pa.struct([_field("time", pa.time64("us"), field_id + 1), _field("east", pa.int32(), field_id + 2)])
     if type.subtype is not None:
         return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(_range_members(type), 1)])
     if type.carried:
@@ -89,7 +97,7 @@ def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
 
 def is_struct(type: SqlType) -> bool:
     """Whether a column of this type is a struct in its file."""
-    return type.carried or type.subtype is not None or type.name == "interval"
+    return type.carried or type.subtype is not None or type.name in {"interval", "timetz"}
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -202,10 +210,17 @@ def _data_buffer(array: pa.Array, width: int) -> pa.Buffer:
     return array.buffers()[1].slice(array.offset * width, len(array) * width)
 
 
+def _timetz_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
+    microseconds, west = unpacked_column(array)
+    members = [pa.array(microseconds).view(pa.time64("us")), pa.array((-west).astype(np.int32))]
+    return _struct(members, array, target)
+
+
 _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
     "interval": _interval_to_stored,
     "carried": _carried_to_stored,
     "uuid": _uuid_to_stored,
+    "timetz": _timetz_to_stored,
 }
 
 
@@ -215,6 +230,8 @@ def stored_duckdb(type: SqlType) -> str:
         return stored_duckdb(type.element) + "[]"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
+    if type.name == "timetz":
+        return "STRUCT(time TIME, east INTEGER)"
     if (subtype := type.subtype) is not None:
         bounds = f"lower {subtype.duckdb_value}, upper {subtype.duckdb_value}"
         scales = ", scales INTEGER" if type.carried else ""
@@ -228,6 +245,9 @@ def restored(type: SqlType, expression: str) -> str:
         return expression
     if type.element is not None:
         return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    if type.name == "timetz":
+        utc = f"epoch_us(CAST({expression}.time AS TIME)) - CAST({expression}.east AS BIGINT) * 1000000"
+        return f"(({utc}) * {1 << SHIFT} - {expression}.east + {MIDDLE})"
     if type.subtype is not None:
         return _restored_range(type, expression)
     if type.labels:

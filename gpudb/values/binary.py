@@ -19,6 +19,7 @@ from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.range import EMPTY, Range, make_range
 from gpudb.values.text import parse_text
+from gpudb.values.timetz import parse_timetz_binary
 
 EPOCH = civil.POSTGRES_EPOCH_DAYS * civil.DAY
 """Microseconds from 1970 to PostgreSQL's epoch."""
@@ -223,6 +224,7 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "bytea": lambda _, data: bytes(data),
     "date": _date,
     "time": _time,
+    "timetz": parse_timetz_binary,
     "timestamp": _timestamp,
     "timestamptz": _timestamp,
     "interval": _interval,

@@ -19,12 +19,13 @@ from gpudb.values import moments
 from gpudb.values.interval import interval_text
 from gpudb.values.numbers import float4_text, float8_text
 from gpudb.values.range_columns import nulls_of, range_text
+from gpudb.values.timetz import timetz_texts
 
 Resolve = Callable[[str, int], str]
 """(`regclass`, OID) → the name to show."""
 
 _PLAIN_SCALE = 6  # Arrow writes decimals below 1e-6 in scientific notation
-_NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time uuid".split())
+_NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timetz uuid".split())
 _NEEDS_QUOTES = r'[ \t\n\r\v\f{},"\\]|^$|^[nN][uU][lL][lL]$'
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype="<u2")
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
@@ -41,6 +42,8 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _list_text(type_ if element is None else element, column, zone, resolve)
     held = column.type
+    if type_.name == "timetz":
+        return timetz_texts(column)
     if pa.types.is_struct(held):
         if type_.subtype is not None:
             return range_text(type_, nulls_of(type_, column), lambda item, bounds: text_column(item, bounds, zone))

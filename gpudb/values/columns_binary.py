@@ -17,6 +17,7 @@ from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
 from gpudb.values.bit_strings import bits_binary
 from gpudb.values.columns import as_string, interval_parts, list_of, plain, text_column, validity
 from gpudb.values.range_columns import nulls_of, range_binary
+from gpudb.values.timetz import timetz_binary
 
 Array = npt.NDArray[np.generic]
 
@@ -76,6 +77,8 @@ def fixed_width(type_: SqlType, column: pa.Array) -> Array | None:
         return shifted.astype(">i4")
     if name == "time":
         return _numbers(pc.cast(column, pa.time64("us")).view(pa.int64()), pa.int64()).astype(">i8")
+    if name == "timetz":
+        return timetz_binary(column)
     if name in ("timestamp", "timestamptz"):
         moments = _numbers(pc.cast(column, pa.timestamp("us", column.type.tz)).view(pa.int64()), pa.int64())
         ends = (moments >= civil.MAX_TIMESTAMP, moments <= -civil.MAX_TIMESTAMP)

@@ -8,6 +8,7 @@
 | bit, varbit | str of the digits |
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
+| timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
 | arrays | list, of lists where there are more dimensions; None is NULL |
@@ -42,6 +43,7 @@ from gpudb.values.numbers import (
     parse_oid,
 )
 from gpudb.values.range import Range, parse_range, range_text
+from gpudb.values.timetz import parse_timetz, timetz_key, timetz_text
 
 NAME_BYTES = 63
 
@@ -68,6 +70,8 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
         return parse_date(text, zones.session_zone(zone), now)
     if name == "time":
         return parse_time(type_, text, zones.session_zone(zone), now)
+    if name == "timetz":
+        return parse_timetz(type_, text, zones.session_zone(zone), now)
     if (labels := type_.labels) is not None:
         if all(label.name != text for label in labels):
             raise InvalidText(f'invalid input value for enum {type_.user}: "{text}"')
@@ -156,6 +160,8 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
             return civil.timestamp_text(civil.microseconds_of(value))
         case dt.date():
             return civil.date_text(civil.days_of(value))
+        case dt.time() if type_.name == "timetz":
+            return timetz_text(timetz_key(value))
         case dt.time():
             return civil.time_text(civil.time_of(value))
         case Interval() | uuid.UUID():

@@ -57,6 +57,12 @@ CASES: list[tuple[str, str, object, pa.DataType]] = [
         uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         pa.string(),
     ),
+    (
+        "timetz '10:00:00.5+02:30'",
+        "time with time zone",
+        dt.time(10, 0, 0, 500000, dt.timezone(dt.timedelta(hours=2, minutes=30))),
+        pa.string(),
+    ),
     ("B'101'", "bit", "101", pa.string()),
     ("'10'::bit varying(3)", "bit varying(3)", "10", pa.string()),
     ("int4range(1, 5, '[]')", "int4range", Range(1, 6, True, False), pa.string()),
@@ -108,6 +114,7 @@ def test_numerics_that_show_different_scales_share_the_widest_in_arrow(any_db: C
         ("'infinity'::timestamptz", "infinity"),
         ("'0044-03-15 BC'::date", "0044-03-15 BC"),
         ("'24:00:00'::time", "24:00:00"),
+        ("'24:00:00+02'::timetz", "24:00:00+02"),
     ],
 )
 def test_moments_beyond_python_are_text(any_db: Connection, expression: str, text: str) -> None:

@@ -63,6 +63,7 @@ VALUES: list[tuple[str, object]] = [
     ("bytea", b"\x00\xff\\x"),
     ("date", dt.date(2024, 2, 29)),
     ("time", dt.time(23, 59, 59, 999999)),
+    ("timetz", dt.time(10, 0, 0, 5, dt.timezone(dt.timedelta(hours=-3)))),
     ("timestamp", dt.datetime(1969, 12, 31, 23, 59, 59, 500000)),
     ("timestamptz", dt.datetime(2024, 7, 1, 12, 30, tzinfo=UTC)),
     ("interval", dt.timedelta(days=-3, hours=4, microseconds=5)),

@@ -41,7 +41,7 @@ RANGES: dict[str, tuple[str | None, ...]] = {
 }
 
 
-def _ranges(name: str, *texts: str | None) -> pa.Array:
+def _read_texts(name: str, *texts: str | None) -> pa.Array:
     return held_array(SqlType(name), [None if text is None else parse_text(SqlType(name), text) for text in texts])
 
 
@@ -74,6 +74,8 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "bytea": (types.BYTEA, pa.array([b"", None, bytes(range(256)), b"\xff" * 100], pa.binary())),
     "date": (types.DATE, _ints([-719528, None, 2147483647, -2147483647, 11016], pa.int32(), pa.date32())),
     "time": (types.TIME, _ints([0, None, 86_400_000_000, 1], pa.int64(), pa.time64("us"))),
+    "timetz": (types.TIMETZ, _read_texts("timetz", "10:00:00+02", None, "24:00:00-15:59", "00:00:00.000001+15:59:59")),
+    "timetz[]": (types.TIMETZ.array, _read_texts("_timetz", "{10:00:00+02,NULL}", None, "{}")),
     "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
     "timestamptz": (
         types.TIMESTAMPTZ,
@@ -87,9 +89,9 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
         types.UUID,
         pa.array(["00000000-0000-0000-0000-000000000000", None, "ffffffff-ffff-4fff-bfff-ffffffffffff"]),
     ),
-    **{name: (SqlType(name), _ranges(name, *texts)) for name, texts in RANGES.items()},
-    "int4range[]": (SqlType("_int4range"), _ranges("_int4range", '{"[1,3)",empty,NULL}', None, "{}")),
-    "numrange[]": (SqlType("_numrange"), _ranges("_numrange", '{"[1.50,3)",NULL}', None, "{}")),
+    **{name: (SqlType(name), _read_texts(name, *texts)) for name, texts in RANGES.items()},
+    "int4range[]": (SqlType("_int4range"), _read_texts("_int4range", '{"[1,3)",empty,NULL}', None, "{}")),
+    "numrange[]": (SqlType("_numrange"), _read_texts("_numrange", '{"[1.50,3)",NULL}', None, "{}")),
     "bit(3)": (SqlType("bit", 3), pa.array(["101", None, "000"])),
     "varbit": (SqlType("varbit"), pa.array(["101", None, "", "1" * 100])),
     "varbit(3)[]": (SqlType("_varbit", 3), pa.array([["101", None, ""], None, []])),

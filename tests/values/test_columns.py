@@ -83,6 +83,8 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("timestamptz", TIMESTAMPTZ, moments(MOMENTS, "UTC")),
     ("date", DATE, pa.array([0, None, 2**31 - 1, 1 - 2**31, -800_000, 5_000_000], pa.int32()).view(pa.date32())),
     ("time", TIME, pa.array([0, None, 86_400_000_000, 1_500_000], pa.int64()).view(pa.time64("us"))),
+    ("timetz", SqlType("timetz"), held_array(SqlType("timetz"), [parse_text(SqlType("timetz"), text) if text else None for text in
+      ("10:00:00+02", "", "24:00:00-15:59", "00:00:00.000001+00", "23:59:59.5-03:30:52")])),
     ("interval", INTERVAL, pa.array(SPANS)),
     ("float8", FLOAT8, pa.array([1.0, None, 0.1, 1e20, 1e-5, float("nan"), float("-inf"), -0.0, 1e10, 1e23, 5e-324, 12345678901.5])),
     ("float4", FLOAT4, pa.array([1.0, None, 0.1, 1e20, 1e-5, 1e6, 123456, 0.0001, float("nan")], pa.float32())),
@@ -228,6 +230,7 @@ def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> 
             "int4range",
             "numrange",
             "varbit",
+            "timetz",
             "jsonb",
             "_int4",
             "_text",

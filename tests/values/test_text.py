@@ -101,7 +101,7 @@ TEXTS = {
     "char": "a|ab|",
     "int2vector": "1 2 3|",
     "interval": INTERVALS.replace("\n", ""),
-    **dict.fromkeys(("date", "time", "timestamp", "timestamptz"), DATETIMES.replace("\n", "")),
+    **dict.fromkeys(("date", "time", "timetz", "timestamp", "timestamptz"), DATETIMES.replace("\n", "")),
 }
 
 # The same answer with PostgreSQL's SQLSTATE, but other words; or none at all, where gpudb holds no such value.

@@ -11,6 +11,7 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
+from gpudb.values.timetz import timetz_key
 
 
 def quoted(text: str) -> str:
@@ -30,6 +31,8 @@ def literal(value: object, item: SqlType) -> str:
     if item.element is not None and isinstance(value, list | tuple):
         items = ", ".join(literal(each, item.element) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
+    if item.name == "timetz" and isinstance(value, dt.time | str):
+        return f"({timetz_key(value)})::BIGINT"
     match value:
         case list() | tuple():
             raise FeatureNotSupported("arrays of more than one dimension are not supported")

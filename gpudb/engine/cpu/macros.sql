@@ -121,6 +121,18 @@ CREATE MACRO pg_interval_us(i) AS datepart('hour', i) * 3600000000 + datepart('m
 CREATE MACRO pg_make_interval(months, days, us) AS
     to_months(CAST(months AS INTEGER)) + to_days(CAST(days AS INTEGER)) + to_microseconds(CAST(us AS BIGINT));
 CREATE MACRO pg_interval_time(i) AS pg_make_time(((pg_interval_us(i) % 86400000000) + 86400000000) % 86400000000);
+-- A time with its zone, as one integer (values/timetz.py): microseconds since midnight, seconds west of Greenwich.
+CREATE MACRO pg_timetz(us, west) AS CAST((us + west * 1000000) * 131072 + west + 65536 AS BIGINT);
+CREATE MACRO pg_timetz_west(k) AS (k & 131071) - 65536;
+CREATE MACRO pg_timetz_utc(k) AS (k - (k & 131071)) // 131072;
+CREATE MACRO pg_timetz_us(k) AS pg_timetz_utc(k) - pg_timetz_west(k) * 1000000;
+CREATE MACRO pg_timetz_of_local(us, local, utc) AS pg_timetz(us, (utc - local) // 1000000);
+CREATE MACRO pg_timetz_of_timestamptz(t) AS CASE WHEN isfinite(t) THEN pg_timetz_of_local(
+    (epoch_us(CAST(t AS TIMESTAMP)) % 86400000000 + 86400000000) % 86400000000, epoch_us(CAST(t AS TIMESTAMP)), epoch_us(t)) END;
+CREATE MACRO pg_timetz_of_time(t) AS list_transform([CAST(current_date AS TIMESTAMP) + to_microseconds(epoch_us(t))], lambda v:
+    pg_timetz_of_local(epoch_us(t), epoch_us(v), epoch_us(CAST(v AS TIMESTAMPTZ))))[1];
+CREATE MACRO pg_moment_at(d, k) AS CASE WHEN NOT isfinite(d) THEN CAST(d AS TIMESTAMPTZ)
+    ELSE make_timestamptz(epoch_us(CAST(d AS TIMESTAMP)) + pg_timetz_utc(k)) END;
 
 -- ---------------------------------------------------------------------------------------------- json
 

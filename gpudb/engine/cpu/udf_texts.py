@@ -18,6 +18,7 @@ from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import parse_numeric
 from gpudb.values.text import parse_text
+from gpudb.values.timetz import timetz_key
 
 _NAME_BYTES = 63
 
@@ -44,6 +45,8 @@ def register(registry: Registry) -> None:
     )
     for name in ("bit", "varbit"):
         registry.scalar(f"pg_{name}_in", "VARCHAR", "VARCHAR", _reader(SqlType(name)))
+    registry.scalar("pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _moment(SqlType("timetz"), timetz_key))
+    registry.columns("pg_timetz_text", "BIGINT", "VARCHAR", _writer(SqlType("timetz")))
     registry.scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval)
     registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
     registry.scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)

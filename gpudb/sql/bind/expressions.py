@@ -34,7 +34,7 @@ from gpudb.sql.bound import (
     Test,
 )
 from gpudb.sql.parse import inner, kind, present, strings
-from gpudb.types import DATE, INT4, TEXT, TIME, TIMESTAMP, UNKNOWN, SqlType
+from gpudb.types import DATE, INT4, TEXT, TIME, TIMESTAMP, TIMETZ, UNKNOWN, SqlType
 
 MAX_DEPTH = 150
 
@@ -296,6 +296,8 @@ def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
     now = calls.plain(binder, "now", ())
     base = name.removesuffix("_N")
     target = {"CURRENT_DATE": DATE, "CURRENT_TIMESTAMP": now.type, "LOCALTIMESTAMP": TIMESTAMP}.get(base)
+    if base == "CURRENT_TIME":
+        return Cast(now, TIMETZ if node.typmod < 0 else SqlType("timetz", min(node.typmod, 6)))
     if base == "LOCALTIME":
         return Cast(Cast(now, TIMESTAMP), TIME if node.typmod < 0 else SqlType("time", min(node.typmod, 6)))
     if target is None:

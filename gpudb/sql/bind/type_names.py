@@ -31,7 +31,7 @@ _KNOWN = frozenset(
     " uuid json jsonb name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace regrole"
     " regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring pg_lsn tid"
     " regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
-    " int4range int8range numrange daterange tsrange tstzrange bit varbit".split()
+    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz".split()
 )
 
 
@@ -104,7 +104,7 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
             message = f"length for type {name} cannot exceed {_MOST_BITS}"
             raise SqlError.of("invalid_parameter_value", message)
         return SqlType(name, modifiers[0])
-    if name in {"time", "timestamp", "timestamptz"}:
+    if name in {"time", "timetz", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":
         # Fields and precision restrict what is kept; full ones (32767) restrict nothing.

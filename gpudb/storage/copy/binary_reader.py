@@ -109,6 +109,7 @@ _WIDTHS = {
     "float8": 8,
     "date": 4,
     "time": 8,
+    "timetz": 12,
     "timestamp": 8,
     "timestamptz": 8,
     "interval": 16,

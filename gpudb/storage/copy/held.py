@@ -15,6 +15,7 @@ from gpudb.types import SqlType
 from gpudb.values import civil
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
+from gpudb.values.timetz import timetz_key
 
 _MONTHS_LIMIT, _MICROSECONDS_LIMIT = 1 << 31, ((1 << 63) - 1) // 1000
 
@@ -129,6 +130,7 @@ def _lists(type_: SqlType, values: Sequence[Sequence[Any] | None]) -> pa.Array:
 _CONVERTERS: dict[str, Convert] = {
     "date": _integers(np.int32, civil.days_of),
     "time": _integers(np.int64, civil.time_of),
+    "timetz": _integers(np.int64, timetz_key),
     "timestamp": _integers(np.int64, _moment),
     "timestamptz": _integers(np.int64, _moment),
     "carried": _carried,

@@ -40,7 +40,6 @@ SET TimeZone TO '-03:30';
 SET TimeZone TO DEFAULT;
 SELECT '2024-02-29 10:00:00+05:45'::timestamptz, '2024-02-29 10:00:00 America/Sao_Paulo'::timestamptz, '2024-02-29 10:00 PST'::timestamptz;
 SELECT make_timestamptz(2024, 2, 29, 10, 0, 0, 'Asia/Tokyo'), timezone('Asia/Tokyo', timestamptz '2024-02-29 00:00+00');
--- refused 0A000: time with time zone
 SELECT timetz '10:00:00+02', '10:00'::time AT TIME ZONE 'UTC' IS NOT NULL;
 SELECT z + interval '1 month' - z FROM zo_t WHERE id < 3;
 SELECT generate_series(timestamptz '2024-03-09 00:00+00', timestamptz '2024-03-11 00:00+00', interval '1 day');

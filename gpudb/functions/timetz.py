@@ -1,0 +1,73 @@
+"""time with time zone: casts, arithmetic, zones. `pg_timetz(microseconds, west)` makes one (see `values.timetz`)."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from gpudb.functions.datetime import fixed_zone, known_zone
+from gpudb.functions.lanes import STRINGS
+from gpudb.functions.let import let, once
+from gpudb.functions.registry import Operands, declare
+from gpudb.functions.text_literal import known
+from gpudb.types import SqlType
+from gpudb.values.civil import microseconds_of
+from gpudb.values.zones import offset_at
+
+_DAY = 86_400_000_000
+
+for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    declare(f"timetz_{_name}", f"({{0}} {_symbol} {{1}})")
+declare("timetz_cmp", "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 WHEN {0} = {1} THEN 0 END)::INTEGER")
+
+# ---------------------------------------------------------------------------------------------- arithmetic
+
+
+def _moved(value: str, sign: str, span: str) -> str:
+    """Within the day: days and months do not count."""
+    moved = f"(pg_timetz_us({{0}}) {sign} pg_interval_us({{1}}) % {_DAY} + {_DAY}) % {_DAY}"
+    return let(lambda k, s: f"pg_timetz({moved.format(k, s)}, pg_timetz_west({k}))", value, span)
+
+
+declare("timetz_pl_interval", lambda o: _moved(o.sql[0], "+", o.sql[1]))
+declare("timetz_mi_interval", lambda o: _moved(o.sql[0], "-", o.sql[1]))
+declare("interval_pl_timetz", lambda o: _moved(o.sql[1], "+", o.sql[0]))
+declare("datetimetz_pl timestamptz(date,timetz)", once("pg_moment_at"))
+declare("timetzdate_pl", lambda o: let(lambda k, d: f"pg_moment_at({d}, {k})", *o.sql))
+
+# ---------------------------------------------------------------------------------------------- zones
+
+
+def _in_zone(value: str, east: str) -> str:
+    """The same moment of the day on another clock."""
+    return let(
+        lambda k, z: f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {_DAY}) % {_DAY}, -{z})",
+        value,
+        f"CAST({east} AS BIGINT)",
+    )
+
+
+def _by_name(operands: Operands) -> str:
+    """A zone whose clocks change counts as it is now."""
+    now = microseconds_of(dt.datetime.now(dt.UTC))
+    return _in_zone(operands.sql[1], str(offset_at(known_zone(known(operands, 0)), now)))
+
+
+declare("timezone(text,timetz)", _by_name)
+declare("timezone(interval,timetz)", lambda o: _in_zone(o.sql[1], f"pg_interval_us({fixed_zone(o)}) // 1000000"))
+
+# ---------------------------------------------------------------------------------------------- casts
+
+
+def to_timetz(sql: str, source: SqlType, target: SqlType) -> str | None:
+    """A value as a time with time zone, at the target's precision."""
+    if source.name in STRINGS:
+        made = f"pg_timetz_in({sql}, current_setting('TimeZone'))"
+    elif source.name in {"time", "timestamptz"}:
+        made = let(lambda v: f"pg_timetz_of_{source.name}({v})", sql)
+    elif source.name == "timetz":
+        made = sql
+    else:
+        return None
+    if target.modifier in {-1, 6} or (source.name == "timetz" and source.modifier == target.modifier):
+        return made
+    return let(lambda k: f"pg_timetz(pg_round_us(pg_timetz_us({k}), {target.modifier}), pg_timetz_west({k}))", made)

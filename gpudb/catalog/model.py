@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from gpudb.types import SqlType, UserType
+from gpudb.types import BOOL, INT8, SqlType, UserType
 
 FIRST_USER_OID = 16384
 
@@ -17,7 +17,9 @@ class Column:
 
     `field_id` 0 asks storage for a fresh one. `initial` is the value of rows that were written before the
     column existed, as text that DuckDB casts to the stored type (`gpudb.storage.stored.initial_text`); None
-    is NULL.
+    is NULL. `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; its `default` draws from
+    its sequence. `generated` is a stored generated column's expression. Sequences stand in texts by their OIDs, as
+    `nextval('16390'::regclass)`.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Column:
     field_id: int = 0
     comment: str | None = None
     initial: str | None = None
+    identity: str = ""
+    generated: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,45 @@ class View:
     kind: str = "v"
 
 
-Relation = Table | View
+_STATE = (Column("last_value", INT8), Column("log_cnt", INT8), Column("is_called", BOOL))
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A sequence. Where it stands is not transactional and kept by the store, under `file`.
+
+    ALTER SEQUENCE … RESTART takes a new `file`: one that has drawn nothing yet stands at `first`, which has been
+    drawn already if `called`. `owned_by` is the OID of a table and the name of its column with which the sequence
+    goes; `identity` says that it is the column's own.
+    """
+
+    oid: int
+    schema: str
+    name: str
+    owner: str
+    file: int
+    first: int = 1
+    called: bool = False
+    type: SqlType = INT8
+    start: int = 1
+    increment: int = 1
+    minimum: int = 1
+    maximum: int = (1 << 63) - 1
+    cache: int = 1
+    cycle: bool = False
+    owned_by: tuple[int, str] | None = None
+    identity: bool = False
+    temporary: bool = False
+    comment: str | None = None
+    kind: str = "S"
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What SELECT from a sequence shows."""
+        return _STATE
+
+
+Relation = Table | View | Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +315,10 @@ class Catalog:
     def tables(self) -> Iterator[Table]:
         """Every table."""
         return (relation for relation in self.relations.values() if isinstance(relation, Table))
+
+    def sequences(self) -> Iterator[Sequence]:
+        """Every sequence."""
+        return (relation for relation in self.relations.values() if isinstance(relation, Sequence))
 
     def with_relation(self, relation: Relation) -> Catalog:
         """This catalog with a relation added, or replaced where schema and name are taken."""

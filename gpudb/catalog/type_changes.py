@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from gpudb.catalog.model import Catalog, Column, TypeDefinition
+from gpudb.catalog.model import Catalog, Column, Sequence, TypeDefinition
 from gpudb.types import SqlType, UserType
 
 
@@ -22,7 +22,7 @@ def with_changed_type(catalog: Catalog, made: TypeDefinition) -> Catalog:
     types = {key: replace(each, type=_changed(each.type, made)) for key, each in catalog.types.items()}
     relations = {}
     for key, relation in catalog.relations.items():
-        if any(mentions(column.type, made.user) for column in relation.columns):
+        if not isinstance(relation, Sequence) and any(mentions(column.type, made.user) for column in relation.columns):
             relation = replace(relation, columns=tuple(_column(column, made) for column in relation.columns))
         relations[key] = relation
     return replace(catalog, types=MappingProxyType(types), relations=MappingProxyType(relations))

@@ -27,6 +27,9 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
         if target.subtype is not None:
             whole = let(lambda v: range_in(v, target), sql)
             return opened(whole, target)
+        if target.name.startswith("reg"):
+            # What looks an object up is a subquery, which may not stand in a lambda.
+            return _cast(sql, scale, source, target, explicit)
         if target.name != "numeric":
             return let(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
         value = let(lambda v: to_numeric(v, scale, source, target)[0], sql)

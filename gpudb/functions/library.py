@@ -24,6 +24,7 @@ class Function:
     defaults: int = 0
     strict: bool = True
     volatile: bool = False
+    immutable: bool = True
     out_names: tuple[str, ...] = ()
     out_types: tuple[SqlType, ...] = ()
     ordered_set: bool = False
@@ -77,6 +78,7 @@ def _function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
         defaults=int(row["pronargdefaults"]),
         strict=row["proisstrict"] == "t",
         volatile=row["provolatile"] == "v",
+        immutable=row["provolatile"] == "i",
         out_names=tuple(names[index] for index in outs) if names else (),
         out_types=tuple(by_oid(every[index]) for index in outs),
         ordered_set=kinds.get(oid, "n") != "n",

@@ -45,8 +45,18 @@ declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
 
 # ---------------------------------------------------------------------------------------------- definitions
 
-# An expression is kept as the text that it would be shown as.
-declare("pg_get_expr", "{0}")
+# An expression is kept as the text that it would be shown as, but for sequences, which stand by their OIDs.
+declare("pg_get_expr(pg_node_tree,oid)", _macro("sys_expression"))
+
+
+def _expression(operands: Operands) -> str:
+    """Printed prettily, an operation stands without its parentheses."""
+    if operands.constants[2] is not True:
+        return f"sys_expression({operands.sql[0]})"
+    return f"regexp_replace(sys_expression({operands.sql[0]}), '^\\((.*)\\)$', '\\1', 's')"
+
+
+declare("pg_get_expr(pg_node_tree,oid,bool)", _expression)
 declare("pg_get_constraintdef(oid)", "sys_constraint({0})")
 declare(
     "pg_get_constraintdef(oid,bool)",
@@ -71,9 +81,10 @@ declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regcla
 declare("pg_get_function_result", _macro("sys_function_result"))
 declare("pg_get_function_arguments", _macro("sys_function_arguments"))
 declare("pg_get_function_identity_arguments", _macro("sys_function_identity"))
-# Columns with sequences, triggers, rules, partitions, extended statistics and functions of users do not exist here.
+declare("pg_get_serial_sequence", _macro("sys_serial_sequence", 2))
+# Triggers, rules, partitions, extended statistics and functions of users do not exist here.
 declare(
-    "pg_get_serial_sequence pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
+    "pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
     " pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
     " pg_get_function_sqlbody pg_get_functiondef pg_get_function_arg_default",
     "CAST(NULL AS VARCHAR)",
@@ -170,8 +181,12 @@ declare(
     'CAST([] AS STRUCT("index" INTEGER, "values" VARCHAR[], nulls BOOLEAN[], frequency DOUBLE,'
     " base_frequency DOUBLE)[])",
 )
-declare("pg_sequence_last_value", "CAST(NULL AS BIGINT)")
-declare("pg_sequence_parameters", "CAST(NULL AS VARCHAR)")
+declare(
+    "pg_sequence_last_value",
+    '(SELECT first(CASE WHEN ss.is_called THEN ss.last_value END) FROM "fn gpudb_sequence_states" AS ss'
+    " WHERE ss.oid = {0})",
+)
+declare("pg_sequence_parameters", _macro("sys_sequence_parameters"))
 
 # Nothing is counted by table, so these are what they are in a server that has just started.
 declare(

@@ -7,8 +7,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Column, Table, View
+from gpudb.catalog.model import Catalog, Column, Relation, Sequence, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.session import execution
 from gpudb.session.changes import lock_table
 from gpudb.session.constraint_changes import (
     add_constraint,
@@ -23,15 +24,21 @@ from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
 from gpudb.session.domains import rename_domain_constraint
 from gpudb.session.drops import dependents, drop_with_dependents
+from gpudb.session.generations import check_default, check_generations, check_retyped, drop_expression, users_of
+from gpudb.session.generations import renamed as renamed_references
+from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
 from gpudb.session.indexes import rename_index
+from gpudb.session.kept_expressions import default_expression
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
-from gpudb.session.tables import check_column_type, column_definition, deparse_expression
+from gpudb.session.sequences import owned_sequences
+from gpudb.session.tables import check_column_type, column_definition
 from gpudb.session.type_changes import comment_on_type, move_type, rename_type
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import named, table_columns
+from gpudb.sql.bind.generated import bind_generated
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Column as Reference
@@ -45,7 +52,7 @@ def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
     context.session.check_writable("ALTER TABLE")
-    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW):
+    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE):
         raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
     relation = named_relation(context, node.relation)
     if relation is None:
@@ -67,7 +74,7 @@ def alter_table(context: Context) -> Result:
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
-    return command("ALTER VIEW" if node.objtype == pg.OBJECT_VIEW else "ALTER TABLE")
+    return command(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')}")
 
 
 def definition_of(step: Any) -> Any:
@@ -75,11 +82,11 @@ def definition_of(step: Any) -> Any:
     return getattr(step, "def")
 
 
-def _put(context: Context, table: Table | View) -> None:
+def _put(context: Context, table: Relation) -> None:
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
 
 
-def column_of(table: Table | View, name: str) -> Column:
+def column_of(table: Relation, name: str) -> Column:
     """A column by name; 42703."""
     for column in table.columns:
         if column.name == name:
@@ -92,7 +99,10 @@ def _with_column(table: Table, column: Column, name: str) -> Table:
 
 
 def _add_column(context: Context, table: Table, step: Any) -> None:
-    definition = inner(definition_of(step))
+    elements, sequences = with_sequences(
+        context, table.schema, table.name, [definition_of(step)], temporary=table.temporary
+    )
+    definition = inner(elements[0])
     column = column_definition(context, definition)
     if any(each.name == column.name for each in table.columns):
         if step.missing_ok:
@@ -103,6 +113,14 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
         raise SqlError.of("duplicate_column", message)
     made = replace(table, columns=(*table.columns, column))
     constraints = column_constraints(definition.constraints, column.name)
+    check_generations(context, table.name, made.columns, elements)
+    own(context, table.oid, sequences)
+    if column.generated is not None and table.files:
+        binder = context.session.binder(context)
+        rel = binder.rel()
+        value = bind_generated(binder, column.generated, column, table.columns, table.name, rel)
+        _rewritten(context, table, made, {column.name: value}, rel)
+        return
     if not table.files or column.default is None:
         if column.not_null and table.files:
             message = f'column "{column.name}" of relation "{table.name}" contains null values'
@@ -125,7 +143,7 @@ def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Exp
     )
     outputs = tuple(OutputColumn(c.name, c.type) for c in made.columns)
     query = Select(outputs, targets, Scan(rel, old))
-    stream = context.session.engine(query).run(context.request(query))
+    stream = execution.run(context, query)
     batches = list(stream)
     fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
     _put(context, replace(made, columns=fresh))
@@ -145,7 +163,25 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
             hint = "Use DROP ... CASCADE to drop the dependent objects too."
             raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
         drop_with_dependents(context, list(views), True)
-    kept = tuple(each for each in table.columns if each is not column)
+    users = users_of(table, column.name)
+    if users and step.behavior != pg.DROP_CASCADE:
+        message = f"cannot drop column {column.name} of table {table.name} because other objects depend on it"
+        detail = "\n".join(
+            f"column {each.name} of table {table.name} depends on column {column.name} of table {table.name}"
+            for each in users
+        )
+        hint = "Use DROP ... CASCADE to drop the dependent objects too."
+        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+    for each in users:
+        context.notice(f"drop cascades to column {each.name} of table {table.name}")
+    owned = owned_sequences(context, table.oid, column.name)
+    if owned:
+        doomed = replace(column, default=None)
+        _put(context, _with_column(table, doomed, column.name))
+        drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
+        table, column = context.transaction.table(table.oid), doomed
+    gone = {column.name, *(each.name for each in users)}
+    kept = tuple(each for each in table.columns if each.name not in gone)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
     _put(context, replace(without_column(table, column.name), columns=kept))
@@ -153,9 +189,10 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
+    check_default(table, column)
     text = None
     if present(definition_of(step)):
-        text = deparse_expression(definition_of(step))
+        text = default_expression(context, definition_of(step))
         bind_default(context.session.binder(context), text, column)
     _put(context, _with_column(table, replace(column, default=text), column.name))
 
@@ -169,6 +206,9 @@ def _drop_not_null(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
     if column.name in table.primary_key:
         raise SqlError.of("invalid_table_definition", f'column "{column.name}" is in a primary key')
+    if column.identity:
+        message = f'column "{column.name}" of relation "{table.name}" is an identity column'
+        raise SqlError.of("syntax_error", message)
     _put(context, _with_column(table, replace(column, not_null=False), column.name))
 
 
@@ -177,6 +217,9 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     definition = inner(definition_of(step))
     target = type_name(definition.type_name, context.session.binder(context))
     check_column_type(column.name, target)
+    check_retyped(table, column)
+    if column.identity:
+        check_identity_type(target)
     if dependents(context, table):
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule")
     binder = context.session.binder(context)
@@ -213,7 +256,35 @@ def _change_owner(context: Context, relation: Any, step: Any) -> None:
     _put(context, replace(relation, owner=owner))
 
 
+def _add_identity(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = add_identity(context, table, column, inner(definition_of(step)))
+    _put(context, _with_column(table, made, column.name))
+
+
+def _set_identity(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = set_identity(context, table, column, inner(definition_of(step)).items)
+    _put(context, _with_column(table, made, column.name))
+
+
+def _drop_identity(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = drop_identity(context, table, column, missing_ok=step.missing_ok)
+    _put(context, _with_column(table, made, column.name))
+
+
+def _drop_expression(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = drop_expression(context, table, column, missing_ok=step.missing_ok)
+    _put(context, _with_column(table, made, column.name))
+
+
 _ACTIONS = {
+    "AddIdentity": _add_identity,
+    "SetIdentity": _set_identity,
+    "DropIdentity": _drop_identity,
+    "DropExpression": _drop_expression,
     "AddColumn": _add_column,
     "DropColumn": _drop_column,
     "ColumnDefault": _column_default,
@@ -245,10 +316,11 @@ def rename(context: Context) -> Result:
         path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
         rename_index(context, path, new, missing_ok=node.missing_ok)
         return command("ALTER INDEX")
-    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT"}:
+    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
     relation = named_relation(context, node.relation)
     tag = "ALTER VIEW" if node.relation_type == pg.OBJECT_VIEW or what == "VIEW" else "ALTER TABLE"
+    tag = "ALTER SEQUENCE" if what == "SEQUENCE" else tag
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
@@ -272,9 +344,12 @@ def rename(context: Context) -> Result:
         message = f'column "{new}" of relation "{relation.name}" already exists'
         raise SqlError.of("duplicate_column", message)
     columns = tuple(replace(c, name=new) if c is column else c for c in relation.columns)
+    if isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
     if isinstance(relation, View):
         _put(context, replace(relation, columns=columns))
         return command(tag)
+    columns = renamed_references(columns, column.name, new)
     key = tuple(new if name == column.name else name for name in relation.primary_key)
     distribution = relation.distribution
     if distribution is not None:
@@ -282,6 +357,7 @@ def rename(context: Context) -> Result:
         distribution = replace(distribution, columns=spread)
     made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
     _put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
+    own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
     return command(tag)
 
 
@@ -307,7 +383,7 @@ def set_schema(context: Context) -> Result:
     what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
     if what in {"TYPE", "DOMAIN"}:
         return move_type(context, node, what)
-    if what not in {"TABLE", "VIEW"}:
+    if what not in {"TABLE", "VIEW", "SEQUENCE"}:
         raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
     relation = named_relation(context, node.relation)
     if relation is None:
@@ -316,8 +392,19 @@ def set_schema(context: Context) -> Result:
         raise FeatureNotSupported(f"moving {relation.name} is not supported while views depend on it")
     schema = target_schema(context, node.newschema)
     check_free(context.transaction.catalog, schema, relation.name)
-    catalog = context.transaction.catalog.without_relation(relation.schema, relation.name)
-    context.transaction.set_catalog(catalog.with_relation(replace(relation, schema=schema)))
+    moved: list[Relation] = [relation]
+    if isinstance(relation, Sequence) and relation.owned_by is not None:
+        table = context.transaction.catalog.by_oid(relation.owned_by[0])
+        detail = f'Sequence "{relation.name}" is linked to table "{table.name if table is not None else ""}".'
+        raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
+    if isinstance(relation, Table):
+        moved += owned_sequences(context, relation.oid)
+    catalog = context.transaction.catalog
+    for each in moved:
+        catalog = catalog.without_relation(each.schema, each.name)
+    for each in moved:
+        catalog = catalog.with_relation(replace(each, schema=schema))
+    context.transaction.set_catalog(catalog)
     return command(f"ALTER {what}")
 
 
@@ -337,7 +424,7 @@ def comment(context: Context) -> Result:
         return command("COMMENT")
     if what in {"TYPE", "DOMAIN"}:
         return comment_on_type(context, node)
-    if what not in {"TABLE", "VIEW", "COLUMN"}:
+    if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE"}:
         raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
     names = strings(inner(node.object).items)
     path = names[:-1] if what == "COLUMN" else names
@@ -348,6 +435,8 @@ def comment(context: Context) -> Result:
         _put(context, replace(relation, comment=text))
         return command("COMMENT")
     column = column_of(relation, names[-1])
+    if isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'cannot set comment on relation "{relation.name}"')
     columns = tuple(replace(c, comment=text) if c is column else c for c in relation.columns)
     _put(context, replace(relation, columns=columns))
     return command("COMMENT")

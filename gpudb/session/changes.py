@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,9 +10,11 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
+from gpudb.session import execution
 from gpudb.session.context import Context, command, handles, result_columns
 from gpudb.session.results import Result
 from gpudb.session.row_checks import checked
+from gpudb.session.sequences import owned_sequences, restarted
 from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.bound import CHANGED, DataChange, Delete, Insert, Update
 from gpudb.sql.parse import inner
@@ -26,7 +27,7 @@ def insert(context: Context) -> Result:
     assert isinstance(bound, Insert)
     if not bound.table.temporary:
         context.session.check_writable("INSERT")
-    stream = context.session.engine(bound.query).run(context.request(bound.query))
+    stream = execution.run(context, bound.query)
     kept: list[pa.RecordBatch] = []
     batches: Iterable[pa.RecordBatch] = iter(stream)
     if bound.returning is not None:
@@ -46,7 +47,7 @@ def update_or_delete(context: Context) -> Result:
     bound = context.session.bind(context)
     assert isinstance(bound, Update | Delete)
     table = context.transaction.table(bound.table.oid)
-    stream = context.session.engine(bound.query).run(context.request(bound.query))
+    stream = execution.run(context, bound.query)
     found = pa.Table.from_batches(list(stream), schema=stream.schema)
     if found.num_rows:
         _rewrite(context, bound, table, found)
@@ -110,10 +111,7 @@ def _done(context: Context, bound: DataChange, tag: str, rows: list[pa.RecordBat
     names = [column.name for column in bound.table.columns]
     schema = pa.schema([pa.field(c.name, c.type.arrow) for c in bound.table.columns])
     changed = pa.Table.from_batches([batch.rename_columns(names) for batch in rows], schema=schema)
-    request = context.request(bound.returning)
-    frames = {**request.settings.frames, CHANGED: changed}
-    request = replace(request, settings=replace(request.settings, frames=frames))
-    stream = context.session.database.cpu.run(request)
+    stream = execution.run(context, bound.returning, {CHANGED: changed})
     try:
         made = list(stream)
     finally:
@@ -125,8 +123,6 @@ def _done(context: Context, bound: DataChange, tag: str, rows: list[pa.RecordBat
 def truncate(context: Context) -> Result:
     """TRUNCATE of one or more tables."""
     node: Any = context.statement.node
-    if node.restart_seqs:
-        raise SqlError.of("feature_not_supported", "TRUNCATE … RESTART IDENTITY is not supported")
     context.session.check_writable("TRUNCATE TABLE")
     binder = context.session.binder(context)
     for each in node.relations:
@@ -135,4 +131,7 @@ def truncate(context: Context) -> Result:
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
         lock_table(context, relation)
         context.transaction.truncate(relation.oid)
+        if node.restart_seqs:
+            for sequence in owned_sequences(context, relation.oid):
+                restarted(context, sequence)
     return command("TRUNCATE TABLE")

@@ -49,7 +49,7 @@ class Later(Mapping[K, V]):
 
 @dataclass(slots=True)
 class Context:
-    """One statement being carried out."""
+    """One statement being carried out. `draws` says whether it calls sequence functions, where that is known."""
 
     session: Session
     statement: RawStatement
@@ -58,6 +58,7 @@ class Context:
     parameters: tuple[object, ...] = ()
     parameter_oids: tuple[int, ...] = ()
     started: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    draws: bool | None = None
 
     def request(self, query: Query) -> Request:
         """A query over this transaction's snapshot."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session import execution
 from gpudb.session.context import Context
 from gpudb.session.copy_files import file_error
 from gpudb.session.domain_checks import received
@@ -20,6 +20,7 @@ from gpudb.sql.bind.changes import default_of, default_text
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import find_relation, named, table_columns
+from gpudb.sql.bind.generated import computed
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Column as BoundColumn
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
@@ -36,6 +37,7 @@ from gpudb.types import INT8
 
 _FRAME = "gpudb copied rows"
 _READ_BYTES = 1 << 20
+NOT_IN_COPY = "Generated columns cannot be used in COPY."
 
 
 def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
@@ -58,7 +60,7 @@ def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
     if not names:
         if not table.columns:
             raise FeatureNotSupported("COPY into a table without columns is not supported")
-        return table.columns
+        return tuple(column for column in table.columns if column.generated is None)
     by_name = {column.name: column for column in table.columns}
     found: list[Column] = []
     for name in names:
@@ -67,6 +69,9 @@ def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
             raise SqlError.of("undefined_column", message)
         if by_name[name] in found:
             raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
+        if by_name[name].generated is not None:
+            message = f'column "{name}" is a generated column'
+            raise SqlError.of("invalid_column_reference", message, detail=NOT_IN_COPY)
         found.append(by_name[name])
     return tuple(found)
 
@@ -122,6 +127,7 @@ def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
 
 def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> CopyFlow:
     where = _where(context, node, table) if present(node.where_clause) else None
+    where = _generating(context, table, where)
     with_marker = options.default is not None
     defaults = table_defaults(context, table, () if with_marker else columns)
     clock = Clock(context.session.settings["TimeZone"], context.started)
@@ -189,10 +195,27 @@ def _where(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatc
     return lambda batch: _run(context, query, pa.Table.from_batches([batch])).rename_columns(names)
 
 
+Change = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+def _generating(context: Context, table: Table, before: Change | None) -> Change | None:
+    """Computes a table's generated columns once the rows are those that are kept."""
+    if all(column.generated is None for column in table.columns):
+        return before
+    binder = context.session.binder(context)
+    columns, rel = table_columns(table), binder.rel()
+    query = Select(columns, computed(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
+    names = [column.name for column in table.columns]
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        kept = batch if before is None else before(batch)
+        return _run(context, query, pa.Table.from_batches([kept])).rename_columns(names)
+
+    return change
+
+
 def _run(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:
-    request = context.request(query)
-    settings = replace(request.settings, frames={**request.settings.frames, _FRAME: frame})
-    stream = context.session.engine(query).run(replace(request, settings=settings))
+    stream = execution.run(context, query, {_FRAME: frame})
     try:
         found = pa.Table.from_batches(list(stream), schema=stream.schema).combine_chunks()
     finally:

@@ -11,11 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import View
+from gpudb.catalog.model import Sequence, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session import execution
 from gpudb.session.binding import bind_statement
 from gpudb.session.context import Context, handler, result_columns
 from gpudb.session.copy_files import file_error
+from gpudb.session.copy_from import NOT_IN_COPY
 from gpudb.session.results import CopyOut, Result, ResultColumn
 from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.bound import DataChange
@@ -57,7 +59,13 @@ def source(context: Context, node: Any) -> Source:
             message = f'cannot copy from view "{relation.name}"'
             hint = "Try the COPY (SELECT ...) TO variant."
             raise SqlError.of("wrong_object_type", message, hint=hint)
-        all_names = tuple(column.name for column in relation.columns)
+        if isinstance(relation, Sequence):
+            raise SqlError.of("wrong_object_type", f'cannot copy from sequence "{relation.name}"')
+        for column in relation.columns:
+            if column.generated is not None and column.name in strings(node.attlist):
+                message, detail = f'column "{column.name}" is a generated column', NOT_IN_COPY
+                raise SqlError.of("invalid_column_reference", message, detail=detail)
+        all_names = tuple(column.name for column in relation.columns if column.generated is None)
         schema = relation.schema
     wanted = strings(node.attlist) or all_names
     for number, each in enumerate(wanted):
@@ -106,7 +114,7 @@ def _bound(context: Context, statement: RawStatement) -> Source:
     columns = result_columns(query.columns)
 
     def start() -> Result:
-        stream = context.session.engine(query).run(context.request(query))
+        stream = execution.run(context, query)
         return Result("SELECT", columns, iter(stream), stream.close)
 
     return Source(columns, tuple(column.name for column in columns), None, start)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session import execution
 from gpudb.session.binding import bind_statement
 from gpudb.session.context import Context, command, handles, result_columns
 from gpudb.session.results import Result, ResultColumn
@@ -77,7 +78,7 @@ def declare(context: Context) -> Result:
     body = inner(node.query)
     query = bind_statement(session.binder(context), RawStatement(body, deparse(body)))
     assert not isinstance(query, DataChange)
-    stream = session.engine(query).run(context.request(query))
+    stream = execution.run(context, query)
     columns = result_columns(query.columns)
     batches: Iterator[pa.RecordBatch] = iter(stream)
     if hold:

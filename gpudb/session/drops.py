@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Relation, Schema, Table, View
+from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.indexes import drop_index, find_index
 from gpudb.session.results import Result
+from gpudb.session.sequences import owned_sequences
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
 from gpudb.sql.parse import inner, parse, strings
 
@@ -52,7 +55,7 @@ def drop(context: Context) -> Result:
     if what in {"TYPE", "DOMAIN"}:
         dropped: Result = type_changes().drop_types(context, node, what)
         return dropped
-    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA"}:
+    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
     for each in node.objects:
         if what == "SCHEMA":
@@ -90,37 +93,75 @@ def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_
             context.notice(f'{noun} "{names[-1]}" does not exist, skipping')
             return
         raise UndefinedTable(f'{noun} "{".".join(names)}" does not exist')
-    if isinstance(found, Table) != (what == "TABLE"):
-        hint = f"Use DROP {'TABLE' if isinstance(found, Table) else 'VIEW'} to remove a {_noun(found)}."
+    if _noun(found).upper() != what:
+        hint = f"Use DROP {_noun(found).upper()} to remove a {_noun(found)}."
         raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
+    if isinstance(found, Sequence) and found.identity and found.owned_by is not None:
+        table = catalog.by_oid(found.owned_by[0])
+        column = f"column {found.owned_by[1]} of table {table.name if table is not None else ''}"
+        message = f"cannot drop sequence {found.name} because {column} requires it"
+        raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {column} instead.")
     drop_with_dependents(context, [found], cascade)
 
 
+_NOUNS = {"r": "table", "v": "view", "S": "sequence", "m": "materialized view"}
+
+
 def _noun(relation: Relation) -> str:
-    return "table" if isinstance(relation, Table) else "view"
+    return _NOUNS[relation.kind]
 
 
 def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
-    """Drops relations and, with CASCADE, the views over them; 2BP01 without."""
+    """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
     catalog = context.transaction.catalog
     gone = {relation.oid: relation for relation in doomed}
     queue = list(doomed)
+    undefaulted: list[tuple[int, str]] = []
     while queue:
         relation = queue.pop()
+        if isinstance(relation, Table):
+            owned = [each for each in owned_sequences(context, relation.oid) if each.oid not in gone]
+            gone.update((each.oid, each) for each in owned)
+            queue += owned
+        if isinstance(relation, Sequence):
+            for table, column in _drawing(catalog, relation, gone.keys()):
+                what = f"default value for column {column} of table {table.name}"
+                if not cascade:
+                    raise _still_needed(relation, f"{what} depends on sequence {relation.name}")
+                context.notice(f"drop cascades to {what}")
+                undefaulted.append((table.oid, column))
+            continue
         for view in dependents(context, relation):
             if view.oid in gone:
                 continue
             if not cascade:
-                message = f"cannot drop {_noun(relation)} {relation.name} because other objects depend on it"
-                detail = f"view {view.name} depends on {_noun(relation)} {relation.name}"
-                hint = "Use DROP ... CASCADE to drop the dependent objects too."
-                raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+                raise _still_needed(relation, f"view {view.name} depends on {_noun(relation)} {relation.name}")
             context.notice(f"drop cascades to view {view.name}")
             gone[view.oid] = view
             queue.append(view)
     for relation in gone.values():
         catalog = catalog.without_relation(relation.schema, relation.name)
+    for oid, name in undefaulted:
+        user = catalog.by_oid(oid)
+        if isinstance(user, Table):
+            columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
+            catalog = catalog.with_relation(replace(user, columns=columns))
     context.transaction.set_catalog(catalog)
+
+
+def _still_needed(relation: Relation, detail: str) -> SqlError:
+    message = f"cannot drop {_noun(relation)} {relation.name} because other objects depend on it"
+    hint = "Use DROP ... CASCADE to drop the dependent objects too."
+    return SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+
+
+def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:
+    """The columns whose defaults draw from a sequence, of tables that stay."""
+    reference = f"'{sequence.oid}'::regclass"
+    for table in catalog.tables():
+        for column in table.columns:
+            if table.oid not in gone and column.default is not None and reference in column.default:
+                yield table, column.name
 
 
 def dependents(context: Context, relation: Relation) -> list[View]:

@@ -11,6 +11,7 @@ from typing import Any
 from gpudb.engine.protocol import PlanNode
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, handles, text_rows
+from gpudb.session.execution import undrawn
 from gpudb.session.results import Result
 from gpudb.sql.bound import DataChange, Delete, Insert, Query, Update
 from gpudb.sql.parse import RawStatement, inner
@@ -44,6 +45,10 @@ def explain(context: Context) -> Result:
     if analyze and isinstance(bound, DataChange):
         raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE or DELETE is not supported")
     query = bound.query if isinstance(bound, DataChange) else bound
+    if context.draws or inside.draws:
+        if analyze:
+            raise FeatureNotSupported("EXPLAIN ANALYZE of a statement that calls sequence functions is not supported")
+        query = undrawn(query)
     planned = time.perf_counter()
     engine = context.session.engine(query)
     plan = engine.explain(context.request(query), analyze=analyze)

@@ -19,12 +19,16 @@ LONGEST = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A statement that has been bound, with its parameters' types and its result's columns (None: no rows)."""
+    """A statement that has been bound, with its parameters' types and its result's columns (None: no rows).
+
+    `draws` says whether it calls sequence functions.
+    """
 
     statement: RawStatement
     bound: Query | DataChange
     parameters: tuple[SqlType, ...]
     columns: tuple[ResultColumn, ...] | None
+    draws: bool = False
 
 
 class Key(NamedTuple):

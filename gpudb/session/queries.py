@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.session import execution
 from gpudb.session.context import Context, handles, result_columns
 from gpudb.session.loading import load_call
 from gpudb.session.results import Result, ResultColumn
@@ -23,5 +24,5 @@ def rows(
     context: Context, query: Query, tag: str = "SELECT", columns: tuple[ResultColumn, ...] | None = None
 ) -> Result:
     """A query's rows as a result; `columns` are the query's as clients are told of them, if the caller has them."""
-    stream = context.session.engine(query).run(context.request(query))
+    stream = execution.run(context, query)
     return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close)

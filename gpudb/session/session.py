@@ -19,9 +19,11 @@ from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, S
 from gpudb.session import handlers, session_functions
 from gpudb.session.binding import bind_statement, statements_of
 from gpudb.session.context import Context, columns_of, handler
+from gpudb.session.execution import draws
 from gpudb.session.loading import is_load_call
 from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
+from gpudb.session.sequence_values import Drawn
 from gpudb.session.settings import Mark, SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import DataChange, OutputColumn, Query
@@ -59,6 +61,7 @@ class Session:
         self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
         self.savepoints: list[tuple[str, Savepoint, Mark]] = []
+        self.drawn = Drawn()
         self.explicit = False
         self.failed = False
         self.query = ""
@@ -273,6 +276,7 @@ class Session:
         if len(plan.parameters) > len(context.parameters):
             message = f"there is no parameter ${len(context.parameters) + 1}"
             raise SqlError.of("undefined_parameter", message)
+        context.draws = plan.draws
         return plan
 
     def _key(self, text: str, oids: tuple[int, ...]) -> Key:
@@ -290,7 +294,9 @@ class Session:
         binder = self.binder(context)
         binder.declare_parameters(oids)
         bound = bind_statement(binder, context.statement)
-        plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound))
+        queries = (bound.query, bound.returning) if isinstance(bound, DataChange) else (bound,)
+        drawing = any(query is not None and draws(query) for query in queries)
+        plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)
         if cacheable and binder.stable:
             self.database.plans.put(key, plan)
         return plan

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Several
 from functools import cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
+from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.session import sequence_values
 from gpudb.session.settings import SETTINGS, milliseconds
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ _PRESET = (
 ).split()
 
 
-def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Sequence[Row]]]:
+def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Several[Row]]]:
     """How to make the rows of each function, by its name; none is made before it is asked for."""
     return {
         "pg_show_all_settings": lambda: _settings(session),
@@ -34,7 +38,13 @@ def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Sequ
         "pg_get_keywords": lambda: _keywords(),
         "pg_timezone_names": _time_zones,
         "pg_timezone_abbrevs": _abbreviations,
+        SEQUENCE_STATES: lambda: [_standing(context, each) for each in context.transaction.catalog.sequences()],
     }
+
+
+def _standing(context: Context, sequence: Sequence) -> Row:
+    state = sequence_values.state(context, sequence)
+    return {"oid": sequence.oid, "last_value": state.value, "log_cnt": state.reserved, "is_called": state.called}
 
 
 @cache

@@ -14,7 +14,7 @@ from gpudb.session.names import named_relation, spoken
 from gpudb.sql.bind.checks import parsed
 
 # PostgreSQL's CREATE_TABLE_LIKE_* bits.
-_COMMENTS, _CONSTRAINTS, _DEFAULTS, _INDEXES = 1 << 0, 1 << 2, 1 << 3, 1 << 6
+_COMMENTS, _CONSTRAINTS, _DEFAULTS, _GENERATED, _IDENTITY, _INDEXES = 1 << 0, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6
 
 
 def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
@@ -27,8 +27,10 @@ def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
             column.name,
             column.type,
             column.not_null,
-            column.default if node.options & _DEFAULTS else None,
+            column.default if node.options & (_IDENTITY if column.identity else _DEFAULTS) else None,
             comment=column.comment if node.options & _COMMENTS else None,
+            identity=column.identity if node.options & _IDENTITY else "",
+            generated=column.generated if node.options & _GENERATED else None,
         )
         for column in relation.columns
     ]

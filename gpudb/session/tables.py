@@ -9,17 +9,22 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Distribution, Table
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session import execution
 from gpudb.session.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
+from gpudb.session.generations import check_generations
+from gpudb.session.identity import copy_identities, own, with_sequences
+from gpudb.session.kept_expressions import default_expression
 from gpudb.session.names import check_free, identifier, target_schema
 from gpudb.session.results import Result
 from gpudb.session.table_like import like
 from gpudb.sql.bind.changes import bind_default
+from gpudb.sql.bind.checks import stored_text
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Cast, Derived, OutputColumn, Query, Select
 from gpudb.sql.bound import Column as Reference
-from gpudb.sql.parse import deparse, inner, kind, strings
+from gpudb.sql.parse import inner, kind, strings
 from gpudb.types import COLUMN_TYPES, TEXT, SqlType
 
 MAX_COLUMNS = 1600
@@ -45,7 +50,9 @@ def create_table(context: Context) -> Result:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return command("CREATE TABLE")
     check_free(context.transaction.catalog, schema, name)
-    columns, constraints = _elements(context, node.table_elts)
+    elements, sequences = with_sequences(context, schema, name, node.table_elts, temporary=temporary)
+    columns, constraints = _elements(context, elements)
+    check_generations(context, name, columns, elements)
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     table = Table(
@@ -59,6 +66,8 @@ def create_table(context: Context) -> Result:
     )
     table = add_constraints(context, table, constraints, new=True)
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+    own(context, oid, sequences)
+    copy_identities(context, oid)
     return command("CREATE TABLE")
 
 
@@ -123,9 +132,13 @@ def column_definition(context: Context, node: Any) -> Column:
             case "NULL":
                 pass
             case "DEFAULT":
-                text = deparse_expression(constraint.raw_expr)
+                text = default_expression(context, constraint.raw_expr)
                 bind_default(context.session.binder(context), text, column)
                 column = replace(column, default=text)
+            case "IDENTITY":
+                column = replace(column, identity=constraint.generated_when)
+            case "GENERATED":
+                column = replace(column, generated=stored_text(constraint.raw_expr))
             case other:
                 raise FeatureNotSupported(f"{other} constraints are not supported")
     return column
@@ -138,16 +151,6 @@ def check_column_type(name: str, item: SqlType) -> None:
         if base.category == "P" or base.name in {"unknown", "record"}:
             raise SqlError.of("invalid_table_definition", f'column "{name}" has pseudo-type {item}')
         raise FeatureNotSupported(f'columns of type {item} are not supported (column "{name}")')
-
-
-def deparse_expression(node: Any) -> str:
-    """An expression as SQL text."""
-    select = pg.SelectStmt()
-    target = select.target_list.add()
-    target.res_target.val.CopyFrom(node)
-    select.limit_option = pg.LIMIT_OPTION_DEFAULT
-    select.op = pg.SETOP_NONE
-    return deparse(select).removeprefix("SELECT ")
 
 
 @handles("CreateTableAsStmt")
@@ -187,7 +190,7 @@ def create_table_as(context: Context) -> Result:
     context.transaction.set_catalog(catalog.with_relation(table))
     if into.skip_data:
         return command("CREATE TABLE AS")
-    stream = context.session.engine(query).run(context.request(as_stored(query, columns)))
+    stream = execution.run(context, as_stored(query, columns))
     try:
         count = context.transaction.append(oid, iter(stream))
     finally:

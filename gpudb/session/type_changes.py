@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Table, TypeDefinition, View
+from gpudb.catalog.model import Catalog, Sequence, Table, TypeDefinition, View
 from gpudb.catalog.type_changes import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command
@@ -99,6 +99,8 @@ def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple
         if isinstance(relation, View):
             if any(mentions(c.type, made.user) for c in relation.columns) or made.name in _types_named(relation):
                 found.append((f"view {relation.name}", relation))
+            continue
+        if isinstance(relation, Sequence):
             continue
         for column in relation.columns:
             if mentions(column.type, made.user):

@@ -1,7 +1,7 @@
 """The store: a data directory, the last committed catalog, and the one place where transactions commit.
 
     DIR/lock                        held while open
-    DIR/catalog.db                  SQLite: Iceberg's pointers and gpudb's definitions
+    DIR/catalog.db                  SQLite: Iceberg's pointers, gpudb's definitions, where sequences stand
     DIR/tables/OID/data/*.parquet   rows; immutable
     DIR/tables/OID/metadata/        Iceberg's metadata files
     DIR/spill/                      what does not fit into memory; emptied at opening
@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.model import Catalog, DataFile, Table, initial
+from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, initial
 from gpudb.errors import GpudbError
 from gpudb.storage.compact import Compactor
 from gpudb.storage.database import Database, Pointer, Write
@@ -33,6 +33,7 @@ from gpudb.storage.keys import KeyChecker
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
 from gpudb.storage.merge import Change, Compacted, Merged, merge
+from gpudb.storage.sequences import Sequences
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Store:
         self._versions = itertools.count(self._catalog.version + 1)
         self._oids = itertools.count(self._catalog.next_oid)
         self._catalog = replace(self._catalog, oids=self._oids.__next__)
+        self.sequences = Sequences(self.directory / "catalog.db" if self.durable else None)
+        self.sequences.keep({sequence.file for sequence in self._catalog.sequences()})
         self.garbage = Garbage(self._tables, keep_seconds if self.durable else 0.0)
         self.locks = TableLocks()
         self.keys = KeyChecker(self.spill)
@@ -107,6 +110,7 @@ class Store:
         with self._writer:
             self.garbage.collect(at_once=True)
             self.keys.close()
+            self.sequences.close()
             if self._database is not None:
                 self._database.close()
             shutil.rmtree(self.spill, ignore_errors=True)
@@ -225,7 +229,7 @@ class Store:
                 relations[new.schema, new.name] = new
             elif change.oid in self._pointers:
                 pointers[change.oid] = None
-            temporary = any(isinstance(r, Table) and r.temporary for r in (change.old, new))
+            temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
             if not temporary and not is_temporary((new or change.old).schema):  # type: ignore[union-attr]
                 write.relations[change.oid] = new
         write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]

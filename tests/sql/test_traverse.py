@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudb.session.binding import bind_statement, statements_of
 from gpudb.sql import bound
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.traverse import children, walk
+from gpudb.sql.traverse import children, mapped, walk
 from tests.session.conftest import Database, database
 from tests.session.use import run
 
@@ -58,3 +58,14 @@ def test_windows_sort_keys_and_frames(database: Database) -> None:
     nodes = list(walk(_bound(database, sql)))
     assert {type(node) for node in nodes} >= {bound.SortKey, bound.Frame, bound.Column}
     assert {2, 3, 4} <= {node.value for node in nodes if isinstance(node, bound.Constant)}
+
+
+def test_mapped_replaces_outermost_first(database: Database) -> None:
+    query = _bound(
+        database, "SELECT x + 1, (SELECT max(y) FROM generate_series(1, 3) AS h(y)) FROM generate_series(1, 9) AS g(x)"
+    )
+    assert mapped(query, lambda node: None) is query
+    seven = mapped(query, lambda node: bound.Constant(7, node.type) if isinstance(node, bound.Call) else None)
+    assert any(isinstance(node, bound.Constant) and node.value == 7 for node in walk(seven))
+    assert not any(isinstance(node, bound.Call) for node in walk(seven))
+    assert any(isinstance(node, bound.Call) for node in walk(query))

@@ -9,8 +9,18 @@ from gpudb import pgdata
 from gpudb.catalog.model import Column
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
-from gpudb.catalog.postgres.expressions import default_text
+from gpudb.catalog.postgres.expressions import default_text, operation_text
 from gpudb.types import SqlType
+
+# The columns that PostgreSQL gives every table beside its own: name, type, number, length, by value, alignment.
+_HIDDEN = (
+    ("ctid", 27, -1, 6, False, "s"),
+    ("xmin", 28, -2, 4, True, "i"),
+    ("cmin", 29, -3, 4, True, "i"),
+    ("xmax", 28, -4, 4, True, "i"),
+    ("cmax", 29, -5, 4, True, "i"),
+    ("tableoid", 26, -6, 4, True, "i"),
+)
 
 
 @cache
@@ -42,12 +52,30 @@ def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullab
         attalign=facts["typalign"],
         attstorage=facts["typstorage"],
         attnotnull=column.not_null and not nullable,
-        atthasdef=column.default is not None,
+        atthasdef=_expression(column) is not None,
+        attidentity=column.identity,
+        attgenerated="s" if column.generated is not None else "",
         attcollation=int(facts["typcollation"]),
     )
     rows.describe(oids.PG_CLASS, relation, number, column.comment)
-    if column.default is not None:
+    text = _expression(column)
+    if text is not None:
         made = oids.default(relation, number)
-        text = default_text(column.default, column.type)
         rows.add("pg_attrdef", oid=made, adrelid=relation, adnum=number, adbin=text)
         rows.depend(oids.PG_ATTRDEF, made, 0, oids.PG_CLASS, relation, number, "a")
+
+
+def add_hidden_columns(rows: Rows, relation: int) -> None:
+    """The columns of a table or sequence that `*` passes over."""
+    for name, type_oid, number, length, by_value, alignment in _HIDDEN:
+        rows.add(
+            "pg_attribute", attrelid=relation, attname=name, atttypid=type_oid, attnum=number, attlen=length,
+            attbyval=by_value, attalign=alignment, attstorage="p", attnotnull=True, attstattarget=0,
+        )  # fmt: skip
+
+
+def _expression(column: Column) -> str | None:
+    """What pg_attrdef has of a column: its default, or what it is generated from; an identity column has none."""
+    if column.generated is not None:
+        return operation_text(column.generated)
+    return None if column.default is None or column.identity else default_text(column.default, column.type)

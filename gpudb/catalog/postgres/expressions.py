@@ -30,6 +30,12 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def operation_text(text: str) -> str:
+    """An expression as pg_get_expr shows it: an operation stands in parentheses."""
+    node = postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val
+    return f"({text})" if node.WhichOneof("node") in {"a_expr", "bool_expr", "null_test", "boolean_test"} else text
+
+
 def default_text(text: str, item: SqlType) -> str:
     """A column's default as pg_get_expr shows it: a literal has been made one of the column's type."""
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from gpudb.functions.library import functions_by_name
-from gpudb.types import TEXT, SqlType
+from gpudb.types import BOOL, INT8, OID, TEXT, SqlType
 
 NAMES = frozenset(
     """pg_show_all_settings pg_show_all_file_settings pg_lock_status pg_cursor pg_prepared_statement pg_prepared_xact
@@ -22,10 +22,17 @@ NAMES = frozenset(
     pg_stat_get_subscription_stats""".split()
 )  # fmt: skip
 
+SEQUENCE_STATES = "gpudb_sequence_states"
+"""Where each sequence stands: no function of PostgreSQL's, but what SELECT from a sequence and pg_sequences read."""
+
+_OWN = {SEQUENCE_STATES: (("oid", OID), ("last_value", INT8), ("log_cnt", INT8), ("is_called", BOOL))}
+
 
 @cache
 def function_columns(name: str) -> tuple[tuple[str, SqlType], ...] | None:
     """The columns of a function's rows; None for a function of another kind."""
+    if name in _OWN:
+        return _OWN[name]
     if name not in NAMES:
         return None
     function = functions_by_name()[name][0]

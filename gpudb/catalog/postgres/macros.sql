@@ -161,6 +161,22 @@ CREATE MACRO sys_shared_description(x, class) AS
     (SELECT first(dd.description) FROM pg_shdescription AS dd WHERE dd.objoid = x AND dd.classoid = class);
 CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) FROM pg_description AS dd
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
+-- An expression as kept: a sequence's OID in it becomes its name.
+CREATE MACRO sys_expression(t) AS CASE WHEN contains(t, '::regclass') THEN replace(t,
+        regexp_extract(t, '''\d+''::regclass'), '''' || (SELECT first(replace(nc.name, '''', ''''''))
+            FROM relation_names AS nc WHERE CAST(nc.oid AS VARCHAR) = regexp_extract(t, '''(\d+)''::regclass', 1))
+        || '''::regclass') ELSE t END;
+CREATE MACRO sys_serial_sequence(t, name) AS (SELECT first(nc.qualified) FROM pg_depend AS dd
+    JOIN pg_attribute AS da ON da.attrelid = dd.refobjid AND da.attnum = dd.refobjsubid
+    JOIN relation_names AS nc ON nc.oid = dd.objid
+    WHERE dd.classid = 1259 AND dd.refclassid = 1259 AND dd.deptype IN ('a', 'i') AND dd.refobjid = pg_to_regclass(t)
+        AND da.attname = coalesce((SELECT first(lc.attname) FROM pg_attribute AS lc
+            WHERE lc.attrelid = pg_to_regclass(t) AND lc.attname = name),
+            CAST(pg_error('42703', 'column "' || name || '" of relation "' || t || '" does not exist') AS VARCHAR)));
+CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value := ps.seqstart,
+    minimum_value := ps.seqmin, maximum_value := ps.seqmax, "increment" := ps.seqincrement,
+    cycle_option := ps.seqcycle, cache_size := ps.seqcache, data_type := ps.seqtypid))
+    FROM pg_sequence AS ps WHERE ps.seqrelid = x);
 CREATE MACRO sys_constraint(x) AS
     (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a check has one pair of parentheses.

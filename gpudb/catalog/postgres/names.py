@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from collections.abc import Sequence as Several
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, Table, initial
+from gpudb.catalog.model import Catalog, Sequence, Table, initial
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import indexes
 from gpudb.catalog.postgres.expressions import quoted_name
@@ -65,6 +66,8 @@ def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
         is_array = subscript == "6179" and name.startswith("_")
         yield Named(int(oid), int(namespace), name, int(element) if is_array else 0, int(array))
     for relation in catalog.relations.values():
+        if isinstance(relation, Sequence):
+            continue
         row, array_oid, namespace_oid = (
             oids.row_type(relation.oid),
             oids.array_type(relation.oid),
@@ -90,7 +93,7 @@ def _style(name: str) -> str:
     return "" if name in _UNMODIFIED else _STYLES.get(name, "plain")
 
 
-def _visible(items: Sequence[Named], path: Sequence[int]) -> set[int]:
+def _visible(items: Several[Named], path: Several[int]) -> set[int]:
     rank = {namespace: place for place, namespace in reversed(list(enumerate(path)))}
     first: dict[str, tuple[int, int]] = {}
     for item in items:
@@ -100,7 +103,7 @@ def _visible(items: Sequence[Named], path: Sequence[int]) -> set[int]:
     return {oid for _, oid in first.values()}
 
 
-def relation_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
+def relation_names(catalog: Catalog, path: Several[int]) -> pa.Table:
     """For each relation: oid, its name as shown, its name alone and with its schema, and whether it is visible."""
     schemas = schema_oids(catalog)
     spoken = {oid: quoted_name(name) for name, oid in schemas.items()}
@@ -122,7 +125,7 @@ _STYLES = {
 }  # fmt: skip
 
 
-def type_names(catalog: Catalog, path: Sequence[int]) -> pa.Table:
+def type_names(catalog: Catalog, path: Several[int]) -> pa.Table:
     """For each type: oid, its name as shown, and what is shown around a modifier and how that is written.
 
     `unmodified` is shown for a modifier of -1, which differs for character and bit alone.
@@ -185,7 +188,7 @@ def procedure_names() -> pa.Table:
     return _table(oid=[int(row[0]) for row in rows], proname=names, name=full, arguments=arguments)
 
 
-def pretty_index_definitions(catalog: Catalog, path: Sequence[int], definitions: pa.Table | None) -> pa.Table:
+def pretty_index_definitions(catalog: Catalog, path: Several[int], definitions: pa.Table | None) -> pa.Table:
     """The definition of each index as it is printed prettily: a visible table stands without its schema.
 
     `definitions` are those of the catalog's own indexes, by OID.
@@ -202,6 +205,6 @@ def pretty_index_definitions(catalog: Catalog, path: Sequence[int], definitions:
     return _table(oid=list(made), definition=list(made.values()))
 
 
-def _table(**columns: Sequence[object]) -> pa.Table:
+def _table(**columns: Several[object]) -> pa.Table:
     kinds = {"oid": pa.int64(), "array_oid": pa.int64(), "visible": pa.bool_()}
     return pa.table({name: pa.array(values, type=kinds.get(name, pa.string())) for name, values in columns.items()})

@@ -11,6 +11,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.constraint_rows import indexes
 from gpudb.catalog.postgres.dependencies import referenced
+from gpudb.catalog.postgres.sequence_rows import add_uses
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type
 
@@ -38,6 +39,7 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         add_type(made, each, namespaces[each.schema], owner)
         if owner != oids.BOOTSTRAP_ROLE:
             _owned(made, oids.PG_TYPE, each.oid, owner)
+    add_uses(made, catalog)
     return made.tables()
 
 

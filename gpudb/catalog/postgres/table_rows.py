@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Relation, Table, View
+from gpudb.catalog.model import Relation, Sequence, Table, View
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
-from gpudb.catalog.postgres.column_rows import add_column
+from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
-
-# The columns that PostgreSQL gives every table beside its own: name, type, number, length, by value, alignment.
-_HIDDEN = (
-    ("ctid", 27, -1, 6, False, "s"),
-    ("xmin", 28, -2, 4, True, "i"),
-    ("cmin", 29, -3, 4, True, "i"),
-    ("xmax", 28, -4, 4, True, "i"),
-    ("cmax", 29, -5, 4, True, "i"),
-    ("tableoid", 26, -6, 4, True, "i"),
-)
+from gpudb.catalog.postgres.sequence_rows import add_sequence
 
 
 def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> None:
     """One table or view, its columns, types, key and descriptions."""
+    if isinstance(relation, Sequence):
+        add_sequence(rows, relation, namespace, owner)
+        return
     table = relation if isinstance(relation, Table) else None
     rows.add(
         "pg_class",
@@ -43,11 +37,7 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
     for number, column in enumerate(relation.columns, 1):
         add_column(rows, relation.oid, number, column, nullable=table is None)
     if table is not None:
-        for name, type_oid, number, length, by_value, alignment in _HIDDEN:
-            rows.add(
-                "pg_attribute", attrelid=table.oid, attname=name, atttypid=type_oid, attnum=number, attlen=length,
-                attbyval=by_value, attalign=alignment, attstorage="p", attnotnull=True, attstattarget=0,
-            )  # fmt: skip
+        add_hidden_columns(rows, table.oid)
     rows.describe(oids.PG_CLASS, relation.oid, 0, relation.comment)
     rows.depend(oids.PG_CLASS, relation.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if table is not None:

@@ -12,12 +12,12 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality
 from gpudb.sql.bind.hypothetical import NAMES, hypothetical
 from gpudb.sql.bind.operators import call
-from gpudb.sql.bind.scope import Scope, spoken
+from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
 from gpudb.sql.traverse import walk
 
 _FORBIDDEN = frozenset(
-    ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK")
+    ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK", *KEPT)
     + ("window ROWS", "window RANGE", "window GROUPS")
 )
 

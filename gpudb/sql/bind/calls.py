@@ -14,7 +14,7 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
 from gpudb.sql.bind.operators import call
 from gpudb.sql.bind.ordering import sort_keys
-from gpudb.sql.bind.scope import Scope, spoken
+from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bind.windows import window
 from gpudb.sql.bound import (
     Aggregate,
@@ -123,7 +123,7 @@ def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
 
 
 ELSEWHERE = "You might be able to move the set-returning function into a LATERAL FROM item."
-_NO_SETS = {"WHERE", "GROUP BY", "HAVING", "JOIN", "LIMIT", "OFFSET", "VALUES", "UPDATE", "RETURNING", "CHECK"}
+_NO_SETS = frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK".split(",")) | KEPT
 
 
 def _set_returning(

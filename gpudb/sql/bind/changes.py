@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence as Several
 from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column as TableColumn
-from gpudb.catalog.model import Table
+from gpudb.catalog.model import Sequence, Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import condition, stored
 from gpudb.sql.bind.domains import domain_default
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from, find_relation, named, table_columns
+from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query, bind_targets, bind_with
 from gpudb.sql.bind.wrap import retyped
@@ -33,6 +34,7 @@ from gpudb.sql.bound import (
     Insert,
     Join,
     OutputColumn,
+    Query,
     Row,
     Scan,
     Select,
@@ -47,11 +49,16 @@ from gpudb.types import INT8, TEXT, UNKNOWN
 ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
 
+_OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
+
+
 def target_table(binder: Binder, node: Any, verb: str) -> Table:
     """The table that a statement changes; 42809 for a view or a system catalog."""
     if node.schemaname in {"pg_catalog", "information_schema"}:
         raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
     relation = find_relation(binder, node.schemaname, node.relname)
+    if isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')
     if not isinstance(relation, Table):
         raise SqlError.of("wrong_object_type", f'cannot {verb} view "{node.relname}"')
     return relation
@@ -61,13 +68,12 @@ def bind_insert(binder: Binder, node: Any) -> Insert:
     """An InsertStmt message."""
     if node.HasField("on_conflict_clause"):
         raise FeatureNotSupported("INSERT … ON CONFLICT is not supported")
-    if node.override not in (pg.OVERRIDING_NOT_SET, pg.OVERRIDING_KIND_UNDEFINED):
-        raise FeatureNotSupported("OVERRIDING is not supported")
     try:
         table = target_table(binder, node.relation, "insert into")
     except GpudbError as error:
         raise binder.locate(error, node.relation.location) from None
     scope = Scope()
+    override = _OVERRIDES.get(node.override, "")
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
     wanted = _insert_columns(binder, table, node.cols)
     if not present(node.select_stmt):
@@ -75,7 +81,9 @@ def bind_insert(binder: Binder, node: Any) -> Insert:
         return _inserted(binder, node, table, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
-        rows = tuple(_row(binder, scope, table, wanted, inner(each).items, node.cols) for each in source.values_lists)
+        rows = tuple(
+            _row(binder, scope, table, wanted, inner(each).items, node.cols, override) for each in source.values_lists
+        )
         return _inserted(binder, node, table, Values(table_columns(table), rows, ctes=ctes))
     query = bind_query(binder, source, scope, settle=False)
     _check_width(len(query.columns), wanted, bool(len(node.cols)))
@@ -87,7 +95,7 @@ def bind_insert(binder: Binder, node: Any) -> Insert:
     query = retyped(binder, query, untyped, "a")
     rel = binder.rel()
     given = {
-        column.name: _assigned(binder, Column(rel, index, output.type, output.name), column)
+        column.name: _given(binder, Column(rel, index, output.type, output.name), column, override)
         for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False))
     }
     targets = tuple(
@@ -97,11 +105,12 @@ def bind_insert(binder: Binder, node: Any) -> Insert:
     return _inserted(binder, node, table, made)
 
 
-def _inserted(binder: Binder, node: Any, table: Table, query: Select | Values) -> Insert:
+def _inserted(binder: Binder, node: Any, table: Table, query: Query) -> Insert:
+    query = with_generated(binder, table.name, table.columns, query)
     return Insert(table, query, _returning(binder, table, node, node.relation))
 
 
-def _insert_columns(binder: Binder, table: Table, nodes: Sequence[Any]) -> list[TableColumn]:
+def _insert_columns(binder: Binder, table: Table, nodes: Several[Any]) -> list[TableColumn]:
     if not len(nodes):
         return list(table.columns)
     found: list[TableColumn] = []
@@ -125,7 +134,7 @@ def table_column(binder: Binder, table: Table, target: Any) -> TableColumn:
     raise binder.locate(error, target.location)
 
 
-def _check_width(width: int, wanted: Sequence[TableColumn], listed: bool) -> None:
+def _check_width(width: int, wanted: Several[TableColumn], listed: bool) -> None:
     if width > len(wanted):
         raise SqlError.of("syntax_error", "INSERT has more expressions than target columns")
     if width < len(wanted) and listed:
@@ -136,9 +145,10 @@ def _row(
     binder: Binder,
     scope: Scope,
     table: Table,
-    wanted: Sequence[TableColumn],
-    nodes: Sequence[Any],
-    listed: Sequence[Any],
+    wanted: Several[TableColumn],
+    nodes: Several[Any],
+    listed: Several[Any],
+    override: str,
 ) -> tuple[Expr, ...]:
     scope.clause = "VALUES"
     try:
@@ -153,11 +163,35 @@ def _row(
         if any(isinstance(each, SetReturning) for each in walk(expr)):
             raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
         try:
-            given[column.name] = _assigned(binder, expr, column)
+            given[column.name] = _given(binder, expr, column, override)
         except GpudbError as error:
             location = getattr(inner(node), "location", -1)
             raise binder.locate(error, location) from None
     return tuple(given[c.name] if c.name in given else default_of(binder, c) for c in table.columns)
+
+
+def _given(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
+    """A value for a column of INSERT: `override` is OVERRIDING's SYSTEM or USER; 428C9 for what computes itself."""
+    if isinstance(expr, Default):
+        return default_of(binder, column)
+    if column.identity and override == "USER":
+        return default_of(binder, column)
+    if column.generated is None and (column.identity != "a" or override == "SYSTEM"):
+        return _assigned(binder, expr, column)
+    message = f'cannot insert a non-DEFAULT value into column "{column.name}"'
+    if column.generated is not None:
+        raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is a generated column.')
+    detail = f'Column "{column.name}" is an identity column defined as GENERATED ALWAYS.'
+    raise SqlError.of("generated_always", message, detail=detail, hint="Use OVERRIDING SYSTEM VALUE to override.")
+
+
+def _check_updated(expr: Expr, column: TableColumn) -> None:
+    """428C9 where UPDATE gives a value to a column that computes itself."""
+    if isinstance(expr, Default) or (column.generated is None and column.identity != "a"):
+        return
+    what = "a generated column" if column.generated else "an identity column defined as GENERATED ALWAYS"
+    message = f'column "{column.name}" can only be updated to DEFAULT'
+    raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is {what}.')
 
 
 def _assigned(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
@@ -183,7 +217,7 @@ def default_text(binder: Binder, column: TableColumn) -> str | None:
 def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
     """DEFAULT text as an expression of the column's type; it may name no column."""
     node = inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
-    expr = bind_expression(binder, Scope(clause="VALUES"), node)
+    expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
     return stored(binder, expr, column.name, column.type)
 
 
@@ -200,15 +234,17 @@ def bind_update(binder: Binder, node: Any) -> Update:
         if column.name in assigned:
             message = f'multiple assignments to same column "{column.name}"'
             raise SqlError.of("syntax_error", message)
+        _check_updated(value, column)
         assigned[column.name] = _assigned(binder, value, column)
     where = _where(binder, scope, node)
     old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     new = [assigned.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
     query = replace(_rows(table, scan.rel, source, where, new, several=len(node.from_clause) > 0), ctes=ctes)
-    return Update(table, query, _returning(binder, table, node, node.relation))
+    made = with_generated(binder, table.name, table.columns, query, len(ROW_ID))
+    return Update(table, made, _returning(binder, table, node, node.relation))
 
 
-def _assignments(binder: Binder, scope: Scope, table: Table, nodes: Sequence[Any]) -> list[tuple[TableColumn, Expr]]:
+def _assignments(binder: Binder, scope: Scope, table: Table, nodes: Several[Any]) -> list[tuple[TableColumn, Expr]]:
     made: list[tuple[TableColumn, Expr]] = []
     row: Expr | None = None
     for each in nodes:
@@ -259,7 +295,7 @@ def _target(binder: Binder, node: Any, verb: str) -> tuple[Table, Scope, Scan, t
     return table, scope, scan, ctes
 
 
-def _with_others(binder: Binder, scope: Scope, scan: Scan, nodes: Sequence[Any]) -> From:
+def _with_others(binder: Binder, scope: Scope, scan: Scan, nodes: Several[Any]) -> From:
     others = bind_from(binder, scope, nodes)
     return scan if others is None else Join("CROSS", scan, others, None)
 
@@ -271,7 +307,7 @@ def _where(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     return condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
 
 
-def _rows(table: Table, rel: int, source: From, where: Expr | None, values: Sequence[Expr], *, several: bool) -> Select:
+def _rows(table: Table, rel: int, source: From, where: Expr | None, values: Several[Expr], *, several: bool) -> Select:
     """File, row number and values of the rows that match, each row once."""
     width = len(table.columns)
     row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))

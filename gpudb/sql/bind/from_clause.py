@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Table, View
+from gpudb.catalog.model import Relation, Sequence, Table, View
+from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function, implementation
@@ -21,6 +23,7 @@ from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
 from gpudb.sql.bound import (
     Choice,
     Column,
+    Constant,
     CteScan,
     Derived,
     Expr,
@@ -30,10 +33,11 @@ from gpudb.sql.bound import (
     Join,
     OutputColumn,
     Scan,
+    Select,
     SystemScan,
 )
 from gpudb.sql.parse import inner, kind, parse, present, strings
-from gpudb.types import INT8
+from gpudb.types import INT8, OID
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 _HIDDEN = ("tableoid", "xmin")
@@ -50,7 +54,7 @@ class Source:
     rels: frozenset[int]
 
 
-def bind_from(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> From | None:
+def bind_from(binder: Binder, scope: Scope, nodes: Several[Any]) -> From | None:
     """The items of a FROM list, cross-joined; LATERAL ones see those before them."""
     made: From | None = None
     for node in nodes:
@@ -85,7 +89,7 @@ def named(
     binder: Binder,
     rel: int,
     relation: From,
-    columns: Sequence[OutputColumn],
+    columns: Several[OutputColumn],
     alias: str,
     node: Any,
     schema: str | None = None,
@@ -134,6 +138,8 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _view(binder, rel, relation, alias)
+    if isinstance(relation, Sequence):
+        return _sequence(binder, rel, relation, alias)
     return named(binder, rel, Scan(rel, relation), table_columns(relation), node.relname, alias, relation.schema)
 
 
@@ -152,8 +158,23 @@ def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ..
     return replace(made, items=tuple(replace(item, hidden=hidden) for item in made.items))
 
 
-def find_relation(binder: Binder, schema: str, name: str) -> Table | View:
-    """A table or view by name; 42P01."""
+def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
+    """Where a sequence stands, as a relation of one row."""
+    states = binder.system("pg_catalog", f"{SEQUENCE_STATES}()")
+    if states is None:
+        raise FeatureNotSupported("reading a sequence is not supported here")
+    binder.stable = False
+    inside = binder.rel()
+    oid, *shown = (Column(inside, index, column.type, column.name) for index, column in enumerate(states))
+    test = operators.apply_operator(binder, "=", oid, Constant(sequence.oid, OID))
+    source = SystemScan(inside, f"pg_catalog.{SEQUENCE_STATES}()", states)
+    query = Select(states[1:], tuple(shown), source, test)
+    columns = tuple(replace(c, table_oid=sequence.oid, number=n) for n, c in enumerate(states[1:], 1))
+    return named(binder, rel, Derived(rel, query), columns, sequence.name, alias, sequence.schema)
+
+
+def find_relation(binder: Binder, schema: str, name: str) -> Relation:
+    """A table, view or sequence by name; 42P01."""
     path = (schema,) if schema else binder.search_path
     relation = binder.catalog.find(name, path)
     if relation is None:
@@ -284,7 +305,7 @@ def _aliased(columns: Columns, alias: Any) -> Columns:
     return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
 
 
-def _using(binder: Binder, how: str, left: Source, right: Source, names: Sequence[str]) -> tuple[Expr | None, Columns]:
+def _using(binder: Binder, how: str, left: Source, right: Source, names: Several[str]) -> tuple[Expr | None, Columns]:
     """The condition of USING, and the columns: shared ones first, each once."""
     conditions: list[Expr] = []
     merged: list[tuple[str, Expr]] = []

@@ -127,6 +127,10 @@ class Scope:
         return None
 
 
+KEPT = frozenset({"DEFAULT expressions", "column generation expressions"})
+"""Clauses of expressions that a table keeps, beside CHECK."""
+
+
 def spoken(clause: str) -> str:
     """A clause as messages call it."""
     return {"JOIN": "JOIN conditions", "FROM": "functions in FROM", "CHECK": "check constraints"}.get(clause, clause)

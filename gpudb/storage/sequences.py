@@ -1,0 +1,141 @@
+"""Where sequences stand: not transactional, and never behind what was drawn, not after a crash either.
+
+Values are reserved on the disk ahead of being drawn, `AHEAD` beyond those that are asked for: after a crash a
+sequence goes on behind its reservation, after a clean end where it stood.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpudb.catalog.model import Sequence
+from gpudb.errors import GpudbError, SqlError
+
+AHEAD = 32
+"""PostgreSQL's SEQ_LOG_VALS."""
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS gpudb_sequences"
+    " (file INTEGER PRIMARY KEY, value INTEGER NOT NULL, called INTEGER NOT NULL)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`value` was drawn last, or comes first where none was `called`; `reserved` more are on the disk."""
+
+    value: int
+    called: bool
+    reserved: int = 0
+
+
+class Sequences:
+    """The states of all sequences of a store, by `Sequence.file`; safe from any thread."""
+
+    def __init__(self, path: Path | None, busy_seconds: float = 10.0) -> None:
+        """Over the catalog's database, by a connection of its own; None keeps states in memory alone."""
+        self._lock = threading.Lock()
+        self._states: dict[int, State] = {}
+        self._connection: sqlite3.Connection | None = None
+        if path is not None:
+            self._connection = sqlite3.connect(
+                path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute(_TABLE)
+            rows = self._connection.execute("SELECT file, value, called FROM gpudb_sequences")
+            self._states = {file: State(value, bool(called)) for file, value, called in rows}
+
+    def state(self, sequence: Sequence) -> State:
+        """Where a sequence stands."""
+        return self._states.get(sequence.file) or State(sequence.first, sequence.called)
+
+    def take(self, sequence: Sequence, count: int = 1, least: int | None = None) -> list[range]:
+        """The next `count` values, in order; fewer where the limit comes first, but not below `least` (all of them).
+
+        2200H then; what was left up to the limit is spent.
+        """
+        with self._lock:
+            state = self.state(sequence)
+            made, left = _advanced(sequence, state, count)
+            if not made:
+                raise _exhausted(sequence)
+            last = State(made[-1][-1], True, state.reserved - (count - left))
+            if last.reserved < 0 or not state.called:
+                ahead, missing = _advanced(sequence, last, AHEAD)
+                self._write(sequence, State(ahead[-1][-1] if ahead else last.value, True))
+                last = State(last.value, True, AHEAD - missing)
+            self._states[sequence.file] = last
+        if count - left < (count if least is None else least):
+            raise _exhausted(sequence)
+        return made
+
+    def put(self, sequence: Sequence, value: int, called: bool) -> None:
+        """setval: goes on from `value`, which has been drawn if `called`."""
+        with self._lock:
+            state = State(value, called)
+            self._write(sequence, state)
+            self._states[sequence.file] = state
+
+    def keep(self, files: set[int]) -> None:
+        """Forgets the states of all other files: what no sequence of the catalog has any more."""
+        with self._lock:
+            for file in self._states.keys() - files:
+                del self._states[file]
+                if self._connection is not None:
+                    self._connection.execute("DELETE FROM gpudb_sequences WHERE file = ?", (file,))
+
+    def close(self) -> None:
+        """Writes where each sequence stands, so that a clean end leaves no gaps."""
+        with self._lock:
+            if self._connection is None:
+                return
+            connection, self._connection = self._connection, None
+            rows = connection.execute("SELECT file FROM gpudb_sequences").fetchall()
+            connection.execute("BEGIN IMMEDIATE")
+            for (file,) in rows:
+                if (state := self._states.get(file)) is not None:
+                    values = (state.value, state.called, file)
+                    connection.execute("UPDATE gpudb_sequences SET value = ?, called = ? WHERE file = ?", values)
+            connection.execute("COMMIT")
+            connection.close()
+
+    def _write(self, sequence: Sequence, state: State) -> None:
+        if self._connection is None or sequence.temporary:
+            return
+        try:
+            values = (sequence.file, state.value, state.called)
+            self._connection.execute("INSERT OR REPLACE INTO gpudb_sequences VALUES (?, ?, ?)", values)
+        except sqlite3.Error as error:
+            condition = "disk_full" if "full" in str(error) else "io_error"
+            message = f'could not write sequence "{sequence.name}": {error}'
+            raise GpudbError(message, condition=condition) from error
+
+
+def _advanced(sequence: Sequence, state: State, count: int) -> tuple[list[range], int]:
+    """The values after a state, `count` of them or as many as there are, and how many are missing."""
+    step = sequence.increment
+    limit, again = (sequence.maximum, sequence.minimum) if step > 0 else (sequence.minimum, sequence.maximum)
+    following = state.value + step if state.called else state.value
+    made: list[range] = []
+    while count:
+        room = (limit - following) // step + 1
+        if room <= 0:
+            if not sequence.cycle:
+                break
+            following = again
+            continue
+        taken = min(room, count)
+        made.append(range(following, following + taken * step, step))
+        following += taken * step
+        count -= taken
+    return made, count
+
+
+def _exhausted(sequence: Sequence) -> SqlError:
+    which, value = ("maximum", sequence.maximum) if sequence.increment > 0 else ("minimum", sequence.minimum)
+    message = f'nextval: reached {which} value of sequence "{sequence.name}" ({value})'
+    return SqlError.of("sequence_generator_limit_exceeded", message)

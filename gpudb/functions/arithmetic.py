@@ -15,7 +15,8 @@ declare("int2mul int4mul int8mul int24mul int42mul int28mul int82mul int48mul in
 # `//` truncates towards zero; the cast brings back the wider operand's type and its overflow (min / -1).
 declare("int2div int4div int8div int24div int42div int28div int82div int48div int84div", "({0} // {1})::{t}")
 declare("int2mod int4mod int8mod mod", "({0} % {1})::{t}")
-declare("int2um int4um int8um", "(-{0})")
+# A minus before a constant is folded into a wider type.
+declare("int2um int4um int8um", "(0::{t} - {0})")
 declare("int2up int4up int8up float4up float8up", "({0})")
 declare("int2abs int4abs int8abs", "abs({0})::{t}")
 declare("int2and int4and int8and", "({0} & {1})")

@@ -30,10 +30,11 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         words = ("'t'", "'f'") if output else ("'true'", "'false'")
         return let(lambda v: f"(CASE WHEN {v} THEN {words[0]} WHEN NOT {v} THEN {words[1]} END)", sql)
     if name == "numeric":
-        held = source.numeric_digits[1]
-        if scale == str(held):
-            return f"CAST({sql} AS VARCHAR)"
-        return f"pg_numeric_text({sql}, {held}, {scale})"
+        precision, held = source.numeric_digits
+        text = f"CAST({sql} AS VARCHAR)"
+        if held == precision:  # all fraction: DuckDB leaves out the zero before the point
+            text = rf"regexp_replace({text}, '^(-?)\.', '\1' || '0.')"
+        return text if scale == str(held) else f"pg_numeric_text({text}, {held}, {scale})"
     if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "interval", "bytea"}:
         return let(lambda v: f"pg_{name}_text({v})", sql)
     if name in {"time", "uuid"}:

@@ -290,9 +290,10 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Aggregate) -> Lanes:
+        inner = replace(self, grouped=())  # what is aggregated is each row's own, grouped by or not
         keys = expr.order_by or expr.within_group
-        order = f" ORDER BY {self.sort_keys(expr.order_by)}" if expr.order_by else ""
-        keep = f" FILTER (WHERE {self.value(expr.filter)})" if expr.filter is not None else ""
+        order = f" ORDER BY {inner.sort_keys(expr.order_by)}" if expr.order_by else ""
+        keep = f" FILTER (WHERE {inner.value(expr.filter)})" if expr.filter is not None else ""
         distinct = "DISTINCT " if expr.distinct else ""
 
         def call(name: str, *args: str) -> str:
@@ -303,7 +304,7 @@ class Expressions:
         args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
         token = NARROW.set(self.narrow)
         try:
-            operands = self.operands(args, expr.type, call)
+            operands = inner.operands(args, expr.type, call)
         finally:
             NARROW.reset(token)
         if expr.within_group:

@@ -97,4 +97,6 @@ def _float(value: float) -> str:
         return "'NaN'"
     if math.isinf(value):
         return "'Infinity'" if value > 0 else "'-Infinity'"
+    if value == 0 and math.copysign(1.0, value) < 0:
+        return "'-0.0'"  # a decimal, as which DuckDB reads a number with a point, has no such zero
     return f"({value!r})" if value < 0 else repr(value)

@@ -40,8 +40,8 @@ CREATE MACRO pg_unscaled(v, scale) AS CAST(replace(CAST(v AS VARCHAR), '.', '') 
 -- A product's digits, rounded to a scale.
 CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale);
 
--- A decimal's text with as many decimals as PostgreSQL shows; `held` are those that it has.
-CREATE MACRO pg_numeric_text(v, held, shown) AS list_transform([struct_pack(t := CAST(v AS VARCHAR), s := shown)], lambda p:
+-- A decimal's text cut to as many decimals as PostgreSQL shows; `held` are those that it has.
+CREATE MACRO pg_numeric_text(text, held, shown) AS list_transform([struct_pack(t := text, s := shown)], lambda p:
     CASE WHEN p.s >= held THEN p.t || CASE WHEN held = 0 AND p.s > 0 THEN '.' ELSE '' END || repeat('0', p.s - held)
     ELSE left(p.t, length(p.t) - (held - p.s) - CASE WHEN p.s = 0 THEN 1 ELSE 0 END) END)[1];
 -- How many decimals a plain number's text has.
@@ -137,11 +137,11 @@ CREATE MACRO pg_moment_at(d, k) AS CASE WHEN NOT isfinite(d) THEN CAST(d AS TIME
 -- ---------------------------------------------------------------------------------------------- json
 
 CREATE MACRO pg_jsonb_scalar(j, kind, target) AS list_transform([struct_pack(j := j, k := json_type(j))], lambda p: CASE
-    WHEN p.k = 'NULL' THEN CAST(NULL AS VARCHAR)
+    WHEN p.j IS NULL THEN CAST(NULL AS VARCHAR)
     WHEN (kind = 'numeric' AND p.k IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT', 'UHUGEINT'))
         OR (kind = 'boolean' AND p.k = 'BOOLEAN') THEN p.j
     ELSE CAST(pg_error('22023', 'cannot cast jsonb ' || CASE WHEN p.k = 'VARCHAR' THEN 'string' WHEN p.k = 'OBJECT'
-        THEN 'object' WHEN p.k = 'ARRAY' THEN 'array' WHEN p.k = 'BOOLEAN' THEN 'boolean' ELSE 'numeric' END
+        THEN 'object' WHEN p.k = 'ARRAY' THEN 'array' WHEN p.k = 'BOOLEAN' THEN 'boolean' WHEN p.k = 'NULL' THEN 'null' ELSE 'numeric' END
         || ' to type ' || target) AS VARCHAR) END)[1];
 
 -- ---------------------------------------------------------------------------------------------- text

@@ -94,6 +94,10 @@ class Renderer:
         text += f" WHERE {plain.value(query.where)}" if query.where is not None else ""
         text += self._group_by(query, plain)
         text += f" HAVING {made.value(query.having)}" if query.having is not None else ""
+        if query.distinct is True and query.order_by and any(each.type.carried for each in query.targets):
+            names = ", ".join(f"c{n}" for n in range(1, len(query.targets) + 1))
+            keys = [(query.targets.index(key.expr), key.descending, key.nulls_first) for key in query.order_by]
+            return f"SELECT * FROM ({text}) AS s({names}){self._positions(query, keys)}"
         text += self._order_by(query, made)
         return text + self._limits(query)
 
@@ -148,7 +152,7 @@ class Renderer:
             text = f"SELECT DISTINCT ON ({_keys(query, carried)}) * FROM ({both}) AS s({names})"
         if query.order_by or query.limit is not None or query.offset is not None:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)) or "c0"
-            text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query)
+            text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query, query.order_by)
         return text
 
     def _matched(self, query: bound.SetOperation, carried: Sequence[int]) -> str:
@@ -173,11 +177,12 @@ class Renderer:
         made = self._expressions()
         rows = ", ".join(f"({', '.join(made.whole(each) for each in row)})" for row in query.rows)
         names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
-        return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._positions(query)
+        return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._positions(query, query.order_by)
 
-    def _positions(self, query: bound.SetOperation | bound.Values) -> str:
+    def _positions(self, query: bound.Query, order_by: Sequence[tuple[int, bool, bool]]) -> str:
+        """ORDER BY output columns, then LIMIT and OFFSET."""
         keys = []
-        for index, descending, nulls_first in query.order_by:
+        for index, descending, nulls_first in order_by:
             held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
             keys.append(held + direction(descending, nulls_first))
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._limits(query)

@@ -49,6 +49,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
 
 
 def _folds(expr: Constant, target: SqlType, context: str) -> bool:
+    if expr.value is None and not (_same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
+        return False  # a NULL has a type, and where there is no cast it has none either
     if expr.type.name == "unknown" or expr.value is None:
         return not (target.name in {"varchar", "bpchar", "bit", "varbit"} and target.modifier != -1 and context == "e")
     return True

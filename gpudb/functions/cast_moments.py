@@ -23,7 +23,7 @@ def to_time(sql: str, scale: str, source: SqlType, target: SqlType) -> str | Non
     if source.name in STRINGS:
         made = f"pg_time_in({sql})"
     elif source.name in {"timestamp", "timestamptz"}:
-        made = f"CAST(CAST({sql} AS TIMESTAMP) AS TIME)"
+        made = let(lambda v: f"(CASE WHEN isfinite({v}) THEN CAST(CAST({v} AS TIMESTAMP) AS TIME) END)", sql)
     elif source.name == "interval":
         made = f"pg_interval_time({sql})"
     elif source.name == "timetz":

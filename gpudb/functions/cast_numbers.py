@@ -92,6 +92,8 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Lanes:
     if source.name in FLOATS:
         wanted = _FLOAT_DIGITS[source.name]
         text = f"pg_float_digits({sql}, {wanted})"
+        if target.modifier != -1:
+            return let(lambda v: _declared(v, wanted, held, target), sql), shown
         return _from_digits(text, held, target), (
             f"least(pg_float_decimals({sql}, {wanted}), {decimals})" if target.carried else shown
         )
@@ -111,6 +113,12 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Lanes:
 def _overflow(held: str, target: SqlType) -> str:
     message = "'value overflows numeric format'" if target.modifier == -1 else "'numeric field overflow'"
     return raises("22003", message, held)
+
+
+def _declared(value: str, digits: int, held: str, target: SqlType) -> str:
+    """A float at declared digits, which an infinity does not fit."""
+    made = _from_digits(f"pg_float_digits({value}, {digits})", held, target)
+    return f"(CASE WHEN isinf({value}) THEN {_overflow(held, target)} ELSE {made} END)"
 
 
 def _from_digits(text: str, held: str, target: SqlType) -> str:

@@ -72,9 +72,9 @@ for _name in ("justify_days", "justify_hours", "justify_interval"):
 
 # ---------------------------------------------------------------------------------------------- age, rounding
 
-declare("age(timestamp,timestamp) age(timestamptz,timestamptz)", "age({0}, {1})")
-declare("age(timestamp)", "age(CAST(current_date AS TIMESTAMP), {0})")
-declare("age(timestamptz)", "age(CAST(current_date AS TIMESTAMPTZ), {0})")
+declare("age(timestamp,timestamp) age(timestamptz,timestamptz)", once("pg_age"))
+declare("age(timestamp)", lambda o: let(lambda v: f"pg_age(CAST(current_date AS TIMESTAMP), {v})", o.sql[0]))
+declare("age(timestamptz)", lambda o: let(lambda v: f"pg_age(CAST(current_date AS TIMESTAMPTZ), {v})", o.sql[0]))
 _TRUNCATED = frozenset(
     "microseconds milliseconds second minute hour day week month quarter year decade century millennium".split()
 )

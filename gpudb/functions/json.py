@@ -34,8 +34,10 @@ def _field_text(operands: Operands) -> str:
 declare("json_object_field jsonb_object_field", "pg_json_field({0}, {1})")
 declare("json_object_field_text", "pg_json_text(pg_json_field({0}, {1}))")
 declare("jsonb_object_field_text", _field_text)
-declare("json_array_element jsonb_array_element", "pg_json_element({0}, {1})")
-declare("json_array_element_text jsonb_array_element_text", "pg_json_text(pg_json_element({0}, {1}))")
+declare("json_array_element", "pg_json_element({0}, {1})")
+declare("json_array_element_text", "pg_json_text(pg_json_element({0}, {1}))")
+declare("jsonb_array_element", "pg_jsonb_element({0}, {1})")
+declare("jsonb_array_element_text", "pg_json_text(pg_jsonb_element({0}, {1}))")
 
 
 def _path(operands: Operands) -> str:
@@ -122,7 +124,7 @@ def json_of(sql: str, scale: str, item: SqlType) -> str:
             sql,
         )
     if name == "timestamp":
-        return f"('\"' || replace({text}, ' ', 'T') || '\"')"
+        return f"('\"' || regexp_replace({text}, ' ', 'T') || '\"')"  # the first blank; another stands before BC
     if name == "timestamptz":
         return f"('\"' || pg_json_moment({text}) || '\"')"
     if name == "record":

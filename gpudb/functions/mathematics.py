@@ -91,7 +91,7 @@ declare(
     "cbrt dcbrt",
     lambda o: let(
         lambda v: (
-            f"(CASE WHEN {v} = 0 OR NOT isfinite({v}) OR isnan({v}) THEN {v}"
+            f"(CASE WHEN {v} = 0 OR NOT isfinite({v}) OR isnan({v}) THEN {v} WHEN abs({v}) > 1e300 THEN cbrt({v})"
             f" ELSE cbrt({v}) - (cbrt({v}) * cbrt({v}) * cbrt({v}) - {v}) / (3 * cbrt({v}) * cbrt({v})) END)"
         ),
         o.sql[0],

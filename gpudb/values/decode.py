@@ -143,7 +143,7 @@ class _Decoder:
             self._offset(sign + offset)
             self._run_together(number)
         else:
-            self._named_zone(word, unknown=True)
+            self._named_zone(word, unknown="_" not in word or not self.time_only)
 
     def _date(self, word: str) -> None:
         parts = re.findall(r"[^\W_\d]+|\d+", word)
@@ -331,8 +331,17 @@ class _Decoder:
             raise self._bad()
         return Fields(None, self.days, self.time, self.zone)
 
+    def _in_range(self) -> None:
+        """Month and day, as far as they are there."""
+        month, day = "month" not in self.have or 1 <= self.month <= 12, "day" not in self.have or 1 <= self.day <= 31
+        if not month or not day:
+            raise self._overflow(_MD_HINT)
+
     def _day(self) -> int:
-        if self.have not in ({"year", "month", "day"}, {"year", "doy"}):
+        complete = self.have in ({"year", "month", "day"}, {"year", "doy"})
+        if "year" not in self.have:
+            self._in_range()
+        if not complete:
             raise self._bad()
         year = self.year
         if self.bc:
@@ -345,8 +354,7 @@ class _Decoder:
             raise self._overflow()
         if "doy" in self.have:
             return civil.days_from_civil(year, 1, 1) + self.day_of_year - 1
-        if not 1 <= self.month <= 12 or not 1 <= self.day <= 31:
-            raise self._overflow(_MD_HINT)
+        self._in_range()
         if self.day > civil.days_in_month(year, self.month):
             raise self._overflow()
         return civil.days_from_civil(year, self.month, self.day)

@@ -184,6 +184,8 @@ def _fields(text: str, unit: str) -> _Sum:
         if kind != "filler":
             fields.append((kind, found.group(kind).replace(" ", "")))
         at = found.end()
+        if kind == "years" and text[at : at + 1] == "-":  # a date
+            raise _BadFormat
     if not fields:
         raise _BadFormat
     total = _Sum()

@@ -120,7 +120,9 @@ def translated(error: BaseException) -> GpudbError:
     plain = text.partition("\n")[0].partition(": ")[2] or text
     if isinstance(error, duckdb.FatalException):
         return InternalError(plain, detail="The embedded engine has failed.")
-    if (marked := _MARKED.search(text)) is not None and (marked[1] or marked[3]) in _known_states():
+    # A division by zero shows its SQL, in which other errors may stand as text.
+    marked = None if "error_on_division_by_zero" in text else _MARKED.search(text)
+    if marked is not None and (marked[1] or marked[3]) in _known_states():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
         return SqlError.of(_known_states()[marked[1] or marked[3]], message)
     if isinstance(error, duckdb.InterruptException):

@@ -7,11 +7,14 @@ import math
 import uuid
 from decimal import Decimal
 
-from gpudb.errors import FeatureNotSupported, NumericOutOfRange
+from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
+
+_MOST_MICROSECONDS = (2**63 - 1) // 1000
+"""Of an interval's time, which leaves the engine in nanoseconds."""
 
 
 def quoted(text: str) -> str:
@@ -50,6 +53,8 @@ def literal(value: object, item: SqlType) -> str:
             made = range_literal(value, item)
             return f"struct_pack(v := {made}, s := {packed_scales(value)}::SMALLINT)" if item.carried else made
         case Interval(months=months, days=days, microseconds=microseconds):
+            if abs(microseconds) > _MOST_MICROSECONDS:
+                raise SqlError.of("datetime_field_overflow", "interval out of range")
             return f"(to_months({months}) + to_days({days}) + to_microseconds({microseconds}))"
         case dt.datetime():
             return f"{quoted(value.isoformat(' '))}::{item.duckdb}"

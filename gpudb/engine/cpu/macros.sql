@@ -115,11 +115,16 @@ CREATE MACRO pg_make_time(us) AS list_transform([us], lambda v: CASE WHEN v = 86
     ELSE CAST(make_timestamp(v) AS TIME) END)[1];
 CREATE MACRO pg_time_us(t) AS epoch_us(t);
 -- The three fields of an interval, which DuckDB keeps apart as PostgreSQL does.
-CREATE MACRO pg_interval_months(i) AS datepart('year', i) * 12 + datepart('month', i);
-CREATE MACRO pg_interval_days(i) AS datepart('day', i);
-CREATE MACRO pg_interval_us(i) AS datepart('hour', i) * 3600000000 + datepart('minute', i) * 60000000 + datepart('microsecond', i);
+-- The parts of a NULL would be doubles.
+CREATE MACRO pg_interval_months(i) AS CAST(datepart('year', i) * 12 + datepart('month', i) AS BIGINT);
+CREATE MACRO pg_interval_days(i) AS CAST(datepart('day', i) AS BIGINT);
+CREATE MACRO pg_interval_us(i) AS
+    CAST(datepart('hour', i) * 3600000000 + datepart('minute', i) * 60000000 + datepart('microsecond', i) AS BIGINT);
+-- The time of day leaves in nanoseconds.
 CREATE MACRO pg_make_interval(months, days, us) AS
-    to_months(CAST(months AS INTEGER)) + to_days(CAST(days AS INTEGER)) + to_microseconds(CAST(us AS BIGINT));
+    to_months(CAST(months AS INTEGER)) + to_days(CAST(days AS INTEGER)) + to_microseconds(list_transform([us], lambda v:
+    CASE WHEN abs(v) > 9223372036854775 THEN CAST(pg_error('22008', 'interval out of range') AS BIGINT)
+    ELSE CAST(v AS BIGINT) END)[1]);
 CREATE MACRO pg_interval_time(i) AS pg_make_time(((pg_interval_us(i) % 86400000000) + 86400000000) % 86400000000);
 -- A time with its zone, as one integer (values/timetz.py): microseconds since midnight, seconds west of Greenwich.
 CREATE MACRO pg_timetz(us, west) AS CAST((us + west * 1000000) * 131072 + west + 65536 AS BIGINT);
@@ -194,6 +199,9 @@ CREATE MACRO pg_time_between(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b)
     THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL) ELSE a - b END;
+CREATE MACRO pg_age(a, b) AS CASE
+    WHEN NOT isfinite(a) OR NOT isfinite(b) THEN CAST(pg_error('22008', 'timestamp out of range') AS INTERVAL)
+    ELSE age(a, b) END;
 -- A moment less what its clock time was cut by.
 CREATE MACRO pg_cut_moment(t, cut) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE make_timestamptz(epoch_us(t) - (epoch_us(CAST(t AS TIMESTAMP)) - epoch_us(cut))) END;

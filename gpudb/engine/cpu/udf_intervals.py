@@ -50,6 +50,8 @@ def _divided(months: int, days: int, microseconds: int, factor: float) -> Fields
 
 
 def _spilled(months: float, days: float, microseconds: float) -> Fields:
+    if not math.isfinite(microseconds):
+        raise _out_of_range()
     whole_months, whole_days = _whole(months, _INT32), _whole(days, _INT32)
     month_days = _rounded((months - whole_months) * _MONTH_DAYS)
     seconds = _rounded((days - whole_days + month_days - int(month_days)) * _DAY_S)

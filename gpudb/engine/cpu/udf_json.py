@@ -21,6 +21,7 @@ def register(registry: Registry) -> None:
     """Adds the functions."""
     registry.scalar("pg_json_field", "VARCHAR VARCHAR", "VARCHAR", _field)
     registry.scalar("pg_json_element", "VARCHAR INTEGER", "VARCHAR", _element)
+    registry.scalar("pg_jsonb_element", "VARCHAR INTEGER", "VARCHAR", _element_or_scalar)
     registry.scalar("pg_json_text", "VARCHAR", "VARCHAR", _text)
     registry.scalar("pg_json_path", "VARCHAR VARCHAR[]", "VARCHAR", _path)
     registry.scalar("pg_json_typeof", "VARCHAR", "VARCHAR", kind)
@@ -113,6 +114,13 @@ def _element(text: str, index: int) -> str | None:
         return None
     items = list(elements(text))
     return items[index] if -len(items) <= index < len(items) else None
+
+
+def _element_or_scalar(text: str, index: int) -> str | None:
+    """PostgreSQL keeps a jsonb scalar as an array of one."""
+    if kind(text) in {"object", "array"}:
+        return _element(text, index)
+    return text if index in {0, -1} else None
 
 
 def _text(text: str) -> str | None:
@@ -227,9 +235,15 @@ def _index(step: str | None, depth: int) -> int:
     return int(step)
 
 
+def _known(step: str | None, depth: int) -> None:
+    if step is None:
+        raise SqlError.of("null_value_not_allowed", f"path element at position {depth} is null")
+
+
 def _changed(value: Any, steps: list[str | None], depth: int, change: Callable[[Any, Any], None]) -> None:
     """Walks to the container of the last step and changes it there; a path that leads nowhere changes nothing."""
     for at, step in enumerate(steps[:-1], depth):
+        _known(step, at)
         if isinstance(value, dict):
             if step not in value:
                 return
@@ -242,6 +256,7 @@ def _changed(value: Any, steps: list[str | None], depth: int, change: Callable[[
         else:
             return
     last = steps[-1]
+    _known(last, depth + len(steps) - 1)
     if isinstance(value, dict):
         change(value, last)
     elif isinstance(value, list):
@@ -257,7 +272,7 @@ def _delete_path(text: str, steps: list[str | None]) -> str:
         elif -len(where) <= key < len(where):
             del where[key]
 
-    if steps:
+    if steps and value:
         _changed(value, steps, 1, delete)
     return jsonb_text(value)
 

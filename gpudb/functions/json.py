@@ -94,6 +94,18 @@ def _equal(sql: Sequence[str]) -> str:
 
 
 declare("jsonb_eq", lambda o: _equal(o.sql))
+for _name, _symbol in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
+    declare(f"jsonb_{_name}", f"(pg_jsonb_order({{0}}) {_symbol} pg_jsonb_order({{1}}))")
+
+
+def _compared(operands: Operands) -> str:
+    return let(
+        lambda a, b: f"(CASE WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 WHEN {a} = {b} THEN 0 END)",
+        *(f"pg_jsonb_order({each})" for each in operands.sql),
+    )
+
+
+declare("jsonb_cmp", _compared)
 declare("jsonb_ne", lambda o: f"(NOT {_equal(o.sql)})")
 
 # ---------------------------------------------------------------------------------------------- making

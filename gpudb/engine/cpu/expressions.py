@@ -344,7 +344,9 @@ class Expressions:
 
     def sort_keys(self, keys: Sequence[bound.SortKey]) -> str:
         """ORDER BY items, NULLs placed explicitly."""
-        return ", ".join(f"{self.value(key.expr)}{direction(key.descending, key.nulls_first)}" for key in keys)
+        return ", ".join(
+            sortable(self.value(key.expr), key.expr.type) + direction(key.descending, key.nulls_first) for key in keys
+        )
 
     @_render.register
     def _(self, expr: bound.SetReturning) -> Lanes:
@@ -392,6 +394,11 @@ class Expressions:
 
 _TEXTS = frozenset({"text", "varchar", "name", "unknown"})
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def sortable(sql: str, item: SqlType) -> str:
+    """What a value is sorted by, where that is not the value itself."""
+    return f"pg_jsonb_order({sql})" if item.name == "jsonb" else sql
 
 
 def direction(descending: bool, nulls_first: bool) -> str:

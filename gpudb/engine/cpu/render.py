@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpudb.engine.cpu.dispatch import by_type
-from gpudb.engine.cpu.expressions import Expressions, direction
+from gpudb.engine.cpu.expressions import Expressions, direction, sortable
 from gpudb.engine.cpu.literals import name
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
+from gpudb.types import SqlType
 
 _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
 TableSource = Callable[[bound.Scan, bound.Expr | None], str]
@@ -94,7 +95,7 @@ class Renderer:
         text += f" WHERE {plain.value(query.where)}" if query.where is not None else ""
         text += self._group_by(query, plain)
         text += f" HAVING {made.value(query.having)}" if query.having is not None else ""
-        if query.distinct is True and query.order_by and any(each.type.carried for each in query.targets):
+        if query.distinct is True and query.order_by and any(_own_order(each.type) for each in query.targets):
             names = ", ".join(f"c{n}" for n in range(1, len(query.targets) + 1))
             keys = [(query.targets.index(key.expr), key.descending, key.nulls_first) for key in query.order_by]
             return f"SELECT * FROM ({text}) AS s({names}){self._positions(query, keys)}"
@@ -135,7 +136,7 @@ class Renderer:
             elif isinstance(key.expr, bound.Constant | bound.Parameter):
                 continue
             else:
-                text = made.value(key.expr)
+                text = sortable(made.value(key.expr), key.expr.type)
             keys.append(text + direction(key.descending, key.nulls_first))
         return f" ORDER BY {', '.join(keys)}" if keys else ""
 
@@ -184,7 +185,7 @@ class Renderer:
         keys = []
         for index, descending, nulls_first in order_by:
             held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
-            keys.append(held + direction(descending, nulls_first))
+            keys.append(sortable(held, query.columns[index].type) + direction(descending, nulls_first))
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._limits(query)
 
     def _limits(self, query: bound.Query) -> str:
@@ -275,6 +276,11 @@ class Renderer:
 def _keys(query: bound.SetOperation, carried: Sequence[int]) -> str:
     """A set operation's columns as it compares them: of carried numerics the value."""
     return ", ".join(f"c{n}.v" if n in carried else f"c{n}" for n in range(1, len(query.columns) + 1))
+
+
+def _own_order(item: SqlType) -> bool:
+    """Whether a type's values, as they leave a query, sort otherwise than in the engine."""
+    return item.carried or item.name == "jsonb"
 
 
 class _Counted(tuple[str, ...]):

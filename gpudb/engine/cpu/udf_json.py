@@ -133,17 +133,18 @@ def _text(text: str) -> str | None:
 
 
 def _path(text: str, steps: list[str | None]) -> str | None:
-    at: str | None = text
-    for step in steps:
-        if at is None or step is None:
-            return None
-        if kind(at) == "object":
-            at = _field(at, step)
-        elif kind(at) == "array" and re.fullmatch(r"\s*[+-]?\d+\s*", step):
-            at = _element(at, int(step))
-        else:
-            return None
-    return at
+    if not steps:
+        return text
+    step, rest = steps[0], steps[1:]
+    if step is None:
+        return None
+    if kind(text) == "object":  # of equal keys the last one at which the path goes on
+        found = [_path(value, rest) for name, value in members(text) if name == step]
+        return next((each for each in reversed(found) if each is not None), None)
+    if kind(text) == "array" and re.fullmatch(r"\s*[+-]?\d+\s*", step):
+        item = _element(text, int(step))
+        return None if item is None else _path(item, rest)
+    return None
 
 
 def _wrong(message: str) -> SqlError:

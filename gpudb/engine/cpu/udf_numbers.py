@@ -40,6 +40,9 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
 
 
+_PATTERNS = frozenset("FM 9 0 . D , G V S MI PL SG PR EEEE RN TH L C B".split())
+
+
 def _wrong(message: str) -> SqlError:
     return SqlError.of("syntax_error", message)
 
@@ -54,12 +57,13 @@ def parse(text: str) -> Template:
         if found.group(1) is not None:
             made.parts.append(("text", re.sub(r"\\(.)", r"\1", found.group(1))))
             continue
+        if made.exponent and key in _PATTERNS:
+            twice = key == "EEEE"
+            raise _wrong('cannot use "EEEE" twice' if twice else '"EEEE" must be the last pattern used')
         match key:
             case "FM":
                 made.fill = False
             case "9" | "0":
-                if made.exponent:
-                    raise _wrong('"9" must be ahead of "PR"')
                 if made.decimal:
                     made.after += 1
                     if key == "0":
@@ -86,6 +90,8 @@ def parse(text: str) -> Template:
                 made.sign = made.sign or key
                 made.parts.append(("sign", key))
             case "EEEE":
+                if made.sign or not made.fill or made.roman or made.shift:
+                    raise _wrong('"EEEE" is incompatible with other formats')
                 made.exponent = True
             case "RN":
                 made.roman = word
@@ -187,7 +193,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
         elif kind == "point":
             place()
             pointed = True
-            if template.after or "#" in whole:
+            if template.after or "#" in whole or not template.before:
                 out.append(".")
         elif kind == "group":
             if position > starts:

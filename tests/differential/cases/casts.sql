@@ -97,3 +97,17 @@ SELECT 1::nosuchtype;
 SELECT 1::numeric(2000, 2);
 -- error 22023
 SELECT 'x'::varchar(0);
+
+-- a NULL has its type's casts alone
+-- error 42846
+SELECT CAST(NULL::boolean AS interval);
+-- error 42846
+SELECT CAST(NULL::uuid AS numeric(5,2));
+SELECT - '-0'::float8, - '-9223372036854775807'::int8;
+-- error 22003
+SELECT - '-9223372036854775808'::int8;
+-- error 22003
+SELECT - '-32768'::int2;
+SELECT 'infinity'::timestamp::time, '-infinity'::timestamptz::time(2);
+-- error 22007
+SELECT '2024-02-29'::interval;

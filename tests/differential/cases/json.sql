@@ -41,3 +41,17 @@ SELECT DISTINCT j FROM js_t;
 INSERT INTO js_t VALUES (9, '[1,', NULL);
 -- error 22023
 SELECT json_array_length('{}');
+
+-- jsonb sorts as documents, not as text
+-- ordered
+SELECT x FROM (VALUES ('null'::jsonb), ('[]'), ('{}'), ('"b"'), ('"a"'), ('1'), ('-1.5'), ('1e10'), ('100'), ('[1]'), ('[1, 2]'), ('true'), ('false'), ('{"a": 1}'), ('{"aa": 0}'), ('[null]'), (NULL)) t(x) ORDER BY x;
+-- ordered
+SELECT DISTINCT x FROM (VALUES ('10'::jsonb), ('9'), ('"10"'), ('9'), ('[]')) t(x) ORDER BY x DESC;
+SELECT x, rank() OVER (ORDER BY x) FROM (VALUES ('10'::jsonb), ('9'), ('9.0'), ('[9]')) t(x);
+SELECT '{"k": [1]}'::jsonb > '{"k": [0, 1]}'::jsonb, '1'::jsonb <= '1.0', NULL::jsonb < '1', '"b"'::jsonb >= '"a"', jsonb_cmp('1', '"1"');
+SELECT '"x"'::jsonb -> 0, '1'::jsonb -> -1, '1'::jsonb -> 1, '"x"'::json -> 0;
+-- error 22004
+SELECT '{"a": 1}'::jsonb #- '{NULL}';
+-- error 22023
+SELECT 'null'::jsonb::int;
+SELECT '{"a": {"b": "é"}, "a": 2}'::json #> '{a,b}';

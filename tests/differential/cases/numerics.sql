@@ -67,3 +67,6 @@ SELECT power(-2.0, 0.5);
 SELECT a::smallint FROM nu_t;
 -- error 22P02
 SELECT a + 'x' FROM nu_t;
+
+-- decimals that are all fraction, as text
+SELECT 0.00::text, 0.25::varchar, (-0.5)::numeric(2,2)::text, '0.001'::numeric::char(4), 'x' || 0.5;

@@ -1,0 +1,112 @@
+"""The one list of what differs on purpose (differences.toml), and the tests that its patterns cannot say."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import cache
+from pathlib import Path
+
+from tests.differential.generated.compare import Difference
+from tests.oracle.wire import Outcome
+
+LIST = Path(__file__).with_name("differences.toml")
+
+_NUMERICS = frozenset({1700, 1231})
+_DECIMALS = Decimal(1).scaleb(-20)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the list."""
+
+    readme: str
+    sql: str = ""
+    oracle: str = ""
+    gpudb: str = ""
+    rule: str = ""
+
+    def takes(self, found: Difference) -> bool:
+        """Whether it stands for a difference."""
+        parts = ((self.sql, found.made.sql), (self.oracle, _told(found.oracle)), (self.gpudb, _told(found.gpudb)))
+        return all(re.search(pattern, text) for pattern, text in parts) and (not self.rule or _RULES[self.rule](found))
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """The list."""
+    return tuple(Entry(**each) for each in tomllib.loads(LIST.read_text(encoding="utf-8"))["difference"])
+
+
+def reason(found: Difference) -> Entry | None:
+    """The entry that stands for a difference; None where it is a fault."""
+    return next((entry for entry in entries() if entry.takes(found)), None)
+
+
+def _told(outcome: Outcome) -> str:
+    if outcome.failed:
+        return f"{outcome.sqlstate} {outcome.message}"
+    return "rows: " + "; ".join(", ".join("NULL" if value is None else value for value in row) for row in outcome.rows)
+
+
+def _same_cells(found: Difference, same: Callable[[str, str, int], bool]) -> bool:
+    """Whether both gave rows that agree where `same` says so of the cells that differ."""
+    one, other = found.oracle, found.gpudb
+    if (
+        one.failed
+        or other.failed
+        or (one.columns, one.oids, len(one.rows)) != (other.columns, other.oids, len(other.rows))
+    ):
+        return False
+    return all(
+        left == right or (left is not None and right is not None and same(left, right, oid))
+        for left_row, right_row in zip(one.rows, other.rows, strict=True)
+        for left, right, oid in zip(left_row, right_row, one.oids, strict=True)
+    )
+
+
+def _twenty_decimals(found: Difference) -> bool:
+    """The same numbers but for what lies beyond the twentieth decimal."""
+
+    def same(left: str, right: str, oid: int) -> bool:
+        if oid not in _NUMERICS:
+            return False
+        with localcontext(prec=200, rounding=ROUND_HALF_UP):
+            pairs = zip(left.strip("{}").split(","), right.strip("{}").split(","), strict=True)
+            return all(
+                abs(Decimal(a).quantize(_DECIMALS) - Decimal(b).quantize(_DECIMALS)) <= _DECIMALS for a, b in pairs
+            )
+
+    return _same_cells(found, same)
+
+
+def _trailing_blanks(found: Difference) -> bool:
+    """The same texts but for blanks, also as bytes and within LIKE."""
+    if "bytea" in found.made.sql or "~~" in found.made.sql or "LIKE" in found.made.sql:
+        return not found.oracle.failed and not found.gpudb.failed
+    return _same_cells(found, lambda left, right, oid: left.replace(" ", "") == right.replace(" ", ""))
+
+
+def _order_of_evaluation(found: Difference) -> bool:
+    """A nested expression with errors of its data: each side raises one of them, or gives NULL without looking."""
+    if found.made.kind != "expression" or found.made.sql.count("(") < 2:
+        return False
+    sides = found.oracle, found.gpudb
+    wrong = [(side.sqlstate or "")[:2] in {"22", "0A"} for side in sides]
+    unknown = [not side.failed and all(value is None for row in side.rows for value in row) for side in sides]
+    lazy = (
+        "CASE" in found.made.sql or "coalesce" in found.made.sql
+    )  # PostgreSQL computes constants in branches not taken
+    return any(wrong) and all(
+        bad or null or (lazy and not side.failed) for bad, null, side in zip(wrong, unknown, sides, strict=True)
+    )
+
+
+_RULES: dict[str, Callable[[Difference], bool]] = {
+    "twenty decimals": _twenty_decimals,
+    "trailing blanks": _trailing_blanks,
+    "order of evaluation": _order_of_evaluation,
+}

@@ -116,7 +116,10 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table and the files that are its rows in this snapshot."""
+    """A table and the files that are its rows in this snapshot.
+
+    A materialized view is one of kind `m`: its rows are those of `query`, once it is `populated`.
+    """
 
     oid: int
     schema: str
@@ -132,6 +135,8 @@ class Table:
     metadata_location: str | None = None
     analyzed: bool = False
     kind: str = "r"
+    query: str | None = None
+    populated: bool = True
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
 
@@ -176,6 +181,11 @@ class View:
     query: str
     comment: str | None = None
     kind: str = "v"
+
+
+def stored_query(relation: Relation) -> str | None:
+    """The query of a view or materialized view; None for any other relation."""
+    return None if isinstance(relation, Sequence) else relation.query
 
 
 _STATE = (Column("last_value", INT8), Column("log_cnt", INT8), Column("is_called", BOOL))

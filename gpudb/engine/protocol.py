@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, Table
-from gpudb.errors import QueryCanceled, UndefinedTable
+from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
 
 
@@ -85,10 +85,14 @@ class Request:
     cancel: Cancel = field(default_factory=Cancel)
 
     def table(self, bound: Table) -> Table:
-        """A table of the query as the snapshot has it."""
+        """A table of the query as the snapshot has it; 55000 for a materialized view without data."""
         found = self.snapshot.relations.get((bound.schema, bound.name))
         if not isinstance(found, Table) or found.oid != bound.oid:
             raise UndefinedTable(f'relation "{bound.name}" does not exist')
+        if not found.populated:
+            message = f'materialized view "{found.name}" has not been populated'
+            hint = "Use the REFRESH MATERIALIZED VIEW command."
+            raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
         return found
 
 

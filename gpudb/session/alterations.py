@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Column, Relation, Sequence, Table, View
+from gpudb.catalog.model import Catalog, Column, Relation, Sequence, Table, View, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session import execution
 from gpudb.session.changes import lock_table
@@ -30,9 +30,10 @@ from gpudb.session.identity import add_identity, check_identity_type, drop_ident
 from gpudb.session.indexes import rename_index
 from gpudb.session.kept_expressions import default_expression
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.queried_columns import check_column_type
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
-from gpudb.session.tables import check_column_type, column_definition
+from gpudb.session.tables import column_definition
 from gpudb.session.type_changes import comment_on_type, move_type, rename_type
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.coerce import stored
@@ -52,7 +53,7 @@ def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
     context.session.check_writable("ALTER TABLE")
-    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE):
+    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE, pg.OBJECT_MATVIEW):
         raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
     relation = named_relation(context, node.relation)
     if relation is None:
@@ -69,12 +70,19 @@ def alter_table(context: Context) -> Result:
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        if current.query is not None:
+            what = f"ALTER TABLE action {action} of a materialized view"
+            raise FeatureNotSupported(f"{what} is not supported")
         lock_table(context, current)
         act = _ACTIONS.get(action)
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
-    return command(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')}")
+    return command(f"ALTER {_spoken_kind(node.objtype)}")
+
+
+def _spoken_kind(object_type: int) -> str:
+    return str(pg.ObjectType.Name(object_type)).removeprefix("OBJECT_").replace("MATVIEW", "MATERIALIZED VIEW")
 
 
 def definition_of(step: Any) -> Any:
@@ -316,11 +324,12 @@ def rename(context: Context) -> Result:
         path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
         rename_index(context, path, new, missing_ok=node.missing_ok)
         return command("ALTER INDEX")
-    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE"}:
+    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
     relation = named_relation(context, node.relation)
-    tag = "ALTER VIEW" if node.relation_type == pg.OBJECT_VIEW or what == "VIEW" else "ALTER TABLE"
-    tag = "ALTER SEQUENCE" if what == "SEQUENCE" else tag
+    kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
+    renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
+    tag = f"ALTER {_spoken_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
@@ -367,7 +376,7 @@ def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
     if new in catalog.schemas:
         raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
     inside = [relation for relation in catalog.relations.values() if relation.schema == old]
-    if any(isinstance(relation, View) for relation in catalog.relations.values()):
+    if any(stored_query(relation) is not None for relation in catalog.relations.values()):
         raise FeatureNotSupported("renaming a schema is not supported while there are views")
     schema = catalog.schemas[old]
     for relation in inside:
@@ -383,7 +392,7 @@ def set_schema(context: Context) -> Result:
     what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
     if what in {"TYPE", "DOMAIN"}:
         return move_type(context, node, what)
-    if what not in {"TABLE", "VIEW", "SEQUENCE"}:
+    if what not in {"TABLE", "VIEW", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
     relation = named_relation(context, node.relation)
     if relation is None:
@@ -405,7 +414,7 @@ def set_schema(context: Context) -> Result:
     for each in moved:
         catalog = catalog.with_relation(replace(each, schema=schema))
     context.transaction.set_catalog(catalog)
-    return command(f"ALTER {what}")
+    return command(f"ALTER {_spoken_kind(node.object_type)}")
 
 
 @handles("CommentStmt")
@@ -424,7 +433,7 @@ def comment(context: Context) -> Result:
         return command("COMMENT")
     if what in {"TYPE", "DOMAIN"}:
         return comment_on_type(context, node)
-    if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE"}:
+    if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
     names = strings(inner(node.object).items)
     path = names[:-1] if what == "COLUMN" else names

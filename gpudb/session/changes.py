@@ -127,7 +127,7 @@ def truncate(context: Context) -> Result:
     binder = context.session.binder(context)
     for each in node.relations:
         relation = find_relation(binder, inner(each).schemaname, inner(each).relname)
-        if not isinstance(relation, Table):
+        if not isinstance(relation, Table) or relation.query is not None:
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
         lock_table(context, relation)
         context.transaction.truncate(relation.oid)

@@ -51,6 +51,8 @@ def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
         message = f'cannot copy to view "{relation.name}"'
         hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger."
         raise SqlError.of("wrong_object_type", message, hint=hint)
+    if relation.query is not None:
+        raise SqlError.of("wrong_object_type", f'cannot copy to materialized view "{relation.name}"')
     table = context.transaction.table(relation.oid)
     return table, chosen(table, strings(node.attlist))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Sequence, View
+from gpudb.catalog.model import Sequence, View, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session import execution
 from gpudb.session.binding import bind_statement
@@ -55,8 +55,9 @@ def source(context: Context, node: Any) -> Source:
         all_names = tuple(column.name for column in sample.columns)
         schema = name.schemaname
     else:
-        if isinstance(relation, View):
-            message = f'cannot copy from view "{relation.name}"'
+        if stored_query(relation) is not None:
+            what = "view" if isinstance(relation, View) else "materialized view"
+            message = f'cannot copy from {what} "{relation.name}"'
             hint = "Try the COPY (SELECT ...) TO variant."
             raise SqlError.of("wrong_object_type", message, hint=hint)
         if isinstance(relation, Sequence):

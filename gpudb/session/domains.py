@@ -13,8 +13,8 @@ from gpudb.catalog.type_changes import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command, handles
 from gpudb.session.kept_expressions import deparse_expression
+from gpudb.session.queried_columns import check_column_type
 from gpudb.session.results import Result
-from gpudb.session.tables import check_column_type
 from gpudb.session.types import named_type, new_type
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.domains import bind_check, definition_at

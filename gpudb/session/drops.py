@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, Table, View
+from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, Table, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.indexes import drop_index, find_index
@@ -55,7 +55,8 @@ def drop(context: Context) -> Result:
     if what in {"TYPE", "DOMAIN"}:
         dropped: Result = type_changes().drop_types(context, node, what)
         return dropped
-    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE"}:
+    what = what.replace("MATVIEW", "MATERIALIZED VIEW")
+    if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
     for each in node.objects:
         if what == "SCHEMA":
@@ -135,8 +136,9 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
             if view.oid in gone:
                 continue
             if not cascade:
-                raise _still_needed(relation, f"view {view.name} depends on {_noun(relation)} {relation.name}")
-            context.notice(f"drop cascades to view {view.name}")
+                what = f"{_noun(view)} {view.name}"
+                raise _still_needed(relation, f"{what} depends on {_noun(relation)} {relation.name}")
+            context.notice(f"drop cascades to {_noun(view)} {view.name}")
             gone[view.oid] = view
             queue.append(view)
     for relation in gone.values():
@@ -164,12 +166,13 @@ def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iter
                 yield table, column.name
 
 
-def dependents(context: Context, relation: Relation) -> list[View]:
-    """The views whose queries name a relation."""
-    found = []
+def dependents(context: Context, relation: Relation) -> list[Relation]:
+    """The views, materialized ones too, whose queries name a relation."""
+    found: list[Relation] = []
     for view in context.transaction.catalog.relations.values():
-        if isinstance(view, View) and view.oid != relation.oid:
-            names = relation_names(parse(view.query)[0].node)
+        query = stored_query(view)
+        if query is not None and view.oid != relation.oid:
+            names = relation_names(parse(query)[0].node)
             if (relation.schema, relation.name) in names:
                 found.append(view)
     return found
@@ -187,6 +190,11 @@ def relation_names(node: Any) -> set[tuple[str, str]]:
     return names
 
 
+def _goes_along(relation: Relation) -> bool:
+    """Whether a relation goes with another one: a column's sequence does."""
+    return isinstance(relation, Sequence) and relation.owned_by is not None
+
+
 def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -> None:
     catalog = context.transaction.catalog
     if name in SYSTEM_SCHEMAS:
@@ -197,7 +205,9 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
             context.notice(f'schema "{name}" does not exist, skipping')
             return
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
-    inside = [relation for relation in catalog.relations.values() if relation.schema == name]
+    inside = [
+        relation for relation in catalog.relations.values() if relation.schema == name and not _goes_along(relation)
+    ]
     types = [each for each in catalog.types.values() if each.schema == name]
     spoken = [*(f"type {each.user}" for each in types), *(f"{_noun(r)} {name}.{r.name}" for r in inside)]
     if spoken and not cascade:

@@ -139,7 +139,7 @@ def _table(context: Context, name: str) -> Table:
         raise SqlError.of("invalid_name", f'invalid table name "{name}"')
     binder = context.session.binder(context)
     relation = find_relation(binder, parts[0] if len(parts) == 2 else "", parts[-1])
-    if not isinstance(relation, Table):
+    if not isinstance(relation, Table) or relation.query is not None:
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
     return context.transaction.table(relation.oid)
 

@@ -15,17 +15,16 @@ from gpudb.session.context import Context, command, handles
 from gpudb.session.generations import check_generations
 from gpudb.session.identity import copy_identities, own, with_sequences
 from gpudb.session.kept_expressions import default_expression
+from gpudb.session.materialized_views import create_materialized_view
 from gpudb.session.names import check_free, identifier, target_schema
+from gpudb.session.queried_columns import as_stored, check_column_type, query_columns
 from gpudb.session.results import Result
 from gpudb.session.table_like import like
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.checks import stored_text
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.type_names import type_name
-from gpudb.sql.bound import Cast, Derived, OutputColumn, Query, Select
-from gpudb.sql.bound import Column as Reference
 from gpudb.sql.parse import inner, kind, strings
-from gpudb.types import COLUMN_TYPES, TEXT, SqlType
 
 MAX_COLUMNS = 1600
 _RESERVED = {"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"}
@@ -144,21 +143,12 @@ def column_definition(context: Context, node: Any) -> Column:
     return column
 
 
-def check_column_type(name: str, item: SqlType) -> None:
-    """0A000 or 42P16 for a type that no column may have."""
-    base = item.element or item
-    if base.labels is None and base.name not in COLUMN_TYPES:
-        if base.category == "P" or base.name in {"unknown", "record"}:
-            raise SqlError.of("invalid_table_definition", f'column "{name}" has pseudo-type {item}')
-        raise FeatureNotSupported(f'columns of type {item} are not supported (column "{name}")')
-
-
 @handles("CreateTableAsStmt")
 def create_table_as(context: Context) -> Result:
     """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
     node: Any = context.statement.node
     if node.objtype == pg.OBJECT_MATVIEW:
-        raise FeatureNotSupported("materialized views are not supported")
+        return create_materialized_view(context)
     context.session.check_writable("CREATE TABLE AS")
     into = node.into
     if len(into.options) or into.access_method not in ("", "iceberg"):
@@ -196,33 +186,3 @@ def create_table_as(context: Context) -> Result:
     finally:
         stream.close()
     return command(f"SELECT {count}")
-
-
-def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
-    """The query with its columns held as the table holds them."""
-    rel = 1_000_000
-    targets = []
-    for index, (output, column) in enumerate(zip(query.columns, columns, strict=True)):
-        reference = Reference(rel, index, output.type, output.name)
-        targets.append(reference if output.type == column.type else Cast(reference, column.type))
-    outputs = tuple(OutputColumn(column.name, column.type) for column in columns)
-    return Select(outputs, tuple(targets), Derived(rel, query))
-
-
-def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:
-    """A query's columns as those of a table or view; numerics without modifier are stored carried."""
-    if len(names) > len(query.columns):
-        raise SqlError.of("syntax_error", f"{what} specifies too many column names")
-    made: list[Column] = []
-    for index, output in enumerate(query.columns):
-        name = names[index] if index < len(names) else output.name
-        if any(each.name == name for each in made):
-            raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
-        item = output.type if output.type.name != "unknown" else TEXT
-        base = item.element or item
-        if base.name == "numeric" and base.modifier == -1:
-            item = replace(item, digits=None, varying=False)
-        if base.name == "name":
-            item = TEXT
-        made.append(Column(name, item))
-    return tuple(made)

@@ -11,8 +11,8 @@ from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles
 from gpudb.session.names import check_free, identifier, target_schema
+from gpudb.session.queried_columns import query_columns
 from gpudb.session.results import Result
-from gpudb.session.tables import query_columns
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bound import Scan
 from gpudb.sql.parse import deparse, inner, strings

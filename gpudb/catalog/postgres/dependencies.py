@@ -8,13 +8,13 @@ from functools import lru_cache
 import postgast
 from google.protobuf.message import Message
 
-from gpudb.catalog.model import Catalog, View
+from gpudb.catalog.model import Catalog, Relation, stored_query
 
 
-def referenced(view: View, catalog: Catalog) -> list[int]:
+def referenced(view: Relation, catalog: Catalog) -> list[int]:
     """The OIDs of the tables and views that a view's query names, each once."""
     found: dict[int, None] = {}
-    for schema, name in _names(view.query):
+    for schema, name in _names(stored_query(view) or ""):
         relation = catalog.find(name, (schema,) if schema else (view.schema, "public"))
         if relation is not None and relation.oid != view.oid:
             found[relation.oid] = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, Table, View
+from gpudb.catalog.model import Catalog, Table, stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.constraint_rows import indexes
@@ -31,7 +31,7 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         add_relation(made, relation, namespaces[relation.schema], owner)
         if owner != oids.BOOTSTRAP_ROLE:
             _owned(made, oids.PG_CLASS, relation.oid, owner)
-        if isinstance(relation, View):
+        if stored_query(relation) is not None:
             for oid in referenced(relation, catalog):
                 made.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, oid, 0, "n")
     for each in catalog.types.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Relation, Sequence, Table, View
+from gpudb.catalog.model import Relation, Sequence, Table, stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
@@ -16,6 +16,7 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
         add_sequence(rows, relation, namespace, owner)
         return
     table = relation if isinstance(relation, Table) else None
+    query = stored_query(relation)
     rows.add(
         "pg_class",
         oid=relation.oid,
@@ -30,7 +31,8 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
         relpersistence="t" if table is not None and table.temporary else "p",
         relkind=relation.kind,
         relnatts=len(relation.columns),
-        relhasrules=table is None,
+        relhasrules=query is not None,
+        relispopulated=table is None or table.populated,
         relreplident="d" if table is not None else "n",
     )
     _add_types(rows, relation, namespace, owner)
@@ -42,10 +44,10 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
     rows.depend(oids.PG_CLASS, relation.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if table is not None:
         add_constraints(rows, table, namespace, owner)
-    if isinstance(relation, View):
+    if query is not None:
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",
-            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {relation.query};",
+            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {query};",
         )  # fmt: skip
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
 

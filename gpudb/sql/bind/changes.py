@@ -59,6 +59,8 @@ def target_table(binder: Binder, node: Any, verb: str) -> Table:
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')
+    if isinstance(relation, Table) and relation.query is not None:
+        raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
     if not isinstance(relation, Table):
         raise SqlError.of("wrong_object_type", f'cannot {verb} view "{node.relname}"')
     return relation

@@ -1,0 +1,53 @@
+"""The columns of a table or view made from a query: their names, their types, and rows held as they are stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudb.catalog.model import Column
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bound import Cast, Derived, OutputColumn, Query, Select
+from gpudb.sql.bound import Column as Reference
+from gpudb.types import COLUMN_TYPES, TEXT, SqlType
+
+
+def check_column_type(name: str, item: SqlType) -> None:
+    """0A000 or 42P16 for a type that no column may have."""
+    base = item.element or item
+    if base.labels is None and base.name not in COLUMN_TYPES:
+        if base.category == "P" or base.name in {"unknown", "record"}:
+            raise SqlError.of("invalid_table_definition", f'column "{name}" has pseudo-type {item}')
+        raise FeatureNotSupported(f'columns of type {item} are not supported (column "{name}")')
+
+
+def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
+    """The query with its columns held as the table holds them."""
+    rel = 1_000_000
+    targets = []
+    for index, (output, column) in enumerate(zip(query.columns, columns, strict=True)):
+        reference = Reference(rel, index, output.type, output.name)
+        targets.append(reference if output.type == column.type else Cast(reference, column.type))
+    outputs = tuple(OutputColumn(column.name, column.type) for column in columns)
+    return Select(outputs, tuple(targets), Derived(rel, query))
+
+
+def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:
+    """A query's columns as those of a table or view; numerics without modifier are stored carried."""
+    if len(names) > len(query.columns):
+        message = "too many column names were specified"
+        if what == "CREATE VIEW":
+            message = "CREATE VIEW specifies more column names than columns"
+        raise SqlError.of("syntax_error", message)
+    made: list[Column] = []
+    for index, output in enumerate(query.columns):
+        name = names[index] if index < len(names) else output.name
+        if any(each.name == name for each in made):
+            raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
+        item = output.type if output.type.name != "unknown" else TEXT
+        base = item.element or item
+        if base.name == "numeric" and base.modifier == -1:
+            item = replace(item, digits=None, varying=False)
+        if base.name == "name":
+            item = TEXT
+        made.append(Column(name, item))
+    return tuple(made)

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and TRUNCATE: the rows an engine computes are written by storage, whole files at a time."""
+"""INSERT, UPDATE, DELETE, MERGE and TRUNCATE: what an engine computes is written by storage, whole files at a time."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
 from gpudb.session import execution
+from gpudb.session.change_runs import Frames, computed, returned
 from gpudb.session.context import Context, command, handles, result_columns
+from gpudb.session.outcomes import Outcome, write
 from gpudb.session.results import Result
 from gpudb.session.row_checks import checked
 from gpudb.session.sequences import owned_sequences, restarted
 from gpudb.sql.bind.from_clause import find_relation
-from gpudb.sql.bound import CHANGED, DataChange, Delete, Insert, Update
+from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Statement, Update, WithChanges
 from gpudb.sql.parse import inner
 
 
 @handles("InsertStmt")
 def insert(context: Context) -> Result:
-    """INSERT."""
+    """INSERT: rows stream from the engine into files, unless ON CONFLICT or WITH has them looked at first."""
+    _lock_targets(context)
     bound = context.session.bind(context)
-    assert isinstance(bound, Insert)
-    if not bound.table.temporary:
-        context.session.check_writable("INSERT")
+    if not isinstance(bound, Insert) or bound.on_conflict is not None:
+        return _changed(context, bound)
     stream = execution.run(context, bound.query)
     kept: list[pa.RecordBatch] = []
     batches: Iterable[pa.RecordBatch] = iter(stream)
@@ -36,37 +37,96 @@ def insert(context: Context) -> Result:
         count = context.transaction.append(bound.table.oid, checked(context, bound.table, batches))
     finally:
         stream.close()
-    return _done(context, bound, f"INSERT 0 {count}", kept, "INSERT 0")
+    return _told(context, bound, count, kept, {})
 
 
-@handles("UpdateStmt", "DeleteStmt")
-def update_or_delete(context: Context) -> Result:
-    """UPDATE and DELETE: files with matching rows are written anew."""
-    verb = "UPDATE" if context.statement.kind == "UpdateStmt" else "DELETE"
-    _lock(context, verb)
-    bound = context.session.bind(context)
-    assert isinstance(bound, Update | Delete)
-    table = context.transaction.table(bound.table.oid)
-    stream = execution.run(context, bound.query)
-    found = pa.Table.from_batches(list(stream), schema=stream.schema)
-    if found.num_rows:
-        _rewrite(context, bound, table, found)
-    rows = found.drop_columns(["c1", "c2"]).combine_chunks().to_batches()
-    return _done(context, bound, f"{verb} {found.num_rows}", rows, verb)
+@handles("UpdateStmt", "DeleteStmt", "MergeStmt")
+def update_delete_or_merge(context: Context) -> Result:
+    """UPDATE, DELETE and MERGE: files with rows that they change are written anew."""
+    _lock_targets(context)
+    return _changed(context, context.session.bind(context))
 
 
-def _lock(context: Context, verb: str) -> None:
-    """Waits for other writers of the table; a transaction without changes then goes on from what they left."""
-    node: Any = context.statement.node
+def select_with_changes(context: Context) -> Result:
+    """A SELECT whose WITH changes data."""
+    _lock_targets(context)
+    return _changed(context, context.session.bind(context))
+
+
+def _changed(context: Context, bound: Statement) -> Result:
+    """A change and those in its WITH: all are computed before anything is written."""
+    parts, statement = (bound.parts, bound.statement) if isinstance(bound, WithChanges) else ((), bound)
+    frames: dict[str, pa.Table] = {}
+    outcomes: list[tuple[Table, Outcome]] = []
+    for name, part in parts:
+        if not isinstance(part, DataChange):
+            frames[name] = execution.gathered(context, part, frames)
+            continue
+        outcome = _computed(context, part, frames, outcomes)
+        if part.returning is not None:
+            frames[name] = returned(context, part, outcome.rows, frames)
+    if not isinstance(statement, DataChange):
+        # It reads the files of before, which stay until the transaction ends.
+        stream = execution.run(context, statement, frames)
+        try:
+            write(context, outcomes)
+        except BaseException:
+            stream.close()
+            raise
+        return Result("SELECT", result_columns(statement.columns), iter(stream), stream.close)
+    outcome = _computed(context, statement, frames, outcomes)
+    result = _told(context, statement, outcome.count, outcome.rows, frames)
+    write(context, outcomes)
+    return result
+
+
+def _computed(context: Context, bound: DataChange, frames: Frames, outcomes: list[tuple[Table, Outcome]]) -> Outcome:
+    gone = [o.gone for table, o in outcomes if table.oid == bound.table.oid and o.gone is not None]
+    outcome = computed(context, bound, frames, gone)
+    outcomes.append((bound.table, outcome))
+    return outcome
+
+
+_TAGS = {Insert: "INSERT 0", Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
+
+
+def _told(context: Context, bound: DataChange, count: int, rows: list[pa.RecordBatch], frames: Frames) -> Result:
+    """The result: a tag, or what RETURNING makes of the rows."""
+    tag = _TAGS[type(bound)]
+    if bound.returning is None:
+        return command(f"{tag} {count}")
+    made = returned(context, bound, rows, frames)
+    return Result(tag, result_columns(bound.returning.columns), iter(made.to_batches()))
+
+
+def _lock_targets(context: Context) -> None:
+    """Waits for other writers of the tables that are rewritten; a transaction without changes then goes on from what
+    they left. 25006 where nothing may be written."""
     session = context.session
-    relation = session.binder(context).catalog.find(
-        node.relation.relname,
-        (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
-    )
-    if isinstance(relation, Table):
+    for node in _changes(context.statement.node):
+        verb = node.DESCRIPTOR.name.removesuffix("Stmt").upper()
+        relation = session.binder(context).catalog.find(
+            node.relation.relname,
+            (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
+        )
+        if not isinstance(relation, Table):
+            continue
         if not relation.temporary:
             session.check_writable(verb)
-        lock_table(context, relation)
+        if verb != "INSERT" or node.HasField("on_conflict_clause"):
+            lock_table(context, relation)
+
+
+def _changes(node: Any) -> Iterator[Any]:
+    """The INSERT, UPDATE, DELETE and MERGE that a statement is or has in its WITH."""
+    if node.HasField("with_clause"):
+        yield from (each for each in map(_body, node.with_clause.ctes) if each.DESCRIPTOR.name != "SelectStmt")
+    if node.DESCRIPTOR.name != "SelectStmt":
+        yield node
+
+
+def _body(node: Any) -> Any:
+    return inner(inner(node).ctequery)
 
 
 def lock_table(context: Context, table: Table) -> None:
@@ -77,46 +137,10 @@ def lock_table(context: Context, table: Table) -> None:
         context.transaction.refresh()
 
 
-def _rewrite(context: Context, bound: Update | Delete, table: Table, found: pa.Table) -> None:
-    gone = pa.table({"file": found.column(0), "row": found.column(1)})
-    paths = set(pc.unique(gone["file"]).to_pylist())
-    files = [file for file in table.files if file.path in paths]
-    survivors = context.session.database.cpu.survivors(table, files, gone, context.cancel)
-    fresh: Iterable[pa.RecordBatch] = ()
-    check_keys = False
-    if isinstance(bound, Update):
-        fresh = checked(context, table, found.drop_columns(["c1", "c2"]).to_batches())
-        check_keys = bool(table.keys)
-    try:
-        context.transaction.replace(table.oid, files, _chain(survivors, fresh), check_keys=check_keys)
-    finally:
-        survivors.close()
-
-
-def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for part in parts:
-        yield from part
-
-
 def _kept(batches: Iterable[pa.RecordBatch], kept: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         kept.append(batch)
         yield batch
-
-
-def _done(context: Context, bound: DataChange, tag: str, rows: list[pa.RecordBatch], prefix: str) -> Result:
-    """The result: a tag, or what RETURNING makes of the rows."""
-    if bound.returning is None:
-        return command(tag)
-    names = [column.name for column in bound.table.columns]
-    schema = pa.schema([pa.field(c.name, c.type.arrow) for c in bound.table.columns])
-    changed = pa.Table.from_batches([batch.rename_columns(names) for batch in rows], schema=schema)
-    stream = execution.run(context, bound.returning, {CHANGED: changed})
-    try:
-        made = list(stream)
-    finally:
-        stream.close()
-    return Result(prefix, result_columns(bound.returning.columns), iter(made))
 
 
 @handles("TruncateStmt")

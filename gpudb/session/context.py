@@ -12,7 +12,7 @@ import pyarrow as pa
 from gpudb.engine.protocol import Cancel, Request, Settings
 from gpudb.session import system_tables
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.sql.bound import DataChange, OutputColumn, Query
+from gpudb.sql.bound import OutputColumn, Query, Statement, outputs
 from gpudb.sql.parse import RawStatement
 from gpudb.storage.transaction import Transaction
 from gpudb.types import TEXT
@@ -85,10 +85,10 @@ def result_columns(columns: tuple[OutputColumn, ...]) -> tuple[ResultColumn, ...
     return tuple(ResultColumn(c.name, c.type, c.table_oid, c.number) for c in columns)
 
 
-def columns_of(bound: Query | DataChange) -> tuple[ResultColumn, ...] | None:
+def columns_of(bound: Statement) -> tuple[ResultColumn, ...] | None:
     """The columns of what a bound statement gives; None for a change without RETURNING."""
-    query = bound.returning if isinstance(bound, DataChange) else bound
-    return None if query is None else result_columns(query.columns)
+    columns = outputs(bound)
+    return None if columns is None else result_columns(columns)
 
 
 def command(tag: str) -> Result:

@@ -20,7 +20,8 @@ from gpudb.session.copy_files import file_error
 from gpudb.session.copy_from import NOT_IN_COPY
 from gpudb.session.results import CopyOut, Result, ResultColumn
 from gpudb.sql.bind.from_clause import find_relation
-from gpudb.sql.bound import DataChange
+from gpudb.sql.bind.with_changes import changes_data
+from gpudb.sql.bound import Query
 from gpudb.sql.parse import RawStatement, deparse, inner, kind, parse, present, strings
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.writer import RowWriter
@@ -94,8 +95,9 @@ def _query(context: Context, node: Any) -> Source:
     if kind(node) == "select_stmt":
         if statement.HasField("into_clause"):
             raise FeatureNotSupported("COPY (SELECT INTO) is not supported")
-        return _bound(context, RawStatement(statement, context.statement.text, context.statement.start))
-    if not statement.HasField("returning_clause"):
+        if not changes_data(statement):
+            return _bound(context, RawStatement(statement, context.statement.text, context.statement.start))
+    elif not statement.HasField("returning_clause"):
         raise FeatureNotSupported("COPY query must have a RETURNING clause")
     inside = RawStatement(statement, deparse(statement), context.statement.start)
     carry_out = handler(inside.kind)
@@ -111,7 +113,7 @@ def _bound(context: Context, statement: RawStatement) -> Source:
     binder = context.session.binder(context)
     binder.text = statement.text
     query = bind_statement(binder, statement)
-    assert not isinstance(query, DataChange)
+    assert isinstance(query, Query)
     columns = result_columns(query.columns)
 
     def start() -> Result:

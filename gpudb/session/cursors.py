@@ -15,7 +15,8 @@ from gpudb.session import execution
 from gpudb.session.binding import bind_statement
 from gpudb.session.context import Context, command, handles, result_columns
 from gpudb.session.results import Result, ResultColumn
-from gpudb.sql.bound import DataChange
+from gpudb.sql.bind.with_changes import changes_data
+from gpudb.sql.bound import Query
 from gpudb.sql.parse import RawStatement, deparse, inner
 
 if TYPE_CHECKING:
@@ -76,8 +77,10 @@ def declare(context: Context) -> Result:
     if node.portalname in _cursors(session):
         raise SqlError.of("duplicate_cursor", f'cursor "{node.portalname}" already exists')
     body = inner(node.query)
+    if changes_data(body):
+        raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
     query = bind_statement(session.binder(context), RawStatement(body, deparse(body)))
-    assert not isinstance(query, DataChange)
+    assert isinstance(query, Query)
     stream = execution.run(context, query)
     columns = result_columns(query.columns)
     batches: Iterator[pa.RecordBatch] = iter(stream)

@@ -11,10 +11,9 @@ from gpudb.catalog.model import Table
 from gpudb.session.context import Context
 from gpudb.session.frame_queries import rows_over
 from gpudb.session.row_checks import checked
-from gpudb.sql.bind.checks import NEW_ROWS
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.from_clause import table_columns
-from gpudb.sql.bound import Column, Expr, FrameScan, Select
+from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, Select
 
 
 def received(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

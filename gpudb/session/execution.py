@@ -62,6 +62,11 @@ def run(context: Context, query: Query, frames: Mapping[str, pa.Table] | None = 
     return _Run(context, dict(frames or {})).stream(query)
 
 
+def gathered(context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None) -> pa.Table:
+    """All rows of a query, as columns c1, c2, …"""
+    return _table(run(context, query, frames))
+
+
 def undrawn(query: Query) -> Query:
     """The query with zeros for the values of sequences: what EXPLAIN shows, which draws none."""
     made: Query = mapped(query, lambda node: Constant(0, node.type) if _is_call(node) else None)

@@ -10,13 +10,13 @@ from typing import Any
 
 from gpudb.engine.protocol import PlanNode
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.binding import BINDABLE
 from gpudb.session.context import Context, handles, text_rows
 from gpudb.session.execution import undrawn
 from gpudb.session.results import Result
-from gpudb.sql.bound import DataChange, Delete, Insert, Query, Update
+from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
 from gpudb.sql.parse import RawStatement, inner
 
-_BINDABLE = {"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt"}
 _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffers", "settings", "wal"}
 
 
@@ -37,13 +37,15 @@ def explain(context: Context) -> Result:
     explained = inner(node.query)
     if explained.DESCRIPTOR.name == "CreateTableAsStmt":
         explained = inner(explained.query)
-    if explained.DESCRIPTOR.name not in _BINDABLE:
+    if explained.DESCRIPTOR.name not in BINDABLE:
         raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
     started = time.perf_counter()
     inside = replace(context, statement=RawStatement(explained, context.statement.text, context.statement.start))
     bound = context.session.bind(inside)
+    if isinstance(bound, WithChanges):
+        raise FeatureNotSupported("EXPLAIN of a statement whose WITH changes data is not supported")
     if analyze and isinstance(bound, DataChange):
-        raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE or DELETE is not supported")
+        raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE, DELETE or MERGE is not supported")
     query = bound.query if isinstance(bound, DataChange) else bound
     if context.draws or inside.draws:
         if analyze:
@@ -95,6 +97,8 @@ def _verb(bound: Query | DataChange) -> str:
             return "Update"
         case Delete():
             return "Delete"
+        case Merge():
+            return "Merge"
     return "Query"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpudb.session.results import ResultColumn
-from gpudb.sql.bound import DataChange, Query
+from gpudb.sql.bound import Statement
 from gpudb.sql.parse import RawStatement
 from gpudb.types import SqlType
 
@@ -25,7 +25,7 @@ class Plan:
     """
 
     statement: RawStatement
-    bound: Query | DataChange
+    bound: Statement
     parameters: tuple[SqlType, ...]
     columns: tuple[ResultColumn, ...] | None
     draws: bool = False

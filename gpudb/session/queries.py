@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gpudb.session import execution
+from gpudb.session.changes import select_with_changes
 from gpudb.session.context import Context, handles, result_columns
 from gpudb.session.loading import load_call
 from gpudb.session.results import Result, ResultColumn
-from gpudb.sql.bound import DataChange, Query
+from gpudb.sql.bind.with_changes import changes_data
+from gpudb.sql.bound import Query
 
 
 @handles("SelectStmt")
@@ -15,8 +17,10 @@ def select(context: Context) -> Result:
     loaded = load_call(context)
     if loaded is not None:
         return loaded
+    if changes_data(context.statement.node):
+        return select_with_changes(context)
     plan = context.session.plan(context)
-    assert not isinstance(plan.bound, DataChange)
+    assert isinstance(plan.bound, Query)
     return rows(context, plan.bound, columns=plan.columns)
 
 

@@ -17,7 +17,7 @@ from gpudb.catalog.model import Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session import handlers, session_functions
-from gpudb.session.binding import bind_statement, statements_of
+from gpudb.session.binding import BINDABLE, bind_statement, statements_of
 from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.execution import draws
 from gpudb.session.loading import is_load_call
@@ -26,15 +26,14 @@ from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
 from gpudb.session.sequence_values import Drawn
 from gpudb.session.settings import Mark, SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bound import DataChange, OutputColumn, Query
+from gpudb.sql.bound import OutputColumn, Query, Statement
 from gpudb.sql.nesting import too_deep
 from gpudb.sql.parse import RawStatement
+from gpudb.sql.traverse import queries
 from gpudb.storage.transaction import Savepoint, Transaction
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
-
-BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt"})
 
 
 class Session:
@@ -266,7 +265,7 @@ class Session:
                 self.settings.set("transaction_read_only", "on", local=True)
         return self.transaction
 
-    def bind(self, context: Context) -> Query | DataChange:
+    def bind(self, context: Context) -> Statement:
         """The bound form of a context's statement, from the plan cache where it is there."""
         return self.plan(context).bound
 
@@ -294,8 +293,7 @@ class Session:
         binder = self.binder(context)
         binder.declare_parameters(oids)
         bound = bind_statement(binder, context.statement)
-        queries = (bound.query, bound.returning) if isinstance(bound, DataChange) else (bound,)
-        drawing = any(query is not None and draws(query) for query in queries)
+        drawing = any(draws(query) for query in queries(bound))
         plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)
         if cacheable and binder.stable:
             self.database.plans.put(key, plan)

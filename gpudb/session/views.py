@@ -14,6 +14,7 @@ from gpudb.session.names import check_free, identifier, target_schema
 from gpudb.session.queried_columns import query_columns
 from gpudb.session.results import Result
 from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bind.with_changes import changes_data
 from gpudb.sql.bound import Scan
 from gpudb.sql.parse import deparse, inner, strings
 from gpudb.sql.rewrite.expand_stars import expanded
@@ -31,6 +32,8 @@ def create_view(context: Context) -> Result:
     temporary = node.view.relpersistence == "t"
     binder = context.session.binder(context)
     body = inner(node.query)
+    if changes_data(body):
+        raise FeatureNotSupported("views must not contain data-modifying statements in WITH")
     binder.stars = {}
     query = bind_query(binder, body, None)
     if binder.parameters:

@@ -478,6 +478,27 @@ CHANGED = "gpudb changed rows"
 """The frame under which RETURNING finds the rows that a statement wrote or removed."""
 
 
+NEW_ROWS = "gpudb new rows"
+"""The frame of rows that are about to be written: the table's columns, and behind them each row's number from 0."""
+
+ROW_NUMBER = "gpudb$row"
+
+
+@dataclass(frozen=True, slots=True)
+class OnConflict:
+    """ON CONFLICT DO NOTHING, or DO UPDATE where `update` is set; both queries are over the frame NEW_ROWS.
+
+    `same_keys` gives each row's number and, for each key that is looked at, the number of the first row that has the
+    same key (its own where NULLs make it different from all). `conflicts` gives the numbers of the rows whose key the
+    table has already; for DO UPDATE also whether its WHERE lets them, the file and number of the row that is there,
+    and every new column; there is one key then.
+    """
+
+    update: bool
+    same_keys: Query
+    conflicts: Query
+
+
 @dataclass(frozen=True, slots=True)
 class Insert:
     """INSERT: `query` gives every column of the table, in order, defaults filled in."""
@@ -485,11 +506,13 @@ class Insert:
     table: Table
     query: Query
     returning: Select | None = None
+    on_conflict: OnConflict | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE: `query` gives, for each row to change, its file, its number in the file, and every new column."""
+    """UPDATE: `query` gives, for each row to change, its file, its number in the file, every new column, and behind
+    those what RETURNING reads of other relations."""
 
     table: Table
     query: Query
@@ -498,11 +521,46 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE: `query` gives, for each row to go, its file, its number in the file, and every old column."""
+    """DELETE: `query` gives, for each row to go, its file, its number in the file, every old column, and behind those
+    what RETURNING reads of other relations."""
 
     table: Table
     query: Query
     returning: Select | None = None
 
 
-DataChange = Insert | Update | Delete
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """MERGE: `query` gives, for each row to write or remove, what to do (1 insert, 2 update, 3 delete), the file and
+    the number in it of the row that is there (NULL for an insert), and every column: new ones, or old of a delete."""
+
+    table: Table
+    query: Query
+    returning: Select | None = None
+
+
+DataChange = Insert | Update | Delete | Merge
+
+
+@dataclass(frozen=True, slots=True)
+class WithChanges:
+    """A statement whose WITH changes data. All of it sees one snapshot: nothing is written before all is computed.
+
+    `parts` are carried out once each, in order; the rows that one gives, of a query or by RETURNING, are the frame of
+    its name, which those after it and `statement` may read.
+    """
+
+    parts: tuple[tuple[str, Query | DataChange], ...]
+    statement: Query | DataChange
+
+
+Statement = Query | DataChange | WithChanges
+
+
+def outputs(statement: Statement) -> tuple[OutputColumn, ...] | None:
+    """The columns that a statement gives; None for one without rows."""
+    if isinstance(statement, WithChanges):
+        return outputs(statement.statement)
+    if isinstance(statement, DataChange):
+        return None if statement.returning is None else statement.returning.columns
+    return statement.columns

@@ -56,3 +56,20 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
         items = tuple(_mapped(item, change) for item in value)
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     return mapped(value, change) if type(value) in _FIELDS else value
+
+
+def queries(statement: bound.Statement) -> Iterator[bound.Query]:
+    """Every query that a statement is or carries out, outermost ones alone."""
+    match statement:
+        case bound.WithChanges():
+            for _, part in statement.parts:
+                yield from queries(part)
+            yield from queries(statement.statement)
+        case bound.Insert() | bound.Update() | bound.Delete() | bound.Merge():
+            yield statement.query
+            if isinstance(statement, bound.Insert) and statement.on_conflict is not None:
+                yield statement.on_conflict.conflicts
+            if statement.returning is not None:
+                yield statement.returning
+        case _:
+            yield statement

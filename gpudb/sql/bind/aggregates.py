@@ -18,7 +18,7 @@ from gpudb.sql.traverse import walk
 
 _FORBIDDEN = frozenset(
     ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK", *KEPT)
-    + ("window ROWS", "window RANGE", "window GROUPS")
+    + ("MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")
 )
 
 

@@ -123,7 +123,9 @@ def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
 
 
 ELSEWHERE = "You might be able to move the set-returning function into a LATERAL FROM item."
-_NO_SETS = frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK".split(",")) | KEPT
+_NO_SETS = (
+    frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(",")) | KEPT
+)
 
 
 def _set_returning(

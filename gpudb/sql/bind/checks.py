@@ -13,6 +13,8 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import named, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import (
+    NEW_ROWS,
+    ROW_NUMBER,
     BoolOp,
     Case,
     Column,
@@ -28,11 +30,6 @@ from gpudb.sql.bound import (
 from gpudb.sql.parse import deparse, inner, kind, parse
 from gpudb.sql.traverse import walk
 from gpudb.types import INT4, INT8
-
-NEW_ROWS = "gpudb new rows"
-"""The frame of rows about to be written: the table's columns, and each row's number as the last."""
-
-ROW_NUMBER = "gpudb$row"
 
 
 def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:

@@ -124,6 +124,8 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
     rel = binder.rel()
     if not node.schemaname and (found := scope.cte(node.relname)) is not None:
         definition, number = found
+        if isinstance(definition, CteStub) and not definition.returning:
+            raise FeatureNotSupported(f'WITH query "{node.relname}" does not have a RETURNING clause')
         columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
         columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
         return named(binder, rel, CteScan(rel, number), columns, node.relname, alias)

@@ -131,13 +131,28 @@ KEPT = frozenset({"DEFAULT expressions", "column generation expressions"})
 """Clauses of expressions that a table keeps, beside CHECK."""
 
 
+_SPOKEN = {
+    "JOIN": "JOIN conditions",
+    "FROM": "functions in FROM",
+    "CHECK": "check constraints",
+    "MERGE WHEN": "MERGE WHEN conditions",
+}
+
+
 def spoken(clause: str) -> str:
     """A clause as messages call it."""
-    return {"JOIN": "JOIN conditions", "FROM": "functions in FROM", "CHECK": "check constraints"}.get(clause, clause)
+    return {
+        "JOIN": "JOIN conditions",
+        "FROM": "functions in FROM",
+        "CHECK": "check constraints",
+        "MERGE WHEN": "MERGE WHEN conditions",
+    }.get(clause, clause)
 
 
 @dataclass(frozen=True, slots=True)
 class CteStub:
-    """A recursive WITH query while its own recursive term is being bound: its columns alone."""
+    """A WITH query that is no query to read: a recursive one while its own recursive term is being bound, of which
+    the columns are known, or a change of data without RETURNING."""
 
     columns: tuple[OutputColumn, ...]
+    returning: bool = True

@@ -77,24 +77,31 @@ def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
         node = inner(each)
         if node.ctename in scope.ctes:
             message = f'WITH query name "{node.ctename}" specified more than once'
-            raise SqlError.of("duplicate_alias", message)
+            raise binder.locate(SqlError.of("duplicate_alias", message), node.location)
         if kind(node.ctequery) != "select_stmt":
-            raise FeatureNotSupported("data-modifying statements in WITH are not supported")
-        number = binder.cte()
-        body = inner(node.ctequery)
-        names = strings(node.aliascolnames)
-        if clause.recursive and _refers_to(body, node.ctename):
-            query, recursive = _recursive(binder, scope, node, body, number, names), True
-        else:
-            query, recursive = renamed(bind_query(binder, body, scope), names, node.ctename), False
-        materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
-        cte = Cte(number, node.ctename, query, materialized, recursive)
-        scope.ctes[node.ctename] = (cte, number)
+            message = "WITH clause containing a data-modifying statement must be at the top level"
+            raise binder.locate(FeatureNotSupported(message), node.location)
+        cte = bind_cte(binder, scope, node, recursive=clause.recursive)
+        scope.ctes[node.ctename] = (cte, cte.number)
         made.append(cte)
     return tuple(made)
 
 
-def _refers_to(node: Any, name: str) -> bool:
+def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> Cte:
+    """A CommonTableExpr message over a SELECT."""
+    number = binder.cte()
+    body = inner(node.ctequery)
+    names = strings(node.aliascolnames)
+    recursive = recursive and refers_to(body, node.ctename)
+    if recursive:
+        query = _recursive(binder, scope, node, body, number, names)
+    else:
+        query = renamed(bind_query(binder, body, scope), names, node.ctename)
+    materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
+    return Cte(number, node.ctename, query, materialized, recursive)
+
+
+def refers_to(node: Any, name: str) -> bool:
     """Whether a parse tree names a relation without schema."""
     if node.DESCRIPTOR.name == "RangeVar":
         return bool(node.relname == name and not node.schemaname)
@@ -102,7 +109,7 @@ def _refers_to(node: Any, name: str) -> bool:
         if field.message_type is None:
             continue
         values = value if not hasattr(value, "DESCRIPTOR") else (value,)
-        if any(_refers_to(each, name) for each in values):
+        if any(refers_to(each, name) for each in values):
             return True
     return False
 
@@ -114,7 +121,7 @@ def _recursive(binder: Binder, scope: Scope, node: Any, body: Any, number: int, 
             f'recursive query "{node.ctename}" does not have the form non-recursive-term UNION [ALL] recursive-term'
         )
         raise SqlError.of("invalid_recursion", message)
-    if _refers_to(body.larg, node.ctename):
+    if refers_to(body.larg, node.ctename):
         message = f'recursive reference to query "{node.ctename}" must not appear within its non-recursive term'
         raise SqlError.of("invalid_recursion", message)
     first = renamed(bind_query(binder, body.larg, scope), names, node.ctename)

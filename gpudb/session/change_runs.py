@@ -1,0 +1,92 @@
+"""INSERT, UPDATE, DELETE and MERGE computed: their queries run, and what is to be written told from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import SqlError
+from gpudb.session import execution
+from gpudb.session.conflicts import resolved
+from gpudb.session.context import Context
+from gpudb.session.outcomes import Batches, Outcome, left_alone
+from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, FrameScan, Insert, Merge, Scan, Select, Update
+
+Frames = Mapping[str, pa.Table]
+_INSERT, _DELETE = 1, 3
+
+
+def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence[pa.Table]) -> Outcome:
+    """What a change comes to, over `frames`; rows that `gone` names are another part's already."""
+    match bound:
+        case Insert():
+            rows = execution.gathered(context, bound.query, frames).to_batches()
+            if bound.on_conflict is not None:
+                return resolved(context, bound, rows, frames)
+            return Outcome(sum(batch.num_rows for batch in rows), rows, fresh=rows)
+        case Update() | Delete():
+            found = left_alone(execution.gathered(context, bound.query, frames), 0, gone)
+            rows = _rows(found, 2)
+            fresh = _rows(found, 2, len(bound.table.columns)) if isinstance(bound, Update) else []
+            return Outcome(found.num_rows, rows, _places(found, 0), fresh, not keeps_keys(bound))
+        case Merge():
+            return _merged(left_alone(execution.gathered(context, bound.query, frames), 1, gone))
+
+
+def _merged(found: pa.Table) -> Outcome:
+    action = found.column(0)
+    there = found.filter(pc.not_equal(action, _INSERT))
+    places = _places(there, 1)
+    if places.group_by(["file", "row"]).aggregate([]).num_rows < places.num_rows:
+        message = "MERGE command cannot affect row a second time"
+        hint = "Ensure that not more than one source row matches any one target row."
+        raise SqlError.of("cardinality_violation", message, hint=hint)
+    fresh = _rows(found.filter(pc.not_equal(action, _DELETE)), 3)
+    return Outcome(found.num_rows, _rows(found, 3), places, fresh)
+
+
+def _places(found: pa.Table, file: int) -> pa.Table:
+    return pa.table({"file": found.column(file), "row": found.column(file + 1)})
+
+
+def _rows(found: pa.Table, first: int, width: int | None = None) -> Batches:
+    """The columns from `first` on, all or `width` of them: the table's."""
+    last = found.num_columns if width is None else first + width
+    batches: Batches = found.select(range(first, last)).combine_chunks().to_batches()
+    return batches
+
+
+def keeps_keys(bound: Update | Delete) -> bool:
+    """Whether an UPDATE leaves every column of a key as it is."""
+    if isinstance(bound, Delete):
+        return True
+    query = bound.query
+    if not isinstance(query, Select):
+        return False
+    keyed = {name for key in bound.table.keys for name in key.columns}
+    scans = {scan.rel for scan in _scans(query.source) if scan.row_ids}
+    for place, column in enumerate(bound.table.columns):
+        target = query.targets[place + 2]
+        if column.name in keyed and not (isinstance(target, Column) and target.rel in scans and target.index == place):
+            return False
+    return True
+
+
+def _scans(source: object) -> list[Scan]:
+    if isinstance(source, Scan):
+        return [source]
+    sides = (getattr(source, "left", None), getattr(source, "right", None))
+    return [scan for side in sides if side is not None for scan in _scans(side)]
+
+
+def returned(context: Context, bound: DataChange, rows: Batches, frames: Frames) -> pa.Table:
+    """What RETURNING makes of the rows that a change wrote or removed, as columns c1, c2, …"""
+    assert bound.returning is not None
+    assert isinstance(bound.returning.source, FrameScan)
+    columns = bound.returning.source.columns
+    names = [column.name for column in columns]
+    schema = pa.schema([pa.field(column.name, column.type.arrow) for column in columns])
+    changed = pa.Table.from_batches([batch.rename_columns(names) for batch in rows], schema=schema)
+    return execution.gathered(context, bound.returning, {**frames, CHANGED: changed})

@@ -1,0 +1,166 @@
+"""INSERT: a query that gives the rows to write, converted to the table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column as TableColumn
+from gpudb.catalog.model import Table
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.changes import (
+    assigned,
+    bind_returning,
+    default_of,
+    table_column,
+    target_table,
+)
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.from_clause import table_columns
+from gpudb.sql.bind.generated import with_generated
+from gpudb.sql.bind.on_conflict import bind_on_conflict
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.select import bind_query, bind_with
+from gpudb.sql.bind.wrap import retyped
+from gpudb.sql.bound import (
+    Column,
+    Default,
+    Derived,
+    Expr,
+    Insert,
+    Query,
+    Select,
+    SetReturning,
+    Values,
+)
+from gpudb.sql.parse import inner, leftmost, present
+from gpudb.sql.traverse import walk
+
+_OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
+
+
+def override_of(node: Any) -> str:
+    """What OVERRIDING says: SYSTEM, USER or nothing."""
+    return _OVERRIDES.get(node.override, "")
+
+
+def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert:
+    """An InsertStmt message."""
+    try:
+        table = target_table(binder, node.relation, "insert into")
+    except GpudbError as error:
+        raise binder.locate(error, node.relation.location) from None
+    scope = Scope(parent=outer)
+    override = override_of(node)
+    ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
+    wanted = insert_columns(binder, table, node.cols)
+    if not present(node.select_stmt):
+        row = tuple(default_of(binder, column) for column in table.columns)
+        return _inserted(binder, node, table, scope, Values(table_columns(table), (row,), ctes=ctes))
+    source = inner(node.select_stmt)
+    if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
+        rows = tuple(
+            insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
+            for each in source.values_lists
+        )
+        return _inserted(binder, node, table, scope, Values(table_columns(table), rows, ctes=ctes))
+    query = bind_query(binder, source, scope, settle=False)
+    _check_width(len(query.columns), wanted, bool(len(node.cols)))
+    untyped = {
+        index: c.type
+        for index, c in enumerate(wanted[: len(query.columns)])
+        if query.columns[index].type.name == "unknown"
+    }
+    query = retyped(binder, query, untyped, "a")
+    rel = binder.rel()
+    given = {
+        column.name: _given(binder, Column(rel, index, output.type, output.name), column, override)
+        for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False))
+    }
+    targets = tuple(
+        given[column.name] if column.name in given else default_of(binder, column) for column in table.columns
+    )
+    made = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
+    return _inserted(binder, node, table, scope, made)
+
+
+def _inserted(binder: Binder, node: Any, table: Table, scope: Scope, query: Query) -> Insert:
+    ctes = query.ctes
+    query = with_generated(binder, table.name, table.columns, query)
+    conflict = None
+    if node.HasField("on_conflict_clause"):
+        conflict = bind_on_conflict(binder, table, node.relation, node.on_conflict_clause, scope)
+        if conflict is not None and ctes:
+            conflict = replace(conflict, conflicts=replace(conflict.conflicts, ctes=ctes))
+    return Insert(table, query, bind_returning(binder, table, node, scope, ctes), conflict)
+
+
+def insert_columns(binder: Binder, table: Table, nodes: Several[Any]) -> list[TableColumn]:
+    """The columns that a list of ResTarget messages names, all without one; 42703, 42701."""
+    if not len(nodes):
+        return list(table.columns)
+    found: list[TableColumn] = []
+    for each in nodes:
+        column = table_column(binder, table, inner(each))
+        if column in found:
+            message = f'column "{column.name}" specified more than once'
+            raise binder.locate(SqlError.of("duplicate_column", message), inner(each).location)
+        found.append(column)
+    return found
+
+
+def _check_width(width: int, wanted: Several[TableColumn], listed: bool) -> None:
+    if width > len(wanted):
+        raise SqlError.of("syntax_error", "INSERT has more expressions than target columns")
+    if width < len(wanted) and listed:
+        raise SqlError.of("syntax_error", "INSERT has more target columns than expressions")
+
+
+def insert_row(
+    binder: Binder,
+    scope: Scope,
+    table: Table,
+    wanted: Several[TableColumn],
+    nodes: Several[Any],
+    listed: Several[Any],
+    override: str,
+) -> tuple[Expr, ...]:
+    """A row of VALUES as all the table's columns; `listed` are the columns as they were named, `override` OVERRIDING's
+    SYSTEM or USER."""
+    scope.clause = "VALUES"
+    try:
+        _check_width(len(nodes), wanted, bool(len(listed)))
+    except GpudbError as error:
+        extra = len(nodes) > len(wanted)
+        at = leftmost(nodes[len(wanted)]) if extra else inner(listed[len(nodes)]).location
+        raise binder.locate(error, at) from None
+    given: dict[str, Expr] = {}
+    for column, node in zip(wanted, nodes, strict=False):
+        expr = bind_expression(binder, scope, node)
+        if any(isinstance(each, SetReturning) for each in walk(expr)):
+            raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
+        try:
+            given[column.name] = _given(binder, expr, column, override)
+        except GpudbError as error:
+            location = getattr(inner(node), "location", -1)
+            raise binder.locate(error, location) from None
+    return tuple(given[c.name] if c.name in given else default_of(binder, c) for c in table.columns)
+
+
+def _given(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
+    """A value for a column of INSERT: `override` is OVERRIDING's SYSTEM or USER; 428C9 for what computes itself."""
+    if isinstance(expr, Default):
+        return default_of(binder, column)
+    if column.identity and override == "USER":
+        return default_of(binder, column)
+    if column.generated is None and (column.identity != "a" or override == "SYSTEM"):
+        return assigned(binder, expr, column)
+    message = f'cannot insert a non-DEFAULT value into column "{column.name}"'
+    if column.generated is not None:
+        raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is a generated column.')
+    detail = f'Column "{column.name}" is an identity column defined as GENERATED ALWAYS.'
+    raise SqlError.of("generated_always", message, detail=detail, hint="Use OVERRIDING SYSTEM VALUE to override.")

@@ -1,0 +1,197 @@
+"""INSERT … ON CONFLICT: which keys it is about, and the queries that find conflicts among and beside proposed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Key, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.changes import ROW_ID, assigned_columns
+from gpudb.sql.bind.coerce import condition
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.from_clause import named, table_columns
+from gpudb.sql.bind.generated import with_generated
+from gpudb.sql.bind.missing import Entry
+from gpudb.sql.bind.operators import apply_operator, call, conjunction
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import (
+    NEW_ROWS,
+    ROW_NUMBER,
+    BoolOp,
+    Case,
+    Column,
+    Constant,
+    DistinctFrom,
+    Expr,
+    FrameScan,
+    Join,
+    OnConflict,
+    OutputColumn,
+    Query,
+    Scan,
+    Select,
+    SetOperation,
+    Test,
+    Window,
+)
+from gpudb.sql.parse import inner, present
+from gpudb.types import BOOL, INT8, TEXT
+
+_NUMBER = OutputColumn("number", INT8)
+
+
+def bind_on_conflict(binder: Binder, table: Table, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
+    """An OnConflictClause message; None where nothing can be in conflict. 42P10, 42704, 42601."""
+    update = node.action == pg.ONCONFLICT_UPDATE
+    if not node.HasField("infer"):
+        if update:
+            message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
+            hint = "For example, ON CONFLICT (column_name)."
+            raise binder.locate(SqlError.of("syntax_error", message, hint=hint), node.location)
+        keys: Sequence[Key] = table.keys
+    else:
+        keys = _arbiters(binder, table, node.infer)
+    if not keys:
+        return None
+    same = _same_keys(binder, table, keys)
+    if not update:
+        return OnConflict(False, same, _union([_blocked(binder, table, key) for key in keys]))
+    if len(keys) > 1:
+        # All are over the same columns: the one that takes NULLs for equal sees the most.
+        keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
+        same = _same_keys(binder, table, keys)
+    return OnConflict(True, same, _updated(binder, table, relation, node, keys[0], ctes))
+
+
+# ------------------------------------------------------------------------------------------------ arbiters
+
+
+def _arbiters(binder: Binder, table: Table, infer: Any) -> Sequence[Key]:
+    if infer.conname:
+        constraints = {c.name for c in table.constraints if isinstance(c, Unique) and not c.index}
+        known = constraints | ({table.key_name} if table.primary_key else set())
+        if infer.conname in known:
+            return [key for key in table.keys if key.name == infer.conname]
+        if any(c.name == infer.conname for c in table.checks):
+            raise SqlError.of("wrong_object_type", "constraint in ON CONFLICT clause has no associated index")
+        message = f'constraint "{infer.conname}" for table "{table.name}" does not exist'
+        raise SqlError.of("undefined_object", message)
+    names: list[str] = []
+    for each in map(inner, infer.index_elems):
+        if not each.name or len(each.collation) or len(each.opclass):
+            raise FeatureNotSupported("ON CONFLICT over expressions, collations or operator classes is not supported")
+        if all(column.name != each.name for column in table.columns):
+            raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
+        names.append(each.name)
+    if present(infer.where_clause):
+        # A key without a condition serves whatever the condition is; it only has to be one.
+        _condition(binder, table, infer.where_clause)
+    found = [key for key in table.keys if set(key.columns) == set(names)]
+    if not found:
+        message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+        raise SqlError.of("invalid_column_reference", message)
+    return found
+
+
+def _condition(binder: Binder, table: Table, node: Any) -> Expr:
+    scope, rel = Scope(clause="WHERE"), binder.rel()
+    source = named(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
+    scope.add(source.items, source.columns)
+    return condition(binder, bind_expression(binder, scope, node), "WHERE")
+
+
+# ------------------------------------------------------------------------------------------------ the queries
+
+
+def proposed(rel: int, table: Table) -> FrameScan:
+    """The rows to insert as a relation, their number last."""
+    return FrameScan(rel, NEW_ROWS, (*table_columns(table), OutputColumn(ROW_NUMBER, INT8)))
+
+
+def _columns(table: Table, rel: int, names: Sequence[str]) -> list[Column]:
+    places = {column.name: index for index, column in enumerate(table.columns)}
+    return [Column(rel, places[name], table.columns[places[name]].type, name) for name in names]
+
+
+def _number(rel: int, table: Table) -> Column:
+    return Column(rel, len(table.columns), INT8, ROW_NUMBER)
+
+
+def _same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
+    """For each proposed row its number, and for each key the number of the first row that has the same."""
+    rel = binder.rel()
+    number = _number(rel, table)
+    targets: list[Expr] = [number]
+    for key in keys:
+        columns = _columns(table, rel, key.columns)
+        first = call(binder, resolve.function("min", (INT8,), "a"), (number,))
+        made: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
+        if key.nulls_distinct:
+            nulls = tuple(Test(column, "NULL") for column in columns)
+            made = Case(((BoolOp("OR", nulls) if len(nulls) > 1 else nulls[0], number),), made, INT8)
+        targets.append(made)
+    outputs = (_NUMBER, *(OutputColumn(f"first{place}", INT8) for place in range(len(keys))))
+    return Select(outputs, tuple(targets), proposed(rel, table))
+
+
+def _meets(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr:
+    """Whether a proposed row has the key of a stored one."""
+    pairs = zip(_columns(table, rel, key.columns), _columns(table, other, key.columns), strict=True)
+    if key.nulls_distinct:
+        return conjunction([apply_operator(binder, "=", one, two) for one, two in pairs])
+    return conjunction([DistinctFrom(one, two, True) for one, two in pairs])
+
+
+def _blocked(binder: Binder, table: Table, key: Key) -> Select:
+    """The numbers of proposed rows whose key the table has."""
+    rel, other = binder.rel(), binder.rel()
+    on = _meets(binder, table, key, rel, other)
+    source = Join("INNER", proposed(rel, table), Scan(other, table), on)
+    return Select((_NUMBER,), (_number(rel, table),), source)
+
+
+def _union(queries: Sequence[Query]) -> Query:
+    made = queries[0]
+    for each in queries[1:]:
+        made = SetOperation((_NUMBER,), "UNION", True, made, each)
+    return made
+
+
+def _updated(binder: Binder, table: Table, relation: Any, node: Any, key: Key, ctes: Scope) -> Query:
+    """For each proposed row whose key the table has: its number, whether WHERE lets it, and both rows."""
+    rel, other = binder.rel(), binder.rel()
+    columns = table_columns(table)
+    scope = Scope(parent=ctes, clause="UPDATE")
+    alias = relation.alias if relation.HasField("alias") else None
+    scan = Scan(other, table, row_ids=True)
+    for source in (
+        named(binder, rel, proposed(rel, table), columns, "excluded", None),
+        named(binder, other, scan, columns, table.name, alias, table.schema),
+    ):
+        scope.add(source.items, source.columns)
+        scope.rels |= source.rels
+    scope.entries.append(Entry(source.items[0].alias, tuple(c.name for c in columns), table.name))
+    assigned = assigned_columns(binder, scope, table, node.target_list)
+    allowed: Expr = Constant(True, BOOL)
+    if present(node.where_clause):
+        scope.clause = "WHERE"
+        allowed = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    old = {column.name: expr for column, expr in zip(table.columns, _columns(table, other, [c.name for c in columns]))}
+    new: list[Expr] = []
+    for column in table.columns:
+        value = assigned.get(column.name, old[column.name])
+        if column.name in assigned and present(node.where_clause):
+            # What WHERE keeps out is not computed either.
+            value = Case(((allowed, value),), old[column.name], column.type)
+        new.append(value)
+    width = len(table.columns)
+    place = (Column(other, width, TEXT, "file"), Column(other, width + 1, INT8, "row"))
+    outputs = (_NUMBER, OutputColumn("allowed", BOOL), *ROW_ID, *columns)
+    source_join = Join("INNER", proposed(rel, table), scan, _meets(binder, table, key, rel, other))
+    query = Select(outputs, (_number(rel, table), allowed, *place, *new), source_join)
+    return with_generated(binder, table.name, table.columns, query, 4)

@@ -1,0 +1,121 @@
+"""UPDATE and DELETE: a query that gives the rows to change, where they lie, and their new columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Table
+from gpudb.errors import GpudbError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.changes import (
+    NO_OTHERS,
+    ROW_ID,
+    Others,
+    assigned_columns,
+    bind_returning,
+    target_table,
+)
+from gpudb.sql.bind.coerce import condition
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.from_clause import bind_from, named, table_columns
+from gpudb.sql.bind.generated import with_generated
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.select import bind_with
+from gpudb.sql.bound import (
+    Column,
+    Cte,
+    Delete,
+    Expr,
+    From,
+    Join,
+    OutputColumn,
+    Scan,
+    Select,
+    Update,
+)
+from gpudb.sql.parse import present
+from gpudb.types import INT8, TEXT
+
+
+def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update:
+    """An UpdateStmt message."""
+    table, scope, scan, ctes = _target(binder, node, "update", outer)
+    source, others = _with_others(binder, scope, scan, node, node.from_clause)
+    scope.clause = "UPDATE"
+    given = assigned_columns(binder, scope, table, node.target_list)
+    where = _where(binder, scope, node)
+    old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
+    several = len(node.from_clause) > 0
+    query = replace(_rows(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
+    made = with_generated(binder, table.name, table.columns, query, len(ROW_ID))
+    return Update(table, made, bind_returning(binder, table, node, scope, ctes, others))
+
+
+def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
+    """A DeleteStmt message."""
+    table, scope, scan, ctes = _target(binder, node, "delete from", outer)
+    source, others = _with_others(binder, scope, scan, node, node.using_clause)
+    where = _where(binder, scope, node)
+    old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    several = len(node.using_clause) > 0
+    query = replace(_rows(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
+    return Delete(table, query, bind_returning(binder, table, node, scope, ctes, others))
+
+
+def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[Table, Scope, Scan, tuple[Cte, ...]]:
+    try:
+        table = target_table(binder, node.relation, verb)
+    except GpudbError as error:
+        raise binder.locate(error, node.relation.location) from None
+    scope, rel = Scope(parent=outer), binder.rel()
+    ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
+    scan = Scan(rel, table, row_ids=True)
+    alias = node.relation.alias if node.relation.HasField("alias") else None
+    source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema)
+    scope.add(source.items, source.columns)
+    scope.rels.add(rel)
+    return table, scope, scan, ctes
+
+
+def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]) -> tuple[From, Others]:
+    """The target beside the relations of FROM or USING, and what RETURNING may ask of those."""
+    items, columns = len(scope.items), len(scope.columns)
+    source = bind_from(binder, scope, nodes)
+    if source is None:
+        return scan, NO_OTHERS
+    joined = Join("CROSS", scan, source, None)
+    if not node.HasField("returning_clause"):
+        return joined, NO_OTHERS
+    added, unqualified = tuple(scope.items[items:]), tuple(scope.columns[columns:])
+    named_columns = (pair for item in added for pair in item.columns)
+    exprs = tuple(dict.fromkeys(expr for _, expr in (*named_columns, *unqualified)))
+    return joined, Others(added, unqualified, exprs)
+
+
+def _where(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+    if not present(node.where_clause):
+        return None
+    scope.clause = "WHERE"
+    return condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+
+
+def _rows(
+    table: Table,
+    rel: int,
+    source: From,
+    where: Expr | None,
+    values: Several[Expr],
+    others: Others,
+    *,
+    several: bool,
+) -> Select:
+    """File, row number and values of the rows that match, each row once; and what RETURNING may ask for besides."""
+    width = len(table.columns)
+    row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
+    besides = (OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs))
+    columns = (*ROW_ID, *table_columns(table), *besides)
+    distinct: bool | tuple[Expr, ...] = row_id if several else False
+    return Select(columns, (*row_id, *values, *others.exprs), source, where, distinct=distinct)

@@ -7,6 +7,7 @@ A type is immutable. Some things about it decide how values are held:
   decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
 - `char(n)` is held without its padding, which the encoder puts back;
 - `timetz` is one integer that compares as it does (`values.timetz`);
+- `money` is a whole number of cents;
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, made so that bounds, and so ranges, compare
   as structs do: `k` is -1 in both bounds of an empty range, 0 for a lower bound that is infinite, 2 for an upper one,
   else 1; `s` is 1 above the value `v` (a lower bound that excludes it), -1 below it, else 0. A numrange is carried: its
@@ -225,6 +226,8 @@ class SqlType:
 
         if self.subtype is not None or self.name == "timetz":
             return pl.String()  # as PostgreSQL prints it
+        if self.name == "money":
+            return pl.Decimal(19, 2)
         if self.carried:
             return pl.Decimal(*self.numeric_digits)
         frame = pl.from_arrow(pa.array([], type=self.arrow))
@@ -279,6 +282,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "date": ("DATE", pa.date32()),
     "time": ("TIME", pa.time64("us")),
     "timetz": ("BIGINT", pa.int64()),
+    "money": ("BIGINT", pa.int64()),
     "timestamp": ("TIMESTAMP", pa.timestamp("us")),
     "timestamptz": ("TIMESTAMPTZ", pa.timestamp("us", tz="UTC")),
     "interval": ("INTERVAL", pa.month_day_nano_interval()),
@@ -325,7 +329,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 # The types that a user's table may have, and their arrays.
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
-    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange bit varbit timetz".split()
+    " interval uuid json jsonb int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money".split()
 )
 
 _SPOKEN = {
@@ -362,6 +366,7 @@ TIMESTAMP = SqlType("timestamp")
 TIMESTAMPTZ = SqlType("timestamptz")
 INTERVAL = SqlType("interval")
 UUID = SqlType("uuid")
+MONEY = SqlType("money")
 BIT = SqlType("bit")
 JSON = SqlType("json")
 JSONB = SqlType("jsonb")

@@ -8,6 +8,7 @@
 | timestamptz | timestamp[us, UTC] | aware datetime in UTC |
 | interval | month_day_nano_interval | gpudb.values.Interval |
 | uuid; json, jsonb | string | uuid.UUID; what json.loads gives |
+| money | decimal128(19,2) | Decimal |
 | timetz | string, as PostgreSQL prints it | aware time |
 | ranges | string, as PostgreSQL prints them | gpudb.values.Range |
 | others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
@@ -31,6 +32,7 @@ from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values import Interval, Range
 from gpudb.values.civil import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
 from gpudb.values.columns import text_column
+from gpudb.values.money import money_decimals, money_value
 from gpudb.values.numbers import float4_text
 from gpudb.values.range_columns import nulls_of, parts_of
 from gpudb.values.timetz import timetz_value
@@ -49,6 +51,8 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
     if element.name == "bpchar" and (length := element.length) is not None:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
+    if element.name == "money":
+        return _mapped(column, money_decimals, pa.decimal128(19, 2))
     if element.subtype is not None or element.name == "timetz":
         return _mapped(column, lambda leaf: text_column(element, leaf), pa.string())
     return column
@@ -115,6 +119,8 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
             return _moments(column, pa.int32(), date_value, date_text)
         case "time":
             return _moments(column, pa.int64(), time_value, time_text)
+        case "money":
+            return [None if cents is None else money_value(cents) for cents in column.to_pylist()]
         case "timetz":
             return [None if key is None else timetz_value(key) for key in column.to_pylist()]
         case "timestamp":

@@ -89,6 +89,10 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Lanes:
     if source.name in INTEGERS:
         digits = as_numeric(source)
         return _fitted(sql, digits, target), "0" if target.carried else shown
+    if source.name == "money":
+        digits = as_numeric(source)
+        cents = f"(CAST({sql} AS DECIMAL(19,0)) * 0.01)"
+        return to_numeric(cents, str(digits.numeric_digits[1]), digits, target)
     if source.name in FLOATS:
         wanted = _FLOAT_DIGITS[source.name]
         text = f"pg_float_digits({sql}, {wanted})"

@@ -10,6 +10,7 @@ from gpudb.functions.cast_moments import to_date, to_interval, to_time, to_times
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
 from gpudb.functions.let import let, raises
+from gpudb.functions.money import to_money
 from gpudb.functions.range_text import range_in
 from gpudb.functions.text_literal import quoted
 from gpudb.functions.timetz import to_timetz
@@ -50,6 +51,8 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return made, "0"
     if source.name in BITS and target.name in {"int4", "int8"}:
         return from_bits(sql, target), "0"
+    if target.name == "money" and (made := to_money(sql, source)) is not None:
+        return made, "0"
     if target.name == "timetz" and (made := to_timetz(sql, source, target)) is not None:
         return made, "0"
     if target.subtype is not None and source.name == target.name:

@@ -309,6 +309,8 @@ def as_numeric(item: SqlType) -> SqlType:
     """The numeric type that holds every value of a number type exactly."""
     if item.name in _INTEGER_DIGITS:
         return exact(_INTEGER_DIGITS[item.name], 0)
+    if item.name == "money":
+        return exact(21, 2)
     return item if item.name == "numeric" else SqlType("numeric")
 
 

@@ -35,7 +35,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         if held == precision:  # all fraction: DuckDB leaves out the zero before the point
             text = rf"regexp_replace({text}, '^(-?)\.', '\1' || '0.')"
         return text if scale == str(held) else f"pg_numeric_text({text}, {held}, {scale})"
-    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "interval", "bytea"}:
+    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "money", "interval", "bytea"}:
         return let(lambda v: f"pg_{name}_text({v})", sql)
     if name in {"time", "uuid"}:
         return f"CAST({sql} AS VARCHAR)"

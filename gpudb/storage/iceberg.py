@@ -83,6 +83,8 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
         )
+    if type.name == "money":
+        return DecimalType(19, 2)
     if type.name == "timetz":
         return StructType(
             NestedField(field_id + 1, "time", TimeType(), required=False),

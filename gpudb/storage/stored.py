@@ -8,6 +8,7 @@ ids within a column follow from its type and are never kept.
     numeric   decimal(p,s)                         T[]       list of T's form
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
     bit, varbit  string of the digits
+    money     decimal(19,2)
     timetz    struct(time time, east int), the zone in seconds east of Greenwich
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
               A numrange has one member more: scales int, 64 times the decimals that lower shows and those of upper
@@ -24,6 +25,7 @@ import pyarrow.compute as pc
 from gpudb.catalog.model import Column
 from gpudb.errors import InternalError, SqlError
 from gpudb.types import SqlType
+from gpudb.values.money import money_decimals
 from gpudb.values.range_columns import nulls_of
 from gpudb.values.timetz import MIDDLE, SHIFT, unpacked_column
 
@@ -80,6 +82,8 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
     if type.carried:
         value, scale = type.arrow.field("v").type, pa.int32()
         return pa.struct([_field("v", value, field_id + 1), _field("s", scale, field_id + 2)])
+    if type.name == "money":
+        return pa.decimal128(19, 2)
     if type.name == "int2":
         return pa.int32()
     if type.name == "uuid":
@@ -221,6 +225,7 @@ _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
     "carried": _carried_to_stored,
     "uuid": _uuid_to_stored,
     "timetz": _timetz_to_stored,
+    "money": lambda array, _: money_decimals(array),
 }
 
 
@@ -230,6 +235,8 @@ def stored_duckdb(type: SqlType) -> str:
         return stored_duckdb(type.element) + "[]"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
+    if type.name == "money":
+        return "DECIMAL(19,2)"
     if type.name == "timetz":
         return "STRUCT(time TIME, east INTEGER)"
     if (subtype := type.subtype) is not None:
@@ -245,6 +252,8 @@ def restored(type: SqlType, expression: str) -> str:
         return expression
     if type.element is not None:
         return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    if type.name == "money":
+        return f"CAST({expression} * 100 AS BIGINT)"
     if type.name == "timetz":
         utc = f"epoch_us(CAST({expression}.time AS TIME)) - CAST({expression}.east AS BIGINT) * 1000000"
         return f"(({utc}) * {1 << SHIFT} - {expression}.east + {MIDDLE})"

@@ -215,6 +215,7 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "int2": lambda _, data: _unpack("!h", data),
     "int4": lambda _, data: _unpack("!i", data),
     "int8": lambda _, data: _unpack("!q", data),
+    "money": lambda _, data: _unpack("!q", data),
     "oid": lambda _, data: _unpack("!I", data),
     "xid": lambda _, data: _unpack("!I", data),
     "cid": lambda _, data: _unpack("!I", data),

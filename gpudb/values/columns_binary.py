@@ -25,6 +25,7 @@ _INTEGERS = {
     "int2": ">i2",
     "int4": ">i4",
     "int8": ">i8",
+    "money": ">i8",
     "xid8": ">i8",
     "oid": ">u4",
     "xid": ">u4",

@@ -8,6 +8,7 @@
 | bit, varbit | str of the digits |
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
+| money | int: cents |
 | timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
@@ -31,6 +32,7 @@ from gpudb.values.bytes import parse_bytea, parse_uuid
 from gpudb.values.datetimes import parse_date, parse_time, parse_timestamp, rounded, timestamptz_text
 from gpudb.values.interval import Interval, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.money import money_text, parse_money
 from gpudb.values.numbers import (
     SPACE,
     float4_text,
@@ -124,6 +126,7 @@ _SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
     "text": lambda _, text: text,
     "varchar": _text,
     "bpchar": _text,
+    "money": lambda _, text: parse_money(text),
     "bit": parse_bits,
     "varbit": parse_bits,
     "name": _name,
@@ -147,7 +150,7 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
         case bool():
             return "t" if value else "f"
         case int():
-            return str(value)
+            return money_text(value) if type_.name == "money" else str(value)
         case float():
             return float4_text(value) if type_.name == "float4" else float8_text(value)
         case Decimal():

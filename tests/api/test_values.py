@@ -63,6 +63,7 @@ CASES: list[tuple[str, str, object, pa.DataType]] = [
         dt.time(10, 0, 0, 500000, dt.timezone(dt.timedelta(hours=2, minutes=30))),
         pa.string(),
     ),
+    ("'-1,234.5'::money", "money", Decimal("-1234.50"), pa.decimal128(19, 2)),
     ("B'101'", "bit", "101", pa.string()),
     ("'10'::bit varying(3)", "bit varying(3)", "10", pa.string()),
     ("int4range(1, 5, '[]')", "int4range", Range(1, 6, True, False), pa.string()),

@@ -168,6 +168,8 @@ TYPED_CASES = {
     "times with zones": ("timetz", b"04:05:06+02\n04:05-03:30\n24:00:00Z\n\\N\n"),
     "bad time with a zone": ("timetz", b"04:05:06+02\n04:05:06+17\n"),
     "times with zones (1)": ("timetz(1)", b"04:05:06.78+02\n"),
+    "money": ("money", b"1234.5\n$1,000\n(3)\n\\N\n"),
+    "bad money": ("money", b"1\nmuch\n"),
     "intervals": ("interval", b"1 day 02:03:04\nP1Y2M\n-1 mon\n"),
     "bad interval": ("interval", b"much\n"),
     "uuids": ("uuid", b"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11\n{a0eebc999c0b4ef8bb6d6bb9bd380a11}\n"),

@@ -76,6 +76,8 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "time": (types.TIME, _ints([0, None, 86_400_000_000, 1], pa.int64(), pa.time64("us"))),
     "timetz": (types.TIMETZ, _read_texts("timetz", "10:00:00+02", None, "24:00:00-15:59", "00:00:00.000001+15:59:59")),
     "timetz[]": (types.TIMETZ.array, _read_texts("_timetz", "{10:00:00+02,NULL}", None, "{}")),
+    "money": (types.MONEY, pa.array([-(2**63), None, 2**63 - 1, 150])),
+    "money[]": (types.MONEY.array, pa.array([[150, None, -1], None, []], pa.list_(pa.int64()))),
     "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
     "timestamptz": (
         types.TIMESTAMPTZ,

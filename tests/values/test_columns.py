@@ -85,6 +85,7 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("time", TIME, pa.array([0, None, 86_400_000_000, 1_500_000], pa.int64()).view(pa.time64("us"))),
     ("timetz", SqlType("timetz"), held_array(SqlType("timetz"), [parse_text(SqlType("timetz"), text) if text else None for text in
       ("10:00:00+02", "", "24:00:00-15:59", "00:00:00.000001+00", "23:59:59.5-03:30:52")])),
+    ("money", SqlType("money"), pa.array([0, None, -1, 123456, -(2**63), 2**63 - 1])),
     ("interval", INTERVAL, pa.array(SPANS)),
     ("float8", FLOAT8, pa.array([1.0, None, 0.1, 1e20, 1e-5, float("nan"), float("-inf"), -0.0, 1e10, 1e23, 5e-324, 12345678901.5])),
     ("float4", FLOAT4, pa.array([1.0, None, 0.1, 1e20, 1e-5, 1e6, 123456, 0.0001, float("nan")], pa.float32())),
@@ -231,6 +232,7 @@ def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> 
             "numrange",
             "varbit",
             "timetz",
+            "money",
             "jsonb",
             "_int4",
             "_text",

@@ -47,6 +47,8 @@ def register(registry: Registry) -> None:
         registry.scalar(f"pg_{name}_in", "VARCHAR", "VARCHAR", _reader(SqlType(name)))
     registry.scalar("pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _moment(SqlType("timetz"), timetz_key))
     registry.columns("pg_timetz_text", "BIGINT", "VARCHAR", _writer(SqlType("timetz")))
+    registry.scalar("pg_money_in", "VARCHAR", "BIGINT", _reader(SqlType("money")))
+    registry.columns("pg_money_text", "BIGINT", "VARCHAR", _writer(SqlType("money")))
     registry.scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval)
     registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
     registry.scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)

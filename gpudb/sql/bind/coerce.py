@@ -12,6 +12,8 @@ from gpudb.sql.bound import Array, Cast, Constant, Expr, Parameter, Row
 from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
+# Types whose values have known digits as numerics.
+_EXACT = _INTEGERS | {"money"}
 
 
 def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
@@ -71,7 +73,7 @@ def _same_text(source: SqlType, target: SqlType) -> bool:
 
 def _held(source: SqlType, target: SqlType) -> SqlType:
     """The target with the digits that the source needs, where the target leaves them open."""
-    if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _INTEGERS:
+    if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
         return as_numeric(source)
     return target
 

@@ -61,6 +61,7 @@ _FIXED: dict[str, tuple[str, str]] = {
     "int2": (">i2", "<i2"),
     "int4": (">i4", "<i4"),
     "int8": (">i8", "<i8"),
+    "money": (">i8", "<i8"),
     "float4": (">f4", "<f4"),
     "float8": (">f8", "<f8"),
 }
@@ -110,6 +111,7 @@ _WIDTHS = {
     "date": 4,
     "time": 8,
     "timetz": 12,
+    "money": 8,
     "timestamp": 8,
     "timestamptz": 8,
     "interval": 16,

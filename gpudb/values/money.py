@@ -1,0 +1,64 @@
+"""money: held as a whole number of cents. Its text is that of PostgreSQL's lc_monetary C.
+
+Source: PostgreSQL 16's cash.c.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import InvalidText, NumericOutOfRange
+from gpudb.values.numbers import SPACE
+
+_FIRST, _LAST = -(2**63), 2**63 - 1
+_DIGITS = 19
+
+_FORM = re.compile(
+    rf"[{SPACE}]*\$?[{SPACE}]*(?P<sign>[-(+])?[{SPACE}]*\$?[{SPACE}]*"
+    rf"(?P<whole>[0-9,]*)(?:\.(?P<cents>(?:,*[0-9]){{0,2}},*))?(?P<rest>[0-9]*)(?P<end>[{SPACE})\-+$]*)",
+    re.ASCII,
+)
+
+
+def parse_money(text: str) -> int:
+    """The cents of `1234.5`, `$1,234.50`, `($3)` or `-2`; further digits are rounded. 22P02, 22003."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise InvalidText(f'invalid input syntax for type money: "{text}"')
+    whole, cents = (found[name].replace(",", "") if found[name] else "" for name in ("whole", "cents"))
+    size = int((whole or "0") + cents.ljust(2, "0")) + (found["rest"][:1] >= "5")
+    negative = found["sign"] in {"-", "("} or "-" in found["end"]
+    value = -size if negative else size
+    if not _FIRST <= value <= _LAST:
+        raise NumericOutOfRange(f'value "{text}" is out of range for type money')
+    return value
+
+
+def money_text(cents: int) -> str:
+    """`-$1,234.50`."""
+    whole, rest = divmod(abs(cents), 100)
+    return f"{'-' if cents < 0 else ''}${whole:,}.{rest:02d}"
+
+
+def money_texts(column: pa.Array) -> pa.StringArray:
+    """A column as PostgreSQL prints it."""
+    return pa.array([None if cents is None else money_text(cents) for cents in column.to_pylist()], pa.string())
+
+
+def money_value(cents: int) -> Decimal:
+    """Cents as an amount."""
+    return Decimal((int(cents < 0), tuple(map(int, str(abs(cents)))), -2))
+
+
+def money_decimals(column: pa.Array) -> pa.Array:
+    """A column of cents as decimal128(19,2)."""
+    cents = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+    words = np.empty((len(column), 2), np.int64)
+    words[:, 0], words[:, 1] = cents, cents >> 63
+    valid = pc.is_valid(column).buffers()[1] if column.null_count else None
+    return pa.Array.from_buffers(pa.decimal128(_DIGITS, 2), len(column), [valid, pa.py_buffer(words)])

@@ -25,7 +25,8 @@ def sqlstates() -> dict[str, str]:
 class GpudbError(Exception):
     """The base of everything gpudb raises on purpose.
 
-    `position` is a 1-based character offset into the statement's text; None where the text plays no part.
+    `position` is a 1-based character offset into the statement's text; None where it is not known yet, 0 where the text
+    plays no part.
     `objects` names what the error is about, as far as it has them: schema, table, column, constraint.
     """
 

@@ -7,6 +7,7 @@ from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, Lanes
 from gpudb.functions.let import let, raises
 from gpudb.functions.resolve import as_numeric
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
+from gpudb.values.numbers import field_overflow
 
 _FLOAT_DIGITS = {"float4": 6, "float8": 15}
 
@@ -115,8 +116,9 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Lanes:
 
 
 def _overflow(held: str, target: SqlType) -> str:
-    message = "'value overflows numeric format'" if target.modifier == -1 else "'numeric field overflow'"
-    return raises("22003", message, held)
+    if target.modifier == -1:
+        return raises("22003", "'value overflows numeric format'", held)
+    return raises("22003", "'numeric field overflow'", held, detail=field_overflow(*target.numeric_digits))
 
 
 def _declared(value: str, digits: int, held: str, target: SqlType) -> str:

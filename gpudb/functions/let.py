@@ -8,6 +8,9 @@ from gpudb.functions.registry import Operands
 
 _SHORT = 64
 
+DETAIL = "\x1f"
+"""Stands between an error's message and its detail where both go through the engine."""
+
 
 def let(body: Callable[..., str], *values: str) -> str:
     """`body` of SQL names that stand for `values`; short operands are put in as they are.
@@ -28,6 +31,8 @@ def once(name: str) -> Callable[[Operands], str]:
     return lambda operands: let(lambda *names: f"{name}({', '.join(names)})", *operands.sql)
 
 
-def raises(state: str, message: str, duckdb: str) -> str:
-    """An error as a value of a DuckDB type; `message` is a SQL expression."""
+def raises(state: str, message: str, duckdb: str, *, detail: str | None = None) -> str:
+    """An error as a value of a DuckDB type; `message` is a SQL expression, `detail` plain text."""
+    if detail is not None:
+        message = f"{message} || chr({ord(DETAIL)}) || '{detail}'"
     return f"CAST(pg_error('{state}', {message}) AS {duckdb})"

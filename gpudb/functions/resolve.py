@@ -104,10 +104,10 @@ def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
     chosen = _choose(candidates, types, binary=left is not None)
     shown = f"{name} {right}" if left is None else f"{left} {name} {right}"
     if chosen is None:
-        raise UndefinedFunction(
-            f"operator does not exist: {shown}",
-            hint="No operator matches the given name and argument types. You might need to add explicit type casts.",
-        )
+        hint = "No operator matches the given name and argument types. You might need to add explicit type casts."
+        if left is None:
+            hint = "No operator matches the given name and argument type. You might need to add an explicit type cast."
+        raise UndefinedFunction(f"operator does not exist: {shown}", hint=hint)
     if chosen == "ambiguous":
         raise SqlError.of(
             "ambiguous_function",

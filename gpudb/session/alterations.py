@@ -348,6 +348,8 @@ def rename(context: Context) -> Result:
         catalog = catalog.without_relation(relation.schema, relation.name)
         context.transaction.set_catalog(catalog.with_relation(made))
         return command(tag)
+    if all(each.name != node.subname for each in relation.columns):
+        raise UndefinedColumn(f'column "{node.subname}" does not exist')
     column = column_of(relation, node.subname)
     if any(each.name == new for each in relation.columns):
         message = f'column "{new}" of relation "{relation.name}" already exists'

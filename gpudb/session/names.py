@@ -10,12 +10,13 @@ from gpudb.catalog.model import Catalog, Relation, Schema
 from gpudb.errors import DuplicateTable, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.parse import position
 
 NAME_BYTES = 63
 
 
-def target_schema(context: Context, schema: str, *, temporary: bool = False) -> str:
-    """The schema in which something is made; 3F000 if it does not exist."""
+def target_schema(context: Context, schema: str, *, temporary: bool = False, location: int = -1) -> str:
+    """The schema in which something is made; 3F000 if it does not exist, at a byte offset of the statement's text."""
     session, catalog = context.session, context.transaction.catalog
     if temporary or schema == "pg_temp":
         name = session.temporary_schema
@@ -27,7 +28,8 @@ def target_schema(context: Context, schema: str, *, temporary: bool = False) -> 
         if schema in SYSTEM_SCHEMAS:
             raise SqlError.of("insufficient_privilege", f'permission denied to create in "{schema}"')
         if schema not in catalog.schemas:
-            raise SqlError.of("invalid_schema_name", f'schema "{schema}" does not exist')
+            error = SqlError.of("invalid_schema_name", f'schema "{schema}" does not exist')
+            raise error.at(position(context.statement.text, location))
         return schema
     for name in session.search_path()[1:]:
         if name in catalog.schemas:

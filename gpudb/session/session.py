@@ -28,7 +28,7 @@ from gpudb.session.settings import Mark, SettingValues, milliseconds
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import OutputColumn, Query, Statement
 from gpudb.sql.nesting import too_deep
-from gpudb.sql.parse import RawStatement
+from gpudb.sql.parse import RawStatement, parameter_position
 from gpudb.sql.traverse import queries
 from gpudb.storage.transaction import Savepoint, Transaction
 
@@ -238,7 +238,7 @@ class Session:
             result = carry_out(context)
         except BaseException as error:
             self._finished()
-            if isinstance(error, GpudbError) and statement.start and error.position is not None:
+            if isinstance(error, GpudbError) and statement.start and error.position:
                 error.position += statement.start
             if isinstance(error, RecursionError):
                 raise too_deep() from None
@@ -273,8 +273,9 @@ class Session:
         """A context's statement as `bind` gives it, with its columns."""
         plan = self._plan(context, context.statement.text, context.parameter_oids)
         if len(plan.parameters) > len(context.parameters):
-            message = f"there is no parameter ${len(context.parameters) + 1}"
-            raise SqlError.of("undefined_parameter", message)
+            number = len(context.parameters) + 1
+            error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
+            raise error.at(parameter_position(context.statement.text, number))
         context.draws = plan.draws
         return plan
 

@@ -43,7 +43,7 @@ def create_table(context: Context) -> Result:
     temporary = node.relation.relpersistence == "t"
     if temporary and node.oncommit not in (pg.ONCOMMIT_NOOP, pg.ONCOMMIT_PRESERVE_ROWS, 0):
         raise FeatureNotSupported("ON COMMIT DELETE ROWS and ON COMMIT DROP are not supported")
-    schema = target_schema(context, node.relation.schemaname, temporary=temporary)
+    schema = target_schema(context, node.relation.schemaname, temporary=temporary, location=node.relation.location)
     name = identifier(node.relation.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
@@ -154,7 +154,7 @@ def create_table_as(context: Context) -> Result:
     if len(into.options) or into.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("CREATE TABLE … WITH is not supported")
     temporary = into.rel.relpersistence == "t"
-    schema = target_schema(context, into.rel.schemaname, temporary=temporary)
+    schema = target_schema(context, into.rel.schemaname, temporary=temporary, location=into.rel.location)
     name = identifier(into.rel.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")

@@ -40,7 +40,7 @@ def create_view(context: Context) -> Result:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
     used = {n.table.schema for n in walk(query) if isinstance(n, Scan)}
     temporary = temporary or context.session.temporary_schema in used
-    schema = target_schema(context, node.view.schemaname, temporary=temporary)
+    schema = target_schema(context, node.view.schemaname, temporary=temporary, location=node.view.location)
     name = identifier(node.view.relname)
     columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
     body = expanded(body, binder.stars)

@@ -14,7 +14,7 @@ _CLAUSE = re.compile(
     r"\bDISTRIBUTE\s+BY\s+(?P<kind>HASH|REPLICATION|ROUNDROBIN|MODULO|RANGE)\b\s*(\((?P<columns>[^()]*)\))?",
     re.I,
 )
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$", re.S)
+QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
     """The text with its DISTRIBUTE BY clauses blanked, and those clauses."""
     if "distribute" not in text.lower():
         return text, []
-    hidden = _QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
     found = []
     for match in _CLAUSE.finditer(hidden):
         kind = match["kind"].lower()

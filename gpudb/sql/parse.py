@@ -7,6 +7,7 @@ are byte offsets into the statement's text: `position` makes PostgreSQL's 1-base
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from postgast.errors import check_error
 from postgast.native import lib
 
 from gpudb.errors import SqlError, SyntaxError_
-from gpudb.sql.extensions import Distributed, take_distribution
+from gpudb.sql.extensions import QUOTED, Distributed, take_distribution
 from gpudb.sql.nesting import check_text, decoded
 
 MAX_TEXT = 64 << 20
@@ -55,8 +56,8 @@ def parse(text: str) -> list[RawStatement]:
             raise SqlError.of("statement_too_complex", error.message) from None
         if "invalid byte sequence" in error.message:
             raise SqlError.of("character_not_in_repertoire", error.message) from None
-        condition = _CONDITIONS.get(error.message.partition(" ")[0])
-        raise SyntaxError_(error.message, position=error.cursorpos or None, condition=condition) from None
+        condition, hint = _GRAMMAR.get(error.message, (None, None))
+        raise SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint) from None
     encoded = plain.encode()
     found = []
     for each in tree.stmts:
@@ -76,8 +77,21 @@ def parse(text: str) -> list[RawStatement]:
     return found
 
 
-# The grammar's errors that are no syntax errors, by their first word; libpg_query tells no SQLSTATE.
-_CONDITIONS = {"frame": "windowing_error"}
+# What libpg_query leaves out of the grammar's errors: the condition of those that are no syntax errors, and hints.
+_GRAMMAR: dict[str, tuple[str | None, str | None]] = {
+    "LIMIT #,# syntax is not supported": (None, "Use separate LIMIT and OFFSET clauses."),
+    "frame start cannot be UNBOUNDED FOLLOWING": ("windowing_error", None),
+    "frame end cannot be UNBOUNDED PRECEDING": ("windowing_error", None),
+    "frame starting from current row cannot have preceding rows": ("windowing_error", None),
+    "frame starting from following row cannot have preceding rows": ("windowing_error", None),
+    "invalid Unicode escape": (
+        "invalid_escape_sequence",
+        "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.",
+    ),
+    "CREATE ASSERTION is not yet implemented": ("feature_not_supported", None),
+    "MATCH PARTIAL not yet implemented": ("feature_not_supported", None),
+    "current database cannot be changed": ("feature_not_supported", None),
+}
 
 
 def _tree(text: str) -> Any:
@@ -120,6 +134,12 @@ def position(text: str, location: int) -> int | None:
     return len(text.encode()[:location].decode(errors="ignore")) + 1
 
 
+def parameter_position(text: str, number: int) -> int | None:
+    """PostgreSQL's position of the first `$number` of a text that parses; None if it is nowhere outside quotes."""
+    found = re.search(rf"\${number}(?!\d)", QUOTED.sub(lambda match: "x" * len(match.group()), text))
+    return None if found is None else found.start() + 1
+
+
 _FIRST = ("lexpr", "arg", "testexpr", "args", "xpr")
 
 
@@ -140,6 +160,16 @@ def leftmost(node: Any) -> int:
             first = first[0]
         node = first
     return found
+
+
+def output_location(node: Any, index: int) -> int:
+    """Where the expression of an output column begins in a SelectStmt message; -1 behind a star."""
+    while node.op != pg.SETOP_NONE:
+        node = node.larg
+    if len(node.values_lists):
+        return leftmost(inner(node.values_lists[0]).items[index])
+    outputs = node.target_list
+    return leftmost(inner(outputs[index]).val) if index < len(outputs) else -1
 
 
 def deparse(node: Message) -> str:

@@ -145,13 +145,14 @@ def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
     if value and value.adjusted() >= precision - scale:
         if type_.modifier == -1:
             raise _too_long()
-        limit = f"10^{precision - scale}" if precision - scale else "1"
-        raise NumericOutOfRange(
-            "numeric field overflow",
-            detail=f"A field with precision {precision}, scale {scale} "
-            f"must round to an absolute value less than {limit}.",
-        )
+        raise NumericOutOfRange("numeric field overflow", detail=field_overflow(precision, scale))
     return value if value else abs(value)
+
+
+def field_overflow(precision: int, scale: int) -> str:
+    """The detail of a value that numeric(precision, scale) cannot hold."""
+    limit = f"10^{precision - scale}" if precision - scale else "1"
+    return f"A field with precision {precision}, scale {scale} must round to an absolute value less than {limit}."
 
 
 def _significant(value: Decimal) -> int:

@@ -3,6 +3,7 @@
 Marks are comment lines of their own:
   -- setup        what follows must succeed on both servers, and is no case
   -- cases        what follows are cases
+  -- messages     what follows are cases, of whose errors message, detail, hint and position are compared too
   -- ordered      the next statement's rows are compared in order
   -- error CODE   the next statement must fail on PostgreSQL with this SQLSTATE
   -- refused CODE: WHY   gpudb refuses the next statement with this SQLSTATE, on purpose, until the mark is removed
@@ -19,7 +20,9 @@ from pathlib import Path
 
 CASES = Path(__file__).parent / "cases"
 
-_MARK = re.compile(r"--\s*(setup|cases|ordered|error\s+([0-9A-Z]{5})|refused\s+([0-9A-Z]{5}):.+|differs:.+)\s*$")
+_MARK = re.compile(
+    r"--\s*(setup|cases|messages|ordered|error\s+([0-9A-Z]{5})|refused\s+([0-9A-Z]{5}):.+|differs:.+)\s*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Statement:
     sqlstate: str | None
     refused: str | None
     differs: bool = False
+    messages: bool = False
 
     @property
     def name(self) -> str:
@@ -54,7 +58,7 @@ def name_of(path: Path) -> str:
 def read(path: Path) -> Iterator[Statement]:
     """The statements of a case file, in order."""
     name = name_of(path)
-    setup = ordered = differs = False
+    setup = messages = ordered = differs = False
     sqlstate: str | None = None
     refused: str | None = None
     lines: list[str] = []
@@ -62,8 +66,8 @@ def read(path: Path) -> Iterator[Statement]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not lines and (mark := _MARK.match(line)):
             word = mark[1].split()[0].rstrip(":")
-            if word in ("setup", "cases"):
-                setup = word == "setup"
+            if word in ("setup", "cases", "messages"):
+                setup, messages = word == "setup", word == "messages"
             elif word == "ordered":
                 ordered = True
             elif word == "differs":
@@ -79,7 +83,7 @@ def read(path: Path) -> Iterator[Statement]:
             start = number
         lines.append(line)
         if line.rstrip().endswith(";"):
-            yield Statement(name, start, "\n".join(lines), setup, ordered, sqlstate, refused, differs)
+            yield Statement(name, start, "\n".join(lines), setup, ordered, sqlstate, refused, differs, messages)
             lines, ordered, differs, sqlstate, refused = [], False, False, None, None
     if lines or ordered or differs or sqlstate is not None or refused is not None:
         raise ValueError(f"{path.name}: the last statement or mark is not finished")

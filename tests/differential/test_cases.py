@@ -31,6 +31,12 @@ def test_cases_mean_what_they_say(name: str, oracle: Oracle) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_there_are_enough_messages() -> None:
+    """At least 300 errors are compared with message, detail, hint and position."""
+    errors = [each for statements in _FILES.values() for each in statements if each.messages and each.sqlstate]
+    assert len(errors) >= 300
+
+
 def test_there_are_enough_cases() -> None:
     """The suite's size is a promise: at least 1000 compared statements."""
     cases = [statement for statements in _FILES.values() for statement in statements if not statement.setup]

@@ -1,4 +1,4 @@
-"""Every case statement gives the same on gpudb as on PostgreSQL: rows, names, types, errors."""
+"""Every case statement gives the same on gpudb as on PostgreSQL: rows, names, types, errors with their messages."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def test_same_as_postgresql(name: str, number: int, comparison: Comparison) -> N
         assert actual.sqlstate == statement.refused, f"{statement.sql}\nis no longer refused: {actual}"
         return
     try:
-        assert_same(expected, actual, statement.ordered)
+        assert_same(expected, actual, statement.ordered, statement.messages)
     except AssertionError as error:
         raise AssertionError(f"{statement.name}\n{statement.sql}\n{error}") from None

@@ -17,7 +17,7 @@ _TOPICS = {
     for name, statements in script.read_all().items()
     if name.startswith("topics/")
 }
-_NAMES = "aggregates case groupingsets join limit subselect union window".split()
+_NAMES = "aggregates case groupingsets join limit subselect union window with".split()
 
 
 def test_topics_are_there() -> None:

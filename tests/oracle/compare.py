@@ -18,9 +18,14 @@ _FIRST_USER_OID = 16384
 Row = tuple[str | None, ...]
 
 
-def assert_same(oracle: Outcome, gpudb: Outcome, ordered: bool) -> None:
-    """Raises AssertionError with the differences unless both outcomes are what the same client would see."""
+def assert_same(oracle: Outcome, gpudb: Outcome, ordered: bool, messages: bool = False) -> None:
+    """Raises AssertionError with the differences unless both outcomes are what the same client would see.
+
+    With `messages` an error's message, detail, hint and position have to agree beside its SQLSTATE.
+    """
     found = differences(oracle, gpudb, ordered)
+    if messages and not found and oracle.failed:
+        found = error_differences(oracle, gpudb)
     assert not found, "\n".join(found)
 
 

@@ -16,6 +16,7 @@ from gpudb.errors import (
     SqlError,
     sqlstates,
 )
+from gpudb.functions.let import DETAIL
 from gpudb.storage.scan import unreadable
 
 # What the macro pg_error makes DuckDB say, and what a Python function raised.
@@ -124,7 +125,8 @@ def translated(error: BaseException) -> GpudbError:
     marked = None if "error_on_division_by_zero" in text else _MARKED.search(text)
     if marked is not None and (marked[1] or marked[3]) in _known_states():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
-        return SqlError.of(_known_states()[marked[1] or marked[3]], message)
+        message, _, detail = message.partition(DETAIL)
+        return SqlError.of(_known_states()[marked[1] or marked[3]], message, detail=detail or None)
     if isinstance(error, duckdb.InterruptException):
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):

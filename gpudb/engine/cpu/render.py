@@ -148,9 +148,16 @@ class Renderer:
         if carried and query.op != "UNION":
             text = self._matched(query, carried)
         elif carried and not query.all:
-            names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
-            both = f"({self.query(query.left)}) UNION ALL ({self.query(query.right)})"
-            text = f"SELECT DISTINCT ON ({_keys(query, carried)}) * FROM ({both}) AS s({names})"
+            listed = [f"c{n}" for n in range(1, len(query.columns) + 1)]
+            sides = (f"SELECT *, {n} FROM ({self.query(each)})" for n, each in enumerate((query.left, query.right)))
+            # of equal numerics the left one's decimals are shown
+            shown = (
+                f"arg_min({name}, pg_side) AS {name}" if n in carried else name for n, name in enumerate(listed, 1)
+            )
+            text = (
+                f"SELECT {', '.join(shown)} FROM ({' UNION ALL '.join(sides)}) AS s({', '.join(listed)}, pg_side)"
+                f" GROUP BY {_keys(query, carried)}"
+            )
         if query.order_by or query.limit is not None or query.offset is not None:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)) or "c0"
             text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query, query.order_by)

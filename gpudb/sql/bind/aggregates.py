@@ -16,6 +16,7 @@ from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
 from gpudb.sql.traverse import walk
 
+ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
 _FORBIDDEN = frozenset(
     ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK", *KEPT)
     + ("MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")
@@ -31,8 +32,9 @@ def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
     _check_place(owner, "aggregate functions")
     if owner is not scope and owner.in_aggregate:
         raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
-    if any(isinstance(n, Window) for part in inputs for n in walk(part)):
-        raise SqlError.of("grouping_error", "aggregate function calls cannot contain window function calls")
+    for window in (n for part in inputs for n in walk(part) if isinstance(n, Window)):
+        message = "aggregate function calls cannot contain window function calls"
+        raise binder.locate_expr(SqlError.of("grouping_error", message), window)
     if made.distinct:
         check_equality(arg.type for arg in made.args)
         for key in made.order_by:

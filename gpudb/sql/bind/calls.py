@@ -9,7 +9,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import functions_by_name
 from gpudb.functions.registry import Function, implementation
-from gpudb.sql.bind.aggregates import aggregate, ordered_set
+from gpudb.sql.bind.aggregates import ORDERED_SETS, aggregate, ordered_set
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
 from gpudb.sql.bind.operators import call
@@ -37,7 +37,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     names = strings(node.funcname)
     name = names[-1]
     if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"}:
-        raise UndefinedFunction(f"function {'.'.join(names)} does not exist")
+        raise _no_function(binder, scope, names, node)
     candidates = functions_by_name().get(name, ())
     aggregating = any(each.kind == "a" for each in candidates)
     over = node.over if node.HasField("over") else None
@@ -56,6 +56,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     finally:
         scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
+        if over is not None:
+            raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
         return ordered_set(binder, scope, name, args, order, keep)
     if (converted := _type_call(binder, name, args)) is not None:
         return converted
@@ -68,6 +70,9 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         return _set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":
         return call(binder, candidate, args)
+    if target.kind == "a" and name in ORDERED_SETS:
+        message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
+        raise SqlError.of("wrong_object_type", message)
     if target.kind == "w" and over is None:
         raise SqlError.of("wrong_object_type", f"window function {name} requires an OVER clause")
     if target.kind == "a" and not args and not node.agg_star and name == "count":
@@ -85,6 +90,17 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     return aggregate(
         binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
     )
+
+
+def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
+    """42883 for a name in a schema without functions; 3F000 for a schema that is not there."""
+    from gpudb.sql.bind.expressions import bind_expression
+
+    if names[0] not in binder.catalog.schemas:
+        return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
+    types = ", ".join(str(bind_expression(binder, scope, each).type.plain) for each in node.args)
+    hint = "No function matches the given name and argument types. You might need to add explicit type casts."
+    return UndefinedFunction(f"function {'.'.join(names)}({types}) does not exist", hint=hint)
 
 
 def _check_plain(node: Any, name: str) -> None:

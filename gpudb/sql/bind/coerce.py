@@ -8,7 +8,7 @@ from gpudb.errors import DatatypeMismatch, GpudbError, SqlError, UndefinedFuncti
 from gpudb.functions.resolve import as_numeric, can_coerce, common_type
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.constants import small_integer, typed
-from gpudb.sql.bound import Array, Cast, Constant, Expr, Parameter, Row
+from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter, Row
 from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
@@ -26,6 +26,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         from gpudb.sql.bind.domains import to_domain
 
         return to_domain(binder, expr, target, context, what)
+    if isinstance(expr, Default):
+        raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
     if isinstance(expr, Parameter) and expr.type.name == "unknown":
         settled = binder.settle_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
@@ -33,6 +35,9 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         try:
             made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
         except GpudbError as error:
+            if expr.type.name != "unknown":
+                # PostgreSQL converts what has a type while it runs, where there are no places
+                error.position = error.position or 0
             raise binder.locate_expr(error, expr) from None
         if made is not None:
             return made

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.errors import (
+    DatatypeMismatch,
+    FeatureNotSupported,
+    GpudbError,
+    SqlError,
+    UndefinedColumn,
+    UndefinedObject,
+    UndefinedTable,
+)
 from gpudb.functions import resolve
 from gpudb.sql.bind import aggregates, calls, operators, quantified
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import branch_type, coerce, condition, unify_branches
+from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
@@ -125,9 +134,16 @@ def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     return coerce(binder, arg, target, "e")
 
 
+# Collations that PostgreSQL takes from the system or from ICU.
+_LOCALE = re.compile(r"[a-z]{2,3}([_-].+)?|unicode")
+
+
 @binds("collate_clause")
 def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = strings(node.collname)[-1]
+    if not _LOCALE.fullmatch(name) and name not in {"C", "POSIX", "default", "ucs_basic"}:
+        message = f'collation "{name}" for encoding "UTF8" does not exist'
+        raise binder.locate(UndefinedObject(message), node.location)
     if name not in {"C", "POSIX", "default", "ucs_basic"}:
         raise FeatureNotSupported(f'collation "{name}" is not supported', hint="gpudb orders text by collation C.")
     expr = bind_expression(binder, scope, node.arg)
@@ -213,7 +229,7 @@ def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
             "cannot determine type of empty array",
             hint="Explicitly cast to the desired type, for example ARRAY[]::integer[].",
         )
-    element = branch_type(items, "ARRAY")
+    _, element = unify_branches(binder, items, "ARRAY")
     if element.element is not None:
         raise FeatureNotSupported("arrays of more than one dimension are not supported")
     return Array(tuple(coerce(binder, item, element) for item in items), element.array)
@@ -254,7 +270,8 @@ def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
         key = bind_expression(binder, scope, step.uidx)
         return operators.apply_operator(binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key)
     if element is None:
-        raise DatatypeMismatch(f"cannot subscript type {arg.type} because it does not support subscripting")
+        message = f"cannot subscript type {arg.type} because it does not support subscripting"
+        raise binder.locate_expr(DatatypeMismatch(message), arg)
 
     def bound_index(each: Any) -> Expr | None:
         if not present(each):

@@ -78,8 +78,13 @@ def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
     own = message.relname if kind(node) == "range_var" else None
-    scope.entries.extend(Entry(item.alias, tuple(name for name, _ in item.columns), own) for item in made.items)
+    scope.entries += entries(made, own)
     return made
+
+
+def entries(source: Source, relation: str | None) -> list[Entry]:
+    """What is kept of a FROM item for the errors of names; `relation` is its own name, be it under an alias."""
+    return [Entry(item.alias, tuple(name for name, _ in item.columns), relation) for item in source.items]
 
 
 _BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
@@ -101,7 +106,7 @@ def named(
         given = strings(node.colnames)
         if len(given) > len(names):
             message = f'table "{alias}" has {len(names)} columns available but {len(given)} columns specified'
-            raise SqlError.of("invalid_column_reference", message)
+            raise SqlError.of("invalid_column_reference", message, position=0)
         names = [*given, *names[len(given) :]]
         schema = None
     made = tuple(

@@ -9,7 +9,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
-from gpudb.errors import SqlError
+from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, settled
 from gpudb.sql.bind.expressions import bind_expression
@@ -28,7 +28,7 @@ from gpudb.sql.bound import (
     SetOperation,
     Values,
 )
-from gpudb.sql.parse import inner, kind, strings
+from gpudb.sql.parse import inner, kind, leftmost, strings
 from gpudb.sql.traverse import children
 
 Sets = tuple[tuple[int, ...], ...]
@@ -109,16 +109,20 @@ def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, E
         if scope.column(name) is None:
             named = [expr for each, expr in targets if each == name]
             if len(set(named)) > 1:
-                raise SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
+                error = SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
+                raise binder.locate(error, inner(node).location)
             if named:
-                return _grouped(named[0])
-    return _grouped(settled(binder, bind_expression(binder, scope, node)))
+                return _grouped(binder, named[0], node)
+    return _grouped(binder, settled(binder, bind_expression(binder, scope, node)), node)
 
 
-def _grouped(expr: Expr) -> Expr:
+def _grouped(binder: Binder, expr: Expr, node: Any) -> Expr:
     if any(isinstance(each, Aggregate) for each in _walk_level(expr)):
         raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
-    check_equality([expr.type])
+    try:
+        check_equality([expr.type])
+    except GpudbError as error:
+        raise binder.locate(error, leftmost(node)) from None
     return expr
 
 
@@ -133,6 +137,21 @@ def output_at(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], cl
         error = SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
         raise binder.locate(error, constant.location)
     return targets[number - 1][1]
+
+
+def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
+    """The output that an item of ORDER BY or DISTINCT ON names or counts to; None for an expression of its own."""
+    if kind(node) == "a_const":
+        return output_at(binder, node, targets, clause)
+    if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
+        (name,) = strings(inner(node).fields)
+        named = [expr for each, expr in targets if each == name]
+        if len(set(named)) > 1:
+            error = SqlError.of("ambiguous_column", f'{clause} "{name}" is ambiguous')
+            raise binder.locate(error, inner(node).location)
+        if named:
+            return named[0]
+    return None
 
 
 def _walk_level(expr: Any) -> Iterator[Any]:

@@ -24,7 +24,8 @@ from gpudb.sql.bind.from_clause import table_columns
 from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.on_conflict import bind_on_conflict
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.select import bind_query, bind_with
+from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bind.wrap import retyped
 from gpudb.sql.bound import (
     Column,
@@ -37,7 +38,7 @@ from gpudb.sql.bound import (
     SetReturning,
     Values,
 )
-from gpudb.sql.parse import inner, leftmost, present
+from gpudb.sql.parse import inner, leftmost, output_location, present
 from gpudb.sql.traverse import walk
 
 _OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
@@ -69,7 +70,12 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         )
         return _inserted(binder, node, table, scope, Values(table_columns(table), rows, ctes=ctes))
     query = bind_query(binder, source, scope, settle=False)
-    _check_width(len(query.columns), wanted, bool(len(node.cols)))
+    try:
+        _check_width(len(query.columns), wanted, bool(len(node.cols)))
+    except GpudbError as error:
+        extra = len(query.columns) > len(wanted)
+        at = output_location(source, len(wanted)) if extra else inner(node.cols[len(query.columns)]).location
+        raise binder.locate(error, at) from None
     untyped = {
         index: c.type
         for index, c in enumerate(wanted[: len(query.columns)])
@@ -78,7 +84,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     query = retyped(binder, query, untyped, "a")
     rel = binder.rel()
     given = {
-        column.name: _given(binder, Column(rel, index, output.type, output.name), column, override)
+        column.name: _passed(binder, Column(rel, index, output.type, output.name), column, override, source)
         for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False))
     }
     targets = tuple(
@@ -86,6 +92,14 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     )
     made = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
     return _inserted(binder, node, table, scope, made)
+
+
+def _passed(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
+    """A query's output as a column stores it; errors point at where it is selected."""
+    try:
+        return _given(binder, value, column, override)
+    except GpudbError as error:
+        raise binder.locate(error, output_location(source, value.index)) from None
 
 
 def _inserted(binder: Binder, node: Any, table: Table, scope: Scope, query: Query) -> Insert:

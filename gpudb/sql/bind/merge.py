@@ -20,7 +20,7 @@ from gpudb.sql.bind.inserts import insert_columns, insert_row, override_of
 from gpudb.sql.bind.missing import Entry
 from gpudb.sql.bind.operators import apply_operator
 from gpudb.sql.bind.scope import Columns, Item, Scope
-from gpudb.sql.bind.select import bind_with
+from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bound import (
     BoolOp,
     Case,

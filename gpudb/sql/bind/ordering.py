@@ -31,8 +31,7 @@ def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
     """A SortBy message around a bound expression, with PostgreSQL's default for NULLs: last, first if descending."""
     if expr.type.name in {"json", "record"}:
         message = f"could not identify an ordering operator for type {expr.type}"
-        error = UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
-        raise binder.locate_expr(error, expr)
+        raise UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
     descending = node.sortby_dir == pg.SORTBY_DESC
     if node.use_op:
         descending = _descends(binder, expr, node)

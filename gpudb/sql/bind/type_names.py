@@ -57,7 +57,7 @@ def type_name(node: Any, binder: Binder) -> SqlType:
     if name[0] == "_" and exists(name):
         return SqlType(name)
     if not exists(name):
-        raise UndefinedObject(f'type "{name}" does not exist')
+        raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')
     if name not in _KNOWN:
         raise FeatureNotSupported(f'type "{name}" is not supported')
     made = _modified(name, [_integer(each) for each in node.typmods])

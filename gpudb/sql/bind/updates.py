@@ -19,10 +19,10 @@ from gpudb.sql.bind.changes import (
 )
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
-from gpudb.sql.bind.from_clause import bind_from, named, table_columns
+from gpudb.sql.bind.from_clause import bind_from, entries, named, table_columns
 from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.select import bind_with
+from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bound import (
     Column,
     Cte,
@@ -76,6 +76,7 @@ def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[
     alias = node.relation.alias if node.relation.HasField("alias") else None
     source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema)
     scope.add(source.items, source.columns)
+    scope.entries += entries(source, table.name)
     scope.rels.add(rel)
     return table, scope, scan, ctes
 

@@ -62,17 +62,18 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     named = node.refname
     if named:
         if named not in scope.windows or named == node.name:
-            raise SqlError.of("undefined_object", f'window "{named}" does not exist')
+            error = SqlError.of("undefined_object", f'window "{named}" does not exist')
+            raise binder.locate(error, node.location)
         base = _window_definition(binder, scope, scope.windows[named])
         if base[2] is not None:
             raise SqlError.of("windowing_error", f'cannot copy window "{named}" because it has a frame clause')
-    scope.in_window = True
+    clause, scope.clause = scope.clause, "window definitions"
     try:
         partition = tuple(bind_expression(binder, scope, each) for each in node.partition_clause)
         order = sort_keys(binder, scope, node.order_clause)
         frame = _frame(binder, scope, node, order or base[1])
     finally:
-        scope.in_window = False
+        scope.clause = clause
     if named and (partition or (order and base[1])):
         what = "PARTITION BY" if partition else "ORDER BY"
         raise SqlError.of("windowing_error", f'cannot override {what} clause of window "{named}"')

@@ -8,8 +8,9 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.recursion import refers_to
 from gpudb.sql.bind.scope import CteStub, Scope
-from gpudb.sql.bind.select import bind_cte, refers_to, renamed
+from gpudb.sql.bind.with_clause import bind_cte, renamed
 from gpudb.sql.bound import (
     Column,
     Cte,

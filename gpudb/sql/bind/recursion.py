@@ -1,0 +1,90 @@
+"""What WITH RECURSIVE may look like: where a query may name itself, and in which order queries are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.parse import inner, leftmost, present
+
+_WHERE = {"subquery": "a subquery", "outer": "an outer join", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT"}
+
+
+def refers_to(node: Any, name: str) -> bool:
+    """Whether a parse tree names a relation without schema."""
+    return next(_references(node, name, ""), None) is not None
+
+
+def in_order(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
+    """The queries of WITH RECURSIVE, each after those that it names; 0A000 where two name each other."""
+    left, made = list(nodes), list[Any]()
+    while left:
+        ready = next((n for n in left if not any(o is not n and refers_to(n.ctequery, o.ctename) for o in left)), None)
+        if ready is None:
+            error = FeatureNotSupported("mutual recursion between WITH items is not implemented")
+            raise binder.locate(error, left[0].location)
+        left.remove(ready)
+        made.append(ready)
+    return made
+
+
+def check_recursion(binder: Binder, node: Any, body: Any) -> None:
+    """42P19 for a CommonTableExpr message that recurses as PostgreSQL lets none (checkWellFormedRecursion)."""
+    name = node.ctename
+    if body.op != pg.SETOP_UNION:
+        message = f'recursive query "{name}" does not have the form non-recursive-term UNION [ALL] recursive-term'
+        raise binder.locate(SqlError.of("invalid_recursion", message), node.location)
+    for location, where in _references(body.larg, name, "its non-recursive term"):
+        message = f'recursive reference to query "{name}" must not appear within {_WHERE.get(where, where)}'
+        raise binder.locate(SqlError.of("invalid_recursion", message), location)
+    for what, given in (
+        ("ORDER BY", body.sort_clause[0] if len(body.sort_clause) else None),
+        ("OFFSET", body.limit_offset if present(body.limit_offset) else None),
+        ("LIMIT", body.limit_count if present(body.limit_count) else None),
+    ):
+        if given is not None:
+            at = leftmost(inner(given).node) if what == "ORDER BY" else leftmost(given)
+            error = FeatureNotSupported(f"{what} in a recursive query is not implemented")
+            raise binder.locate(error, at)
+    if len(body.locking_clause):
+        raise FeatureNotSupported("FOR UPDATE/SHARE in a recursive query is not implemented")
+    for number, (location, where) in enumerate(_references(body.rarg, name, "")):
+        if where or number:
+            how = f"must not appear within {_WHERE[where]}" if where else "must not appear more than once"
+            message = f'recursive reference to query "{name}" {how}'
+            raise binder.locate(SqlError.of("invalid_recursion", message), location)
+
+
+def _references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
+    """The places at which a parse tree names a relation, and what stands around each that recursion must not cross."""
+    kind = node.DESCRIPTOR.name
+    if kind == "RangeVar":
+        if node.relname == name and not node.schemaname:
+            yield node.location, where
+        return
+    if kind == "SelectStmt" and name in [inner(each).ctename for each in node.with_clause.ctes]:
+        return
+    for field, value in node.ListFields():
+        if field.message_type is None:
+            continue
+        inside = where or _crossing(node, kind, field.name)
+        for each in value if field.is_repeated else (value,):
+            yield from _references(each, name, inside)
+
+
+def _crossing(node: Any, kind: str, field: str) -> str:
+    if kind == "SubLink" and field == "subselect":
+        return "subquery"
+    if kind == "JoinExpr" and field in {"larg", "rarg"}:
+        outer = {pg.JOIN_LEFT: {"rarg"}, pg.JOIN_RIGHT: {"larg"}, pg.JOIN_FULL: {"larg", "rarg"}}
+        return "outer" if field in outer.get(node.jointype, ()) else ""
+    if kind == "SelectStmt" and field in {"larg", "rarg"}:
+        if node.op == pg.SETOP_INTERSECT and node.all:
+            return "INTERSECT"
+        if node.op == pg.SETOP_EXCEPT and (node.all or field == "rarg"):
+            return "EXCEPT"
+    return ""

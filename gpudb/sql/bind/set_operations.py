@@ -1,0 +1,101 @@
+"""UNION, INTERSECT, EXCEPT and VALUES: columns whose rows must agree in type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import branch_type, check_equality, unify_branches
+from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.grouping import output_reference
+from gpudb.sql.bind.limits import bind_limits, limited
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.wrap import retyped
+from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, SetOperation, Values
+from gpudb.sql.parse import inner, kind, leftmost, output_location, strings
+from gpudb.types import UNKNOWN
+
+
+def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
+    """A SelectStmt message that puts two others together."""
+    from gpudb.sql.bind.select import bind_query
+
+    op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
+    left, right = (bind_query(binder, each, scope, settle=False) for each in (node.larg, node.rarg))
+    if len(left.columns) != len(right.columns):
+        error = SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
+        raise binder.locate(error, output_location(node.rarg, 0))
+    types = []
+    for index, (one, other) in enumerate(zip(left.columns, right.columns, strict=True)):
+        try:
+            types.append(branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], op))
+        except GpudbError as mismatch:
+            raise binder.locate(mismatch, output_location(node.rarg, index)) from None
+    if not (node.all and op == "UNION"):
+        for index, item in enumerate(types):
+            try:
+                check_equality([item])
+            except GpudbError as missing:
+                raise binder.locate(missing, output_location(node.larg, index)) from None
+    sides = []
+    for side in (left, right):
+        differing = {
+            index: wanted
+            for index, (column, wanted) in enumerate(zip(side.columns, types, strict=True))
+            if column.type != wanted
+        }
+        sides.append(retyped(binder, side, differing) if differing else side)
+    columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
+    order = _positions(binder, node.sort_clause, columns)
+    limit, offset = bind_limits(binder, scope, node)
+    return limited(binder, SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes), node)
+
+
+def _positions(
+    binder: Binder, nodes: Sequence[Any], columns: Sequence[OutputColumn]
+) -> tuple[tuple[int, bool, bool], ...]:
+    made = []
+    targets: list[tuple[str, Expr]] = [
+        (column.name, Column(0, index, column.type)) for index, column in enumerate(columns)
+    ]
+    for each in nodes:
+        node = inner(each)
+        expr = output_reference(binder, node.node, targets, "ORDER BY")
+        if expr is None and kind(node.node) == "column_ref" and len(inner(node.node).fields) == 1:
+            (name,) = strings(inner(node.node).fields)
+            raise binder.locate(UndefinedColumn(f'column "{name}" does not exist'), inner(node.node).location)
+        if not isinstance(expr, Column):
+            error = FeatureNotSupported(
+                "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
+                detail="Only result column names can be used, not expressions or functions.",
+                hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+            )
+            raise binder.locate(error, leftmost(node.node))
+        descending = node.sortby_dir == pg.SORTBY_DESC
+        first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
+        made.append((expr.index, descending, first))
+    return tuple(made)
+
+
+def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
+    """A SelectStmt message with VALUES."""
+    scope.clause = "VALUES"
+    rows = [[bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists]
+    for row, values in zip(rows, node.values_lists, strict=True):
+        if len(row) != len(rows[0]):
+            error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
+            raise binder.locate(error, leftmost(inner(values).items[0]))
+    columns, cells = [], []
+    for number, column in enumerate(zip(*rows, strict=True), 1):
+        untyped = not settle and all(expr.type.name == "unknown" for expr in column)
+        exprs, target = (column, UNKNOWN) if untyped else unify_branches(binder, column, "VALUES")
+        columns.append(OutputColumn(f"column{number}", target))
+        cells.append(exprs)
+    outputs = tuple(columns)
+    order = _positions(binder, node.sort_clause, outputs)
+    limit, offset = bind_limits(binder, scope, node)
+    return limited(binder, Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes), node)

@@ -1,0 +1,118 @@
+"""WITH: its queries by name, the recursive ones bound term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.coerce import branch_type
+from gpudb.sql.bind.recursion import check_recursion, in_order, refers_to
+from gpudb.sql.bind.scope import CteStub, Scope
+from gpudb.sql.bind.wrap import retyped
+from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
+from gpudb.sql.parse import inner, kind, output_location, strings
+from gpudb.sql.traverse import walk
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+
+
+def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
+    """The definitions of a WithClause message; the scope knows them from then on."""
+    nodes = [inner(each) for each in clause.ctes]
+    for index, node in enumerate(nodes):
+        if node.ctename in [each.ctename for each in nodes[:index]]:
+            message = f'WITH query name "{node.ctename}" specified more than once'
+            raise binder.locate(SqlError.of("duplicate_alias", message), node.location)
+    if clause.recursive:
+        nodes = in_order(binder, nodes)
+    made = []
+    for node in nodes:
+        if kind(node.ctequery) != "select_stmt":
+            message = "WITH clause containing a data-modifying statement must be at the top level"
+            raise binder.locate(FeatureNotSupported(message), node.location)
+        cte = bind_cte(binder, scope, node, recursive=clause.recursive)
+        scope.ctes[node.ctename] = (cte, cte.number)
+        made.append(cte)
+    return tuple(made)
+
+
+def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> Cte:
+    """A CommonTableExpr message over a SELECT."""
+    number = binder.cte()
+    recursive = recursive and refers_to(node.ctequery, node.ctename)
+    names = strings(node.aliascolnames)
+    try:
+        if recursive:
+            query = _recursive(binder, scope, node, number, names)
+        else:
+            query = renamed(_bound(binder, inner(node.ctequery), scope), names, node.ctename)
+    except GpudbError as error:
+        raise binder.locate(error, node.location) from None
+    materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
+    return Cte(number, node.ctename, query, materialized, recursive)
+
+
+def _bound(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
+    from gpudb.sql.bind.select import bind_query
+
+    return bind_query(binder, node, scope, settle=settle)
+
+
+def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
+    """The first term gives the columns, the second sees them under the query's own name."""
+    body = inner(node.ctequery)
+    check_recursion(binder, node, body)
+    if node.HasField("search_clause") or node.HasField("cycle_clause"):
+        raise FeatureNotSupported("SEARCH and CYCLE are not supported")
+    first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
+    first = retyped(binder, first, {i: _open(c.type) for i, c in enumerate(first.columns) if _open(c.type) != c.type})
+    inside = Scope(parent=scope)
+    inside.ctes[node.ctename] = (CteStub(first.columns), number)
+    second = _bound(binder, body.rarg, inside, settle=False)
+    _check_aggregates(binder, second, number)
+    if len(second.columns) != len(first.columns):
+        raise SqlError.of("syntax_error", "each UNION query must have the same number of columns")
+    wanted = {}
+    for index, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
+        overall = branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
+        if overall.name != one.type.name:
+            message = (
+                f'recursive query "{node.ctename}" column {index + 1} has type {one.type.plain} in non-recursive term '
+                f"but type {overall.plain} overall"
+            )
+            hint = "Cast the output of the non-recursive term to the correct type."
+            raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))
+        if other.type != one.type:
+            wanted[index] = one.type
+    return SetOperation(first.columns, "UNION", body.all, first, retyped(binder, second, wanted, "e"))
+
+
+def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
+    """42P19 for an aggregate over the recursive query itself."""
+    for select in walk(query):
+        if isinstance(select, Select) and select.grouped and select.source is not None:
+            scans = [each for each in walk(select.source) if isinstance(each, CteScan) and each.cte == number]
+            found = [each for target in select.targets for each in walk(target) if isinstance(each, Aggregate)]
+            if scans and found:
+                message = "aggregate functions are not allowed in a recursive query's recursive term"
+                raise binder.locate_expr(SqlError.of("invalid_recursion", message), found[0])
+
+
+def _open(item: SqlType) -> SqlType:
+    """A column's type in a recursive query: a numeric may grow digits from term to term."""
+    grows = item.name == "numeric" and item.modifier == -1
+    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if grows else item
+
+
+def renamed(query: Query, names: Sequence[str], what: str) -> Query:
+    """A query whose first columns take other names; 42P10 for too many."""
+    if len(names) > len(query.columns):
+        message = f'WITH query "{what}" has {len(query.columns)} columns available but {len(names)} columns specified'
+        raise SqlError.of("invalid_column_reference", message)
+    kept = query.columns[len(names) :]
+    columns = tuple(replace(c, name=n) for c, n in zip(query.columns, names, strict=False))
+    return replace(query, columns=(*columns, *kept)) if names else query

@@ -14,7 +14,20 @@ declare("int2mi int4mi int8mi int24mi int42mi int28mi int82mi int48mi int84mi", 
 declare("int2mul int4mul int8mul int24mul int42mul int28mul int82mul int48mul int84mul", "({0} * {1})")
 # `//` truncates towards zero; the cast brings back the wider operand's type and its overflow (min / -1).
 declare("int2div int4div int8div int24div int42div int28div int82div int48div int84div", "({0} // {1})::{t}")
-declare("int2mod int4mod int8mod mod", "({0} % {1})::{t}")
+
+
+def _remainder(operands: Operands) -> str:
+    """DuckDB divides the least integer by -1 for a remainder, and overflows."""
+    left, right = operands.sql
+    divisor = operands.constants[1]
+    if isinstance(divisor, int) and divisor != -1:
+        return f"({left} % {right})::{operands.result.duckdb}"
+    return let(
+        lambda a, b: f"(CASE WHEN {b} = -1 THEN {a} * 0 ELSE {a} % {b} END)::{operands.result.duckdb}", left, right
+    )
+
+
+declare("int2mod int4mod int8mod mod", _remainder)
 # A minus before a constant is folded into a wider type.
 declare("int2um int4um int8um", "(0::{t} - {0})")
 declare("int2up int4up int8up float4up float8up", "({0})")
@@ -59,7 +72,7 @@ def _sum(sign: str) -> Callable[[Operands], str]:
 
 declare("float4pl float8pl float48pl float84pl", _sum("+"))
 declare("float4mi float8mi float48mi float84mi", _sum("-"))
-declare("float4um float8um", "(-{0})")
+declare("float4um float8um", "(- {0})")
 declare("float4abs float8abs", "abs({0})")
 
 

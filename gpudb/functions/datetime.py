@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.fields import UNITS
+from gpudb.functions.fields import UNITS, by_name, refusal, refused
 from gpudb.functions.let import let, once, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
+from gpudb.types import SqlType
 from gpudb.values import zones
 from gpudb.values.interval import Interval
 
@@ -81,27 +81,36 @@ _TRUNCATED = frozenset(
 _READ_ONLY = frozenset("dow doy epoch isodow isoyear julian".split())
 
 
-def _unit(operands: Operands) -> str:
-    """What date_trunc cuts to; 22023, or 0A000 for a field that it does not know."""
-    text, item = known(operands, 0), operands.types[1]
-    if text is None:
-        raise FeatureNotSupported("a field that is not constant is not supported")
-    unit = UNITS.get(text.strip().lower())
-    if unit is None or unit in _READ_ONLY:
-        raise SqlError.of("invalid_parameter_value", f'unit "{text.lower()}" not recognized for type {item.plain}')
-    if unit not in _TRUNCATED or (item.name == "interval" and unit == "week"):
-        raise FeatureNotSupported(f'unit "{text.lower()}" not supported for type {item.plain}')
-    return unit
-
-
 def _truncate(operands: Operands) -> str:
-    unit, value = _unit(operands), operands.sql[1]
-    if operands.types[1].name == "interval":
+    text, item, held = known(operands, 0), operands.types[1], operands.result.duckdb
+    units = _TRUNCATED - {"week"} if item.name == "interval" else _TRUNCATED
+    zone = _zone(operands, 2) if len(operands.sql) == 3 else None
+    if text is None:
+        whatever = item.name != "interval"
+        return by_name(operands, units, lambda u, v: _cut(u, v, item, zone), item, held, whatever=whatever)
+    error = refusal(text, item, units)
+    if error is not None and UNITS.get(text.strip().lower()) in _READ_ONLY:
+        message = f'unit "{text.lower()}" not recognized for type {item.plain}'
+        error = SqlError.of("invalid_parameter_value", message)
+    if error is not None:
+        whole = error
+        return let(lambda v: refused(whole, v, held, infinite=None if item.name == "interval" else v), operands.sql[1])
+    return _cut(UNITS[text.strip().lower()], operands.sql[1], item, zone)
+
+
+def _cut(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) -> str:
+    """A value cut to a unit, by the clock of a zone where there is one."""
+    if item.name == "interval":
         return let(lambda v: f"pg_make_interval({_cut_interval(unit, v)})", value)
-    if len(operands.sql) == 3:
-        zone = known_zone(known(operands, 2))
-        return _from_local(f"pg_trunc_{unit}({_to_local(value, zone)})", zone)
-    if operands.types[1].name == "timestamptz" and unit in _MICROS:
+    if zone is not None:
+        where = zone
+
+        def cut(v: str) -> str:
+            moved = _from_local(f"pg_trunc_{unit}({_to_local(v, where)})", where)
+            return f"(CASE WHEN isfinite({v}) THEN {moved} ELSE {v} END)"
+
+        return let(cut, value)
+    if item.name == "timestamptz" and unit in _MICROS:
         # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
         return let(lambda v: f"pg_cut_moment({v}, date_trunc('{unit}', CAST({v} AS TIMESTAMP)))", value)
     if unit in {"century", "millennium"}:
@@ -147,7 +156,8 @@ def _make_timestamptz(operands: Operands) -> str:
     local = _local(operands)
     if len(operands.sql) == 6:
         return f"CAST({local} AS TIMESTAMPTZ)"
-    return _from_local(local, known_zone(known(operands, 6)))
+    zone = _zone(operands, 6)
+    return let(lambda v: _from_local(v, zone), local)
 
 
 declare("make_timestamptz", _make_timestamptz)
@@ -174,10 +184,18 @@ def known_zone(text: str | None) -> zones.Zone:
     """The zone that AT TIME ZONE names; 0A000 for a text that is not constant, 22023 for no zone."""
     if text is None:
         raise FeatureNotSupported("a time zone that is not constant is not supported")
-    word = text.strip() if text.strip()[:1] in {"+", "-"} else "+" + text.strip()
-    if re.match(r"[+-]\d", word) and (seconds := zones.parse_offset(word)) is not None:
-        return zones.fixed(-seconds)  # a bare offset is POSIX's, which counts westward
-    return zones.zone_of(text)
+    return zones.zone_at(text)
+
+
+def _zone(operands: Operands, index: int) -> zones.Zone | str:
+    """The zone that an operand names; SQL where it is not constant, or is no zone and so an error of each value."""
+    text = known(operands, index)
+    if text is None:
+        return operands.sql[index]
+    try:
+        return zones.zone_at(text)
+    except SqlError:
+        return operands.sql[index]
 
 
 def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:
@@ -186,24 +204,41 @@ def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:
     return (name, 0) if name is not None else (None, zones.offset_at(zone, 0))
 
 
-def _to_local(value: str, zone: zones.Zone) -> str:
+def _shifted(value: str, zone: str, sign: str, which: str, held: str) -> str:
+    """A value moved by the offset that a zone has then; an infinite one stays."""
+    body = "timezone('UTC', {0})" if which == "utc" else "{0}"
+    return let(
+        lambda v, z: (
+            f"(CASE WHEN isfinite({v}) THEN {body.format(v)} {sign} to_seconds(pg_zone_{which}({z}, epoch_us({v})))"
+            f" WHEN {z} IS NOT NULL THEN CAST({v} AS {held}) END)"
+        ),
+        value,
+        zone,
+    )
+
+
+def _to_local(value: str, zone: zones.Zone | str) -> str:
     """A timestamptz as the timestamp that a clock in the zone shows."""
+    if isinstance(zone, str):
+        return _shifted(value, zone, "+", "utc", "TIMESTAMP")
     name, seconds = _zone_key(zone)
     if name is not None:
         return f"timezone({quoted(name)}, {value})"
     return f"(timezone('UTC', {value}) + to_seconds({seconds}))"
 
 
-def _from_local(value: str, zone: zones.Zone) -> str:
+def _from_local(value: str, zone: zones.Zone | str) -> str:
     """A timestamp that a clock in the zone shows, as a timestamptz."""
+    if isinstance(zone, str):
+        return f"timezone('UTC', {_shifted(value, zone, '-', 'local', 'TIMESTAMP')})"
     name, seconds = _zone_key(zone)
     if name is not None:
         return f"timezone({quoted(name)}, {value})"
     return f"timezone('UTC', {value} - to_seconds({seconds}))"
 
 
-declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], known_zone(known(o, 0))))
-declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], known_zone(known(o, 0))))
+declare("timezone(text,timestamptz)", lambda o: _to_local(o.sql[1], _zone(o, 0)))
+declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(o, 0)))
 
 
 def fixed_zone(operands: Operands) -> str:
@@ -225,7 +260,7 @@ declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} -
 
 def _add_in_zone(sign: str) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
-        zone = known_zone(known(operands, 2))
+        zone = _zone(operands, 2)
         # days and months count on the zone's clock, hours do not
         span = operands.sql[1]
         days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
@@ -276,7 +311,7 @@ def _series(operands: Operands) -> str:
 
 def _series_in_zone(operands: Operands) -> str:
     """Steps of days and months count on the zone's clock."""
-    zone, span = known_zone(known(operands, 3)), operands.constants[2]
+    zone, span = _zone(operands, 3), operands.constants[2]
     if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
         raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")
     if span.microseconds:

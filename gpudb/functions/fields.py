@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.let import let
+from gpudb.functions.let import let, raises
+from gpudb.functions.numeric import quotient
 from gpudb.functions.registry import Operands, declare
-from gpudb.functions.text_literal import known
-from gpudb.types import SqlType, exact
+from gpudb.functions.text_literal import known, quoted
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
 _SPELLINGS = {
     "microseconds": "microsecond microseconds microsecon us usec usecs useconds",
@@ -68,7 +70,13 @@ _ZONE = {
 _EPOCH = {"epoch": "epoch_us({0})"}
 _FIELDS: dict[str, dict[str, str]] = {
     "timestamp": {**_CLOCK, **_CALENDAR, **_EPOCH},
-    "timestamptz": {**_CLOCK, **_CALENDAR, **_EPOCH, **_ZONE},
+    # years before Christ are counted by the session's clock alone
+    "timestamptz": {
+        **_CLOCK,
+        **{unit: made.replace("{0}", "CAST({0} AS TIMESTAMP)") for unit, made in _CALENDAR.items()},
+        **_EPOCH,
+        **_ZONE,
+    },
     "date": {
         **_CALENDAR,
         "epoch": "(({0} - DATE '1970-01-01') * 86400)",
@@ -100,85 +108,184 @@ _MICROSECONDS = {"second": 6, "milliseconds": 3, "epoch": 6}
 _DIGITS = {"epoch": 19, "microseconds": 8, "julian": 10, "hour": 10}
 
 
-def _unit(operands: Operands) -> str:
-    """The field that the first operand names; 22023 for none such, 0A000 for one that the type lacks."""
-    text, item = known(operands, 0), operands.types[1]
-    if text is None:
-        raise FeatureNotSupported("a field that is not constant is not supported")
-    return _named(text, item)
-
-
-def _named(text: str, item: SqlType) -> str:
+def refusal(text: str, item: SqlType, supported: Container[str]) -> SqlError | None:
+    """Why a type has no such field: 22023 for none of that name, 0A000 for one that the type lacks."""
     unit = UNITS.get(text.strip().lower())
     if unit is None:
-        raise SqlError.of("invalid_parameter_value", f'unit "{text.lower()}" not recognized for type {item.plain}')
-    if unit not in _FIELDS[item.name]:
-        if unit == "julian":
-            raise FeatureNotSupported(f"julian days of {item.plain} are not supported")
-        raise FeatureNotSupported(f'unit "{text.lower()}" not supported for type {item.plain}')
-    return unit
+        return SqlError.of("invalid_parameter_value", f'unit "{text.lower()}" not recognized for type {item.plain}')
+    if unit not in supported:
+        return FeatureNotSupported(f'unit "{text.lower()}" not supported for type {item.plain}')
+    return None
+
+
+def refused(error: SqlError, value: str, held: str, *, infinite: str | None = None) -> str:
+    """An error where there is a value to take a field of; `infinite` is what an infinite one gives all the same."""
+    wrong = raises(error.sqlstate, quoted(error.message), held)
+    if infinite is None:
+        return f"(CASE WHEN {value} IS NOT NULL THEN {wrong} END)"
+    return f"(CASE WHEN isfinite({value}) THEN {wrong} ELSE {infinite} END)"
+
+
+def by_name(
+    operands: Operands,
+    units: Container[str],
+    made: Callable[[str, str], str],
+    item: SqlType,
+    held: str,
+    *,
+    infinite: str | None = None,
+    whatever: bool = False,
+) -> str:
+    """A choice among all fields, where the field's name is not constant: `made` gives each from its name and a value.
+
+    `infinite` is what an infinite value gives for a field that its type lacks; `whatever`: for any name, itself.
+    """
+    unknown = raises("22023", f"'unit \"' || lower({{0}}) || '\" not recognized for type {item.plain}'", held)
+    lacking = raises("0A000", f"'unit \"' || lower({{0}}) || '\" not supported for type {item.plain}'", held)
+
+    def body(name: str, value: str) -> str:
+        whens = [f"WHEN NOT isfinite({value}) THEN {value}"] if whatever else []
+        for unit, spellings in _SPELLINGS.items():
+            listed = ", ".join(map(quoted, spellings.split()))
+            if unit in units:
+                result = made(unit, value)
+            elif infinite is None:
+                result = lacking.format(name)
+            else:
+                result = f"CASE WHEN isfinite({value}) THEN {lacking.format(name)} ELSE {infinite} END"
+            whens.append(f"WHEN lower(trim({name})) IN ({listed}) THEN {result}")
+        nothing = f"WHEN {name} IS NULL OR {value} IS NULL THEN NULL"
+        return f"(CASE {nothing} {' '.join(whens)} ELSE {unknown.format(name)} END)"
+
+    return let(body, *operands.sql[:2])
 
 
 def _scale(unit: str, item: SqlType) -> int:
     return 0 if item.name == "date" else _MICROSECONDS.get(unit, 0)
 
 
-def _extract(operands: Operands) -> str:
-    unit, item = _unit(operands), operands.types[1]
+_OF_MOMENTS = frozenset({"timestamp", "timestamptz"})
+_CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
+
+
+def _julian_us(value: str, item: SqlType) -> tuple[str, str]:
+    """The julian day of a timestamp, and its microseconds since midnight; of a timestamptz on the session's clock."""
+    local = f"CAST({value} AS TIMESTAMP)" if item.name == "timestamptz" else value
+    day = f"CAST({local} AS DATE)"
+    return f"({day} - DATE '1970-01-01' + 2440588)", f"(epoch_us({local}) - epoch_us(CAST({day} AS TIMESTAMP)))"
+
+
+def _extracted(unit: str, value: str, item: SqlType, held: str) -> str:
+    """One field as a decimal."""
     scale = _scale(unit, item)
-    held = operands.result.duckdb
+    made = _FIELDS[item.name][unit].format(value)
+    if scale:
+        made = f"(CAST({made} AS DECIMAL(19,0)) * {'0.' + '0' * (scale - 1) + '1'})"
+    made = f"CAST({made} AS {held})"
+    if unit in _MONOTONIC and item.name in {"date", *_OF_MOMENTS}:
+        wrong = raises("0A000", "'numeric NaN and infinities are not supported'", held)
+        return f"(CASE WHEN isinf({value}) THEN {wrong} ELSE {made} END)"
+    return made
 
-    def body(value: str) -> str:
-        made = _FIELDS[item.name][unit].format(value)
-        if scale:
-            made = f"(CAST({made} AS DECIMAL(19,0)) * {'0.' + '0' * (scale - 1) + '1'})"
-        made = f"CAST({made} AS {held})"
-        if unit in _MONOTONIC and item.name in {"date", "timestamp", "timestamptz"}:
-            wrong = f"CAST(pg_error('0A000', 'numeric NaN and infinities are not supported') AS {held})"
-            made = f"(CASE WHEN isinf({value}) THEN {wrong} ELSE {made} END)"
-        return made
 
-    return let(body, operands.sql[1])
+def _extract(operands: Operands) -> str:
+    text, item, held = known(operands, 0), operands.types[1], operands.result.duckdb
+    fields = _FIELDS[item.name]
+    if text is None:
+        infinite = "NULL" if item.name in _OF_MOMENTS else None
+        return by_name(
+            operands, fields, lambda u, v: _extracted(u, v, item, _CARRIED), item, _CARRIED, infinite=infinite
+        )
+    value = operands.sql[1]
+    if UNITS.get(text.strip().lower()) == "julian" and item.name in _OF_MOMENTS:
+        return let(lambda v: _julian(v, item), value)
+    if (error := refusal(text, item, fields)) is not None:
+        infinite = "NULL" if item.name in _OF_MOMENTS and error.sqlstate == "0A000" else None
+        return let(lambda v: refused(error, v, held, infinite=infinite), value)
+    unit = UNITS[text.strip().lower()]
+    return let(lambda v: _extracted(unit, v, item, held), value)
+
+
+def _julian(value: str, item: SqlType) -> str:
+    """A day and the share of it that is over, with as many decimals as the division of numerics gives."""
+    day, clock = _julian_us(value, item)
+    share = quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0")
+    held = f"STRUCT(v {_CARRIED}, s TINYINT)"
+    wrong = raises("0A000", "'numeric NaN and infinities are not supported'", held)
+    whole = f"struct_pack(v := CAST(pg_q.v + {day} AS {_CARRIED}), s := pg_q.s)"
+    made = f"list_transform([{share}], lambda pg_q: {whole})[1]"
+    return f"(CASE WHEN isinf({value}) THEN {wrong} WHEN {value} IS NOT NULL THEN CAST({made} AS {held}) END)"
+
+
+def _extract_scale(operands: Operands) -> str:
+    """The decimals that a field shows, where its name or its value decides."""
+    text, item = known(operands, 0), operands.types[1]
+    if text is not None:
+        return f"({_extract(operands)}).s"
+    fields = _FIELDS[item.name]
+    return by_name(
+        operands,
+        fields,
+        lambda unit, value: str(_scale(unit, item)),
+        item,
+        "INTEGER",
+        infinite="0" if item.name in _OF_MOMENTS else None,
+    )
+
+
+def _extract_value(operands: Operands) -> str:
+    made = _extract(operands)
+    julian = operands.result.carried and known(operands, 0) is not None
+    return f"({made}).v" if julian else made
 
 
 def _extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
-    if not isinstance(constants[0], str):
-        return exact(25, 6)
-    unit = _named(constants[0], types[1])
-    scale = _scale(unit, types[1])
-    if types[1].name == "interval" and unit != "epoch":
+    text, item = constants[0], types[1]
+    if not isinstance(text, str):
+        return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+    unit = UNITS.get(text.strip().lower())
+    if unit == "julian" and item.name in _OF_MOMENTS:
+        return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
+    if unit is None or unit not in _FIELDS[item.name]:
+        return exact(1, 0)
+    scale = _scale(unit, item)
+    if item.name == "interval" and unit != "epoch":
         return exact(12 + scale, scale)
     return exact(_DIGITS.get(unit, 7 if not scale else 8) + (scale if unit == "epoch" else 0), scale)
 
 
-declare("extract", _extract, result=_extract_type)
+declare("extract", _extract_value, scale=_extract_scale, result=_extract_type)
+
+
+def _part(unit: str, value: str, item: SqlType) -> str:
+    """One field as a double."""
+    if unit == "julian" and item.name in _OF_MOMENTS:
+        day, clock = _julian_us(value, item)
+        made = f"({day} + {clock} / 86400000000.0::DOUBLE)"
+    else:
+        scale = _scale(unit, item)
+        made = _FIELDS[item.name][unit].format(value)
+        made = f"(CAST({made} AS DOUBLE) / {10**scale})" if scale else f"CAST({made} AS DOUBLE)"
+    if unit in _MONOTONIC and item.name in _OF_MOMENTS:
+        infinite = f"CASE WHEN {value} > TIMESTAMP '1970-01-01' THEN 'Infinity' ELSE '-Infinity' END"
+        made = f"(CASE WHEN isinf({value}) THEN CAST({infinite} AS DOUBLE) ELSE {made} END)"
+    return made
 
 
 def _date_part(operands: Operands) -> str:
-    item = operands.types[1]
+    item, value, text = operands.types[1], operands.sql[1], known(operands, 0)
     if item.name == "date":  # PostgreSQL takes the fields of its midnight
-        item = SqlType("timestamp")
-    text = known(operands, 0)
+        item, value = SqlType("timestamp"), f"CAST({value} AS TIMESTAMP)"
+    fields = {*_FIELDS[item.name], *({"julian"} if item.name in _OF_MOMENTS else ())}
     if text is None:
-        raise FeatureNotSupported("a field that is not constant is not supported")
-    if UNITS.get(text.strip().lower()) == "julian" and item.name in {"timestamp", "timestamptz"}:
-        days = "epoch_us({0}) / 86400000000.0::DOUBLE + 2440588"
-        if item.name == "timestamp":
-            return f"CAST({days.format(f'CAST({operands.sql[1]} AS TIMESTAMP)')} AS DOUBLE)"
-    unit = _named(text, item)
-    scale = _scale(unit, item)
-
-    def body(value: str) -> str:
-        if operands.types[1].name == "date":
-            value = f"CAST({value} AS TIMESTAMP)"
-        made = _FIELDS[item.name][unit].format(value)
-        made = f"(CAST({made} AS DOUBLE) / {10**scale})" if scale else f"CAST({made} AS DOUBLE)"
-        if unit in _MONOTONIC and item.name in {"timestamp", "timestamptz"}:
-            infinite = f"CASE WHEN {value} > TIMESTAMP '1970-01-01' THEN 'Infinity' ELSE '-Infinity' END"
-            made = f"(CASE WHEN isinf({value}) THEN CAST({infinite} AS DOUBLE) ELSE {made} END)"
-        return made
-
-    return let(body, operands.sql[1])
+        moved = replace(operands, sql=(operands.sql[0], value))
+        infinite = "NULL" if item.name in _OF_MOMENTS else None
+        return by_name(moved, fields, lambda u, v: _part(u, v, item), item, "DOUBLE", infinite=infinite)
+    if (error := refusal(text, item, fields)) is not None:
+        infinite = "NULL" if item.name in _OF_MOMENTS and error.sqlstate == "0A000" else None
+        return let(lambda v: refused(error, v, "DOUBLE", infinite=infinite), value)
+    unit = UNITS[text.strip().lower()]
+    return let(lambda v: _part(unit, v, item), value)
 
 
 declare("date_part", _date_part)

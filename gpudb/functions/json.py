@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.lanes import INTEGERS, OIDS, opened
-from gpudb.functions.let import let
+from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
@@ -151,15 +151,29 @@ def _json(operands: Operands, index: int) -> str:
     return f"coalesce({made}, 'null')"
 
 
-def _key(operands: Operands, index: int) -> str:
-    """An object's key; 22023 for NULL."""
+_NO_KEY = "null value not allowed for object key"
+
+
+def key_text(operands: Operands, index: int) -> str:
+    """The text of an object's key; 22023 for a type that is none."""
     item = operands.types[index]
     if item.element is not None or item.name in {"json", "jsonb", "record"}:
         message = "key value must be scalar, not array, composite, or json"
         raise SqlError.of("invalid_parameter_value", message)
-    text = text_of(operands.sql[index], operands.scales[index], item)
-    wrong = "CAST(pg_error('22004', 'null value not allowed for object key') AS VARCHAR)"
-    return f"CAST(to_json(coalesce({text}, {wrong})) AS VARCHAR)"
+    return text_of(operands.sql[index], operands.scales[index], item)
+
+
+def _key(operands: Operands, index: int, *, numbered: bool = False) -> str:
+    """An object's key; 22004 for NULL, or 22023 with the number of the argument."""
+    wrong = raises("22004", quoted(_NO_KEY), "VARCHAR")
+    if numbered:
+        wrong = raises("22023", f"'argument {index + 1}: key must not be null'", "VARCHAR")
+    return f"CAST(to_json({otherwise(key_text(operands, index), wrong)}) AS VARCHAR)"
+
+
+def otherwise(text: str, error: str) -> str:
+    """A text, or an error where it is NULL; not by coalesce(), which lets DuckDB compute an error that is shared."""
+    return let(lambda v: f"(CASE WHEN {v} IS NULL THEN {error} ELSE {v} END)", text)
 
 
 def _canonical(binary: bool, text: str) -> str:
@@ -178,7 +192,7 @@ declare("to_json array_to_json(anyarray)", _one(False))
 declare("to_jsonb", _one(True))
 
 
-def _built_array(binary: bool) -> Callable[[Operands], str]:
+def built_array(binary: bool) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         items = " || ', ' || ".join(_json(operands, index) for index in range(len(operands.sql)))
         return _canonical(binary, f"('[' || {items} || ']')" if items else "'[]'")
@@ -194,7 +208,7 @@ def _built_object(binary: bool) -> Callable[[Operands], str]:
             hint = f"The arguments of {name} must consist of alternating keys and values."
             raise SqlError.of("invalid_parameter_value", message, hint=hint)
         items = " || ', ' || ".join(
-            f"{_key(operands, index)} || ' : ' || {_json(operands, index + 1)}"
+            f"{_key(operands, index, numbered=binary)} || ' : ' || {_json(operands, index + 1)}"
             for index in range(0, len(operands.sql), 2)
         )
         return _canonical(binary, f"('{{' || {items} || '}}')" if items else "'{}'")
@@ -209,29 +223,39 @@ def _aggregated(binary: bool, strict: bool) -> Callable[[Operands], str]:
             item = f"coalesce({item}, 'null')"
         made = operands.call("string_agg", item, "', '")
         if strict:
-            made = f"(CASE WHEN {operands.call('count', '*')} > 0 THEN coalesce({made}, '') END)"
+            made = f"(CASE WHEN {operands.call('count', '1')} > 0 THEN coalesce({made}, '') END)"
         return _canonical(binary, f"('[' || {made} || ']')")
 
     return render
 
 
-def _aggregated_object(binary: bool, strict: bool) -> Callable[[Operands], str]:
+def _aggregated_object(binary: bool, strict: bool, unique: bool) -> Callable[[Operands], str]:
+    state, message = ("22023", "field name must not be null") if binary else ("22004", _NO_KEY)
+
     def render(operands: Operands) -> str:
-        value = json_of(operands.sql[1], operands.scales[1], operands.types[1])
+        key, value = key_text(operands, 0), json_of(operands.sql[1], operands.scales[1], operands.types[1])
         value = value if strict else f"coalesce({value}, 'null')"
-        made = operands.call("string_agg", f"{_key(operands, 0)} || ' : ' || {value}", "', '")
+        made = operands.call("string_agg", f"CAST(to_json({key}) AS VARCHAR) || ' : ' || {value}", "', '")
         if strict:
-            made = f"(CASE WHEN {operands.call('count', '*')} > 0 THEN coalesce({made}, '') END)"
-        return _canonical(binary, f"('{{ ' || {made} || ' }}')")
+            made = f"coalesce({made}, '')"
+        # a row that FILTER leaves out raises nothing: what is wrong is counted, not raised where it stands
+        if unique:
+            whens = f"WHEN NOT pg_json_unique({operands.call('list', key)}, {str(binary).lower()}) THEN NULL"
+        else:
+            unknown = operands.call("count", f"CASE WHEN {key} IS NULL THEN 1 END")
+            whens = f"WHEN {unknown} > 0 THEN {raises(state, quoted(message), 'VARCHAR')}"
+        counted = f"(CASE {whens} WHEN {operands.call('count', '1')} > 0 THEN {made} END)"
+        return _canonical(binary, f"('{{ ' || {counted} || ' }}')")
 
     return render
 
 
 for _prefix, _binary in (("json", False), ("jsonb", True)):
-    declare(f"{_prefix}_build_array", _built_array(_binary))
+    declare(f"{_prefix}_build_array", built_array(_binary))
     declare(f"{_prefix}_build_object", _built_object(_binary))
     for _suffix, _strict in (("", False), ("_strict", True)):
         declare(f"{_prefix}_agg{_suffix}", _aggregated(_binary, _strict))
-        declare(f"{_prefix}_object_agg{_suffix}", _aggregated_object(_binary, _strict))
+        declare(f"{_prefix}_object_agg{_suffix}", _aggregated_object(_binary, _strict, False))
+        declare(f"{_prefix}_object_agg_unique{_suffix}", _aggregated_object(_binary, _strict, True))
     declare(f"{_prefix}_object(_text)", f"pg_{_prefix}_object({{0}})")
     declare(f"{_prefix}_object(_text,_text)", f"pg_{_prefix}_object_of({{0}}, {{1}})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.functions.lanes import opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
 
@@ -136,7 +137,25 @@ def _bucket(operands: Operands) -> str:
 
 
 declare("width_bucket(float8,float8,float8,int4)", _bucket)
-declare("width_bucket(anycompatible,anycompatiblearray)", "pg_array_bucket({0}, {1})")
+
+
+def _array_bucket(operands: Operands) -> str:
+    """How many bounds of a sorted array are not beyond the operand."""
+    element = operands.types[1].element
+    assert element is not None
+    bound = opened("pg_b", element)[0]
+    unknown = raises("22004", "'thresholds array must not contain NULLs'", "INTEGER")
+    return let(
+        lambda x, bounds: (
+            f"(CASE WHEN {x} IS NULL OR {bounds} IS NULL THEN NULL"
+            f" WHEN len(list_filter({bounds}, lambda pg_b: {bound} IS NULL)) > 0 THEN {unknown}"
+            f" ELSE CAST(len(list_filter({bounds}, lambda pg_b: {bound} <= {x})) AS INTEGER) END)"
+        ),
+        *operands.sql,
+    )
+
+
+declare("width_bucket(anycompatible,anycompatiblearray)", _array_bucket)
 
 # ---------------------------------------------------------------------------------------------- random numbers
 

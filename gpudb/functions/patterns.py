@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
-from gpudb.functions.let import raises
-from gpudb.functions.posix_regex import Pattern, options, similar, translate
+from gpudb.functions.let import let, raises
+from gpudb.functions.posix_regex import Pattern, similar, translate
+from gpudb.functions.regex_options import options
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 
@@ -30,7 +31,17 @@ def _like(word: str, negated: bool) -> Callable[[Operands], str]:
             wrong = raises("22025", "'LIKE pattern must not end with escape character'", "BOOLEAN")
             return f"(CASE WHEN {reached} THEN {wrong} WHEN NOT {reached} THEN {str(negated).lower()} END)"
         escape = "" if pattern is not None and "\\" not in pattern else " ESCAPE '\\'"
-        made = f"({_subject(operands)} {word} {operands.sql[1]}{escape})"
+        if pattern is None and not isinstance(operands.constants[1], str):
+            fold = str(word == "ILIKE").lower()
+            made = let(
+                lambda s, p: (
+                    f"(CASE WHEN ends_with({p}, '\\') THEN pg_like({s}, {p}, {fold}) ELSE {s} {word} {p}{escape} END)"
+                ),
+                _subject(operands),
+                operands.sql[1],
+            )
+        else:
+            made = f"({_subject(operands)} {word} {operands.sql[1]}{escape})"
         return f"(NOT {made})" if negated else made
 
     return render
@@ -70,6 +81,9 @@ def _like_escape(operands: Operands) -> str:
 
 
 declare("like_escape(text,text)", _like_escape)
+declare("bytealike like(bytea,bytea)", "pg_bytes_like({0}, {1})")
+declare("byteanlike notlike(bytea,bytea)", "(NOT pg_bytes_like({0}, {1}))")
+declare("like_escape(bytea,bytea)", "pg_bytes_like_escape({0}, {1})")
 
 
 def _similar(operands: Operands) -> str:
@@ -155,7 +169,7 @@ def _replace(operands: Operands) -> str:
         made = _replacement(text)
         used = [int(c) for at, c in enumerate(made or "") if c.isdigit() and at and (made or "")[at - 1] == "\\"]
         if made is not None and all(number <= pattern.groups for number in used):
-            every = "g" if options(flags)[0] else ""
+            every = "g" if options(flags).every else ""
             settings = f"'{pattern.re2_options}{every}'"
             return f"regexp_replace({operands.sql[0]}, {quoted(pattern.re2)}, {quoted(made)}, {settings})"
     flags_sql = operands.sql[3] if len(operands.sql) > 3 else "''"
@@ -173,6 +187,7 @@ def _substring(operands: Operands) -> str:
 
 
 declare("substring(text,text)", _substring)
+declare("substring(text,text,text)", "pg_similar_substring({0}, {1}, {2})")
 
 
 def _padded(name: str, defaults: tuple[str, ...]) -> Callable[[Operands], str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.regex_options import Options, from_basic, options, tight
 
 _CLASSES = {
     "alpha": r"\p{L}", "alnum": r"\p{L}\p{N}", "digit": "0-9", "upper": r"\p{Lu}", "lower": r"\p{Ll}",
@@ -26,11 +27,15 @@ MOST_REPEATS = 255
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A translated pattern. `text` is for RE2 unless `python_only`; `.` matches newlines unless newline-sensitive."""
+    """A translated pattern. `text` is for RE2 unless `python_only`.
+
+    `.` matches newlines unless `stops` (at them); `^` and `$` match at newlines too where `lines`.
+    """
 
     text: str
     ignore_case: bool
-    newline_sensitive: bool
+    stops: bool
+    lines: bool
     python_only: bool
     alternation: bool
     optional_groups: bool
@@ -45,68 +50,47 @@ class Pattern:
     @property
     def re2_options(self) -> str:
         """The options of DuckDB's regexp functions."""
-        return ("i" if self.ignore_case else "c") + ("" if self.newline_sensitive else "s")
+        return ("i" if self.ignore_case else "c") + ("" if self.stops else "s")
 
     @property
     def re2(self) -> str:
         """The pattern for RE2."""
-        return "(?m)" + self.text if self.newline_sensitive else self.text
+        return "(?m)" + self.text if self.lines else self.text
 
 
-def options(flags: str) -> tuple[bool, bool, bool, bool]:
-    """(all matches, ignore case, newline-sensitive, literal) of a flags argument; 22023 for an unknown one."""
-    every = ignore = newline = literal = False
-    for flag in flags:
-        match flag:
-            case "g":
-                every = True
-            case "i":
-                ignore = True
-            case "c":
-                ignore = False
-            case "n" | "m":
-                newline = True
-            case "s":
-                newline = False
-            case "q":
-                literal = True
-            case "e" | "t":
-                pass
-            case "b" | "p" | "w" | "x":
-                raise FeatureNotSupported(f'regular expression option "{flag}" is not supported')
-            case _:
-                raise SqlError.of("invalid_parameter_value", f'invalid regular expression option: "{flag}"')
-    return every, ignore, newline, literal
+_EMBEDDED = re.compile(r"\(\?([a-z]+)\)")
 
 
 @lru_cache(maxsize=1024)
 def translate(pattern: str, flags: str = "") -> Pattern:
     """A pattern under the flags of a regexp function. 2201B for a bad one, 0A000 for what is not supported."""
-    _, ignore, newline, literal = options(flags)
-    if literal or pattern.startswith("***="):
-        text = pattern if literal else pattern[4:]
-        return Pattern(re.escape(text), ignore, newline, False, False, False, False, 0)
-    return _Translator(pattern.removeprefix("***:"), ignore, newline).run()
+    asked = options(flags)
+    if pattern.startswith("***=") and asked.form == "advanced":
+        asked.form, pattern = "literal", pattern[4:]
+    elif pattern.startswith("***:"):
+        asked.form, pattern = "advanced", pattern[4:]
+    if asked.form == "advanced" and (found := _EMBEDDED.match(pattern)) is not None:
+        asked.read(found.group(1))
+        pattern = pattern[found.end() :]
+    if asked.form == "literal":
+        return Pattern(re.escape(pattern), asked.ignore, asked.stops, asked.lines, False, False, False, False, 0)
+    if asked.form == "basic":
+        pattern = from_basic(pattern)
+    return _Translator(tight(pattern) if asked.expanded else pattern, asked).run()
 
 
 class _Translator:
-    def __init__(self, pattern: str, ignore: bool, newline: bool) -> None:
+    def __init__(self, pattern: str, asked: Options) -> None:
         self.pattern = pattern
         self.at = 0
         self.out: list[str] = []
-        self.ignore = ignore
-        self.newline = newline
+        self.asked = asked
         self.python_only = self.alternation = self.optional_groups = False
         self.greedy = self.lazy = False
         self.depth: list[bool] = []
         self.groups = 0
 
     def run(self) -> Pattern:
-        if (found := re.match(r"\(\?([a-z]+)\)", self.pattern)) is not None:
-            _, ignore, newline, _ = options(found.group(1))
-            self.ignore = ignore or (self.ignore and "c" not in found.group(1))
-            self.newline = newline or self.newline
-            self.at = found.end()
         quantifiable = False
         while self.at < len(self.pattern):
             quantifiable = self._piece(quantifiable)
@@ -117,8 +101,8 @@ class _Translator:
                 "regular expressions that mix greedy and non-greedy quantifiers are not supported"
             )
         return Pattern(
-            "".join(self.out), self.ignore, self.newline, self.python_only, self.alternation, self.optional_groups,
-            self.lazy, self.groups,
+            "".join(self.out), self.asked.ignore, self.asked.stops, self.asked.lines, self.python_only,
+            self.alternation, self.optional_groups, self.lazy, self.groups,
         )  # fmt: skip
 
     def _piece(self, quantifiable: bool) -> bool:
@@ -152,7 +136,7 @@ class _Translator:
                 self.out.append("^")
                 return False
             case "$":
-                self.out.append("$" if self.newline else r"\z")
+                self.out.append("$" if self.asked.lines else r"\z")
                 return False
             case ".":
                 self.out.append(".")
@@ -264,7 +248,7 @@ class _Translator:
         made = ["["]
         if self.pattern.startswith("^", self.at):
             self.at += 1
-            made.append("^\\n" if self.newline else "^")
+            made.append("^\\n" if self.asked.stops else "^")
         first = True
         while True:
             if self.at >= len(self.pattern):
@@ -331,16 +315,29 @@ def bad(what: str) -> SqlError:
 
 def similar(pattern: str, escape: str = "\\") -> str:
     """SIMILAR TO's pattern as a regular expression (similar_escape_internal)."""
+    first, *others = similar_parts(pattern, escape)
+    # what stands between escaped quotes is what SUBSTRING takes, and means nothing to a test
+    return f"^(?:{first}{''.join(f'(?:{each})' for each in others)})$" if others else f"^(?:{first})$"
+
+
+def similar_parts(pattern: str, escape: str) -> list[str]:
+    """SIMILAR TO's pattern as regular expressions: one, or those before, between and after escaped double quotes."""
     if len(escape) > 1:
         hint = "Escape string must be empty or one character."
         raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)
-    made = ["^(?:"]
+    parts: list[list[str]] = [[]]
+    made = parts[0]
     inside = escaped = False
     for char in pattern:
         if escaped:
             if char == '"' and not inside:
-                raise FeatureNotSupported("SQL regular expressions with separators are not supported")
-            made.append("\\" + char)
+                if len(parts) == 3:
+                    message = "SQL regular expression may not contain more than two escape-double-quote separators"
+                    raise SqlError.of("invalid_use_of_escape_character", message)
+                made = []
+                parts.append(made)
+            else:
+                made.append("\\" + char)
             escaped = False
         elif escape and char == escape:
             escaped = True
@@ -352,4 +349,4 @@ def similar(pattern: str, escape: str = "\\") -> str:
             inside = True
         else:
             made.append({"%": ".*", "_": ".", "(": "(?:"}.get(char, "\\" + char if char in "\\.^$" else char))
-    return "".join(made) + ")$"
+    return ["".join(each) for each in parts]

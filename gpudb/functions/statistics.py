@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
+from gpudb.functions.lanes import joined, opened
 from gpudb.functions.numeric import unscaled
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.to_text import text_of
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
 # ---------------------------------------------------------------------------------------------- variances
 
@@ -93,10 +94,10 @@ def _fractions(operands: Operands) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _percentile(name: str) -> Callable[[Operands], str]:
+def _percentile(name: str | None) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         for fraction in _fractions(operands):
-            if fraction is None:
+            if fraction is None and operands.types[0].element is None:
                 return f"CAST(NULL AS {operands.result.duckdb})"
             if isinstance(fraction, float) and not 0 <= fraction <= 1:
                 message = f"percentile value {fraction:g} is not between 0 and 1"
@@ -105,18 +106,55 @@ def _percentile(name: str) -> Callable[[Operands], str]:
                 raise SqlError.of(
                     "feature_not_supported", "a percentile's fraction that is not constant is not supported"
                 )
-        fraction = operands.sql[0]
-        return operands.call(name, operands.sql[1], fraction)
+        if operands.types[0].element is None and name is not None and not operands.types[1].carried:
+            return operands.call(name, operands.sql[1], operands.sql[0])
+        return _at_fractions(operands, name != "quantile_disc")
 
     return render
 
 
+def _at_fractions(operands: Operands, between: bool) -> str:
+    """Values at one fraction or several, from all values in order; NULL where there are none."""
+    item = operands.types[1]
+    fractions, many = operands.sql[0], operands.types[0].element is not None
+    listed = operands.call("list", joined(operands.sql[1], operands.scales[1], item))
+    held = f"list_filter({listed}, lambda pg_e: {opened('pg_e', item)[0]} IS NOT NULL)"
+    # the list stands beside the fraction, so that it is made once
+    rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {held})]"
+    at = _between(item) if between else "pg_p.l[greatest(1, CAST(ceil(pg_f * len(pg_p.l)) AS BIGINT))]"
+    each = f"list_transform(pg_p.f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
+    made = f"list_transform({rows}, lambda pg_p: CASE WHEN len(pg_p.l) > 0 THEN {each} END)[1]"
+    return made if many else f"({made})[1]"
+
+
+def _between(item: SqlType) -> str:
+    """Between the two values around a fraction, in proportion."""
+    place = "pg_f * (len(pg_p.l) - 1)"
+    low, high = (f"pg_p.l[1 + CAST({edge}({place}) AS BIGINT)]" for edge in ("floor", "ceil"))
+    part = f"({place} - floor({place}))"
+    if item.name == "interval":
+        gap = f"({high} - {low})"
+        kinds = (("months", "INTEGER"), ("days", "INTEGER"), ("us", "BIGINT"))
+        parts = ", ".join(f"CAST(pg_interval_{name}({gap}) AS {kind})" for name, kind in kinds)
+        moved = f"{low} + pg_interval_mul({parts}, {part})"
+    else:
+        moved = f"{low} + ({high} - {low}) * {part}"
+    return f"CASE WHEN floor({place}) = ceil({place}) THEN {low} ELSE {moved} END"
+
+
 declare("percentile_cont(float8,float8) percentile_cont(_float8,float8)", _percentile("quantile_cont"))
+declare("percentile_cont(float8,interval) percentile_cont(_float8,interval)", _percentile(None))
+declare(
+    "percentile_disc(float8,anyelement) percentile_disc(_float8,anyelement)",
+    _percentile("quantile_disc"),
+    result=lambda types, constants: types[1].array if types[0].element is not None else types[1],
+)
 
 
-def _discrete(operands: Operands) -> str:
-    return _percentile("quantile_disc")(operands)
+def _mode_scale(operands: Operands) -> str:
+    """The decimals that the first of the most frequent values shows."""
+    listed = operands.call("list", f"struct_pack(v := {operands.sql[0]}, s := {operands.scales[0]})")
+    return f"list_filter({listed}, lambda pg_e: pg_e.v = {operands.call('mode', operands.sql[0])})[1].s"
 
 
-declare("percentile_disc(float8,anyelement) percentile_disc(_float8,anyelement)", _discrete)
-declare("mode", lambda o: o.call("mode", o.sql[0]))
+declare("mode", lambda o: o.call("mode", o.sql[0]), scale=_mode_scale, result=lambda types, constants: types[0])

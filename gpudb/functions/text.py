@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.lanes import opened
 from gpudb.functions.let import let, once
-from gpudb.functions.registry import MISSING, Operands, declare
+from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
 
@@ -31,18 +31,25 @@ declare("concat", lambda o: f"concat({', '.join([*_printed(o), chr(39) * 2])})")
 declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_printed(o, 1)])})")
 
 
-def _string_agg(operands: Operands) -> str:
-    """A separator that varies stands before its own row's value."""
-    value, separator = operands.sql
-    if operands.constants[1] is not MISSING:
-        return operands.call("string_agg", value, separator)
-    rows = operands.call("list", f"struct_pack(v := {value}, s := coalesce({separator}, ''))")
-    kept = f"list_filter({rows}, lambda pg_e: pg_e.v IS NOT NULL)"
-    parts = f"list_transform({kept}, lambda pg_e, pg_i: CASE WHEN pg_i = 1 THEN pg_e.v ELSE pg_e.s || pg_e.v END)"
-    return let(lambda made: f"(CASE WHEN len({made}) > 0 THEN array_to_string({made}, '') END)", parts)
+def _aggregated_text(operands: Operands) -> str:
+    """DuckDB takes a constant between the values alone; another is kept beside each of them."""
+    if isinstance(operands.constants[1], str):
+        return operands.call("string_agg", *operands.sql)
+    return f"array_to_string({_after_delimiters(operands)}, '')"
 
 
-declare("string_agg(text,text)", _string_agg)
+def _after_delimiters(operands: Operands) -> str:
+    """A list of the values that are there, each but the first after its own delimiter; NULL where there are none."""
+    pairs = operands.call("list", f"struct_pack(v := {operands.sql[0]}, d := {operands.sql[1]})")
+    kept = f"list_filter({pairs}, lambda pg_e: pg_e.v IS NOT NULL)"
+    nothing = f"CAST('' AS {operands.result.duckdb})"
+    each = f"CASE WHEN pg_i = 1 THEN pg_e.v ELSE coalesce(pg_e.d, {nothing}) || pg_e.v END"
+    return let(
+        lambda rows: f"(CASE WHEN len({rows}) > 0 THEN list_transform({rows}, lambda pg_e, pg_i: {each}) END)", kept
+    )
+
+
+declare("string_agg(text,text)", _aggregated_text)
 
 # ---------------------------------------------------------------------------------------------- lengths
 
@@ -87,7 +94,7 @@ def _substring(operands: Operands) -> str:
 declare("substring(text,int4) substring(text,int4,int4) substr(text,int4) substr(text,int4,int4)", _substring)
 declare("position(text,text) strpos", "strpos({0}, {1})::INTEGER")
 declare("left", "left({0}, {1})")
-declare("right", "right({0}, {1})")
+declare("right", once("pg_right"))
 declare("split_part", once("pg_split_part"))
 declare("starts_with", "starts_with({0}, {1})")
 declare("overlay(text,text,int4,int4)", once("pg_overlay"))
@@ -199,7 +206,7 @@ declare("array_to_string", _joined)
 # ---------------------------------------------------------------------------------------------- bytes
 
 declare("byteacat", "({0} || {1})")
-declare("string_agg(bytea,bytea)", lambda o: f"pg_bytes_join({o.call('list', o.sql[0])}, {o.sql[1]})")
+declare("string_agg(bytea,bytea)", lambda o: f"pg_bytes_join({_after_delimiters(o)}, ''::BLOB)")
 declare("overlay(bytea,bytea,int4)", "pg_bytes_overlay({0}, {1}, {2}, octet_length({1})::INTEGER)")
 declare("overlay(bytea,bytea,int4,int4)", "pg_bytes_overlay({0}, {1}, {2}, {3})")
 declare("convert", "pg_convert({0}, {1}, {2})")

@@ -49,7 +49,10 @@ def _in_zone(value: str, east: str) -> str:
 def _by_name(operands: Operands) -> str:
     """A zone whose clocks change counts as it is now."""
     now = microseconds_of(dt.datetime.now(dt.UTC))
-    return _in_zone(operands.sql[1], str(offset_at(known_zone(known(operands, 0)), now)))
+    text = known(operands, 0)
+    if text is None:
+        return _in_zone(operands.sql[1], f"pg_zone_utc({operands.sql[0]}, {now})")
+    return _in_zone(operands.sql[1], str(offset_at(known_zone(text), now)))
 
 
 declare("timezone(text,timetz)", _by_name)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
-from gpudb.functions.inet import NETWORKS, network_text
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.range_text import range_text
-from gpudb.types import SqlType
+from gpudb.types import MAX_DIGITS, SqlType
 
 _TEXT_TYPES = STRINGS | {"json", "jsonb"}
 
@@ -21,8 +20,6 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return array_text(sql, source.element)
     if source.subtype is not None:
         return range_text(sql, scale, source, lambda v, s, item: text_of(v, s, item, output=True))
-    if name in NETWORKS:
-        return network_text(sql, source, output)
     if name == "bpchar" and output and source.length is not None:
         return f"rpad({sql}, {source.length}, ' ')"
     if name in _TEXT_TYPES:
@@ -51,6 +48,15 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     if source.duckdb == "VARCHAR":
         return sql
     raise FeatureNotSupported(f"cast from {source.plain} to text is not supported")
+
+
+def _decimal_text(sql: str, digits: tuple[int, int]) -> str:
+    """A decimal's digits; DuckDB prints no zero before the point where the type has no room there."""
+    precision, scale = digits
+    if precision == scale == MAX_DIGITS:
+        return f"regexp_replace(CAST({sql} AS VARCHAR), '^(-?)[.]', '\\10.')"
+    held = sql if precision > scale else f"CAST({sql} AS DECIMAL({scale + 1},{scale}))"
+    return f"CAST({held} AS VARCHAR)"
 
 
 def to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> str:

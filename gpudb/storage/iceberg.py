@@ -45,9 +45,9 @@ _PLAIN: dict[str, IcebergType] = {
     "bpchar": StringType(),
     "json": StringType(),
     "jsonb": StringType(),
-    "macaddr": StringType(),
     "bit": StringType(),
     "varbit": StringType(),
+    "jsonpath": StringType(),
     "bytea": BinaryType(),
     "date": DateType(),
     "time": TimeType(),
@@ -83,11 +83,6 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 1, "months", IntegerType(), required=False),
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
-        )
-    if type.name in {"inet", "cidr"}:
-        return StructType(
-            NestedField(field_id + 1, "text", StringType(), required=False),
-            NestedField(field_id + 2, "key", BinaryType(), required=False),
         )
     if type.name == "money":
         return DecimalType(19, 2)

@@ -14,7 +14,6 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType, by_oid
 from gpudb.values import civil
 from gpudb.values.bit_strings import parse_bits_binary
-from gpudb.values.inet import parse_macaddr_binary, parse_network_binary
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import fit_numeric
@@ -141,6 +140,12 @@ def _jsonb(_: SqlType, data: bytes) -> str:
     return parse_jsonb(decode_utf8(data[1:]))
 
 
+def _jsonpath(type_: SqlType, data: bytes) -> str:
+    if data[:1] != b"\1":
+        raise _malformed(f"unsupported jsonpath version number: {data[0] if data else 0}")
+    return str(parse_text(type_, decode_utf8(data[1:])))
+
+
 def _uuid(_: SqlType, data: bytes) -> uuid.UUID:
     if len(data) != 16:
         raise _malformed("incorrect binary data format for type uuid")
@@ -231,11 +236,9 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "timestamptz": _timestamp,
     "interval": _interval,
     "uuid": _uuid,
-    "inet": parse_network_binary,
-    "cidr": parse_network_binary,
-    "macaddr": parse_macaddr_binary,
     "bit": parse_bits_binary,
     "varbit": parse_bits_binary,
     "json": lambda _, data: parse_json(decode_utf8(data)),
     "jsonb": _jsonb,
+    "jsonpath": _jsonpath,
 }

@@ -87,6 +87,15 @@ def zone_of(name: str) -> Zone:
     return zone
 
 
+def zone_at(name: str) -> Zone:
+    """The zone of AT TIME ZONE's text: a bare offset is POSIX's, which counts westward; else as `zone_of`."""
+    word = name.strip()
+    word = word if word[:1] in {"+", "-"} else "+" + word
+    if re.match(r"[+-]\d", word) and (seconds := parse_offset(word)) is not None:
+        return fixed(-seconds)
+    return zone_of(name)
+
+
 def offset_at(zone: Zone, microseconds: int) -> int:
     """Seconds east of Greenwich at a moment of UTC."""
     moment = civil.timestamp_value(_nearest(microseconds), aware=True)

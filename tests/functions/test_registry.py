@@ -20,7 +20,8 @@ def test_every_signature_is_postgresqls() -> None:
     registry._load()
     declared = registry._IMPLEMENTATIONS
     known = _signatures() | set(functions_by_name())
-    assert [name for name in declared if name not in known] == []
+    # a hyphen is in what stands for a construct of the grammar
+    assert [name for name in declared if name not in known and "-" not in name] == []
 
 
 def test_what_is_not_declared_is_refused() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gpudb.engine.cpu.dispatch import by_type
+from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
@@ -70,7 +71,8 @@ class Expressions:
             return value[:-2]
         return joined(value, scale, item)
 
-    def _opened(self, text: str, item: SqlType) -> Lanes:
+    @staticmethod
+    def opened(text: str, item: SqlType) -> Lanes:
         """The lanes of something that is one value already."""
         if item.carried:
             return Lanes(f"({text}).v", f"({text}).s")
@@ -82,7 +84,7 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Column) -> Lanes:
-        return self._opened(self.column(expr), expr.type)
+        return self.opened(self.column(expr), expr.type)
 
     @_render.register
     def _(self, expr: bound.Constant) -> Lanes:
@@ -117,18 +119,18 @@ class Expressions:
             whens = []
             if expr.not_null:
                 message = quoted(f"domain {domain} does not allow null values")
-                given = self._opened(value, expr.type).value
+                given = self.opened(value, expr.type).value
                 whens.append(f"{given} IS NULL THEN {raises('23502', message, expr.type.duckdb)}")
             for constraint, check in expr.checks:
                 message = quoted(f'value for domain {domain} violates check constraint "{constraint}"')
                 whens.append(f"NOT {inside.value(check)} THEN {raises('23514', message, expr.type.duckdb)}")
             return f"(CASE WHEN {' WHEN '.join(whens)} ELSE {value} END)"
 
-        return self._opened(let(checked, self.whole(expr.arg)), expr.type)
+        return self.opened(let(checked, self.whole(expr.arg)), expr.type)
 
     @_render.register
     def _(self, expr: bound.DomainValue) -> Lanes:
-        return self._opened(self.subject, expr.type)
+        return self.opened(self.subject, expr.type)
 
     # -------------------------------------------------------------------------------------------- logic
 
@@ -158,7 +160,7 @@ class Expressions:
         value = "".join(f" WHEN {when} THEN {then.value}" for when, then in rendered)
         made = f"(CASE{value} ELSE {last.value} END)"
         if not expr.type.carried:
-            return self._opened(made, expr.type)
+            return self.opened(made, expr.type)
         scale = "".join(f" WHEN {when} THEN {then.scale}" for when, then in rendered)
         return Lanes(made, f"(CASE{scale} ELSE {last.scale} END)")
 
@@ -167,7 +169,7 @@ class Expressions:
         rendered = [self.lanes(arg) for arg in expr.args]
         made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
         if not expr.type.carried:
-            return self._opened(made, expr.type)
+            return self.opened(made, expr.type)
         if expr.op == "COALESCE":
             whens = "".join(f" WHEN {each.value} IS NOT NULL THEN {each.scale}" for each in rendered)
         else:
@@ -210,7 +212,7 @@ class Expressions:
         if operands.result.carried and how.scale is not None:
             return Lanes(value, fill(how.scale, operands))
         if operands.result.carried:
-            return self._opened(value, operands.result)
+            return self.opened(value, operands.result)
         return Lanes(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
 
     def _known(self, expr: bound.Expr) -> object:
@@ -241,7 +243,7 @@ class Expressions:
         element = expr.array.type.element or SqlType("oid")
         held = "list_bool_and" if expr.all else "list_bool_or"
         item = "pg_item"
-        lanes = self._opened(item, element)
+        lanes = self.opened(item, element)
         left = self.lanes(expr.left)
         operands = Operands(
             (left.value, lanes.value),
@@ -280,11 +282,11 @@ class Expressions:
         # PostgreSQL's arrays start at 1; vectors of the system catalog at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
         made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
-        return self._opened(made, expr.type)
+        return self.opened(made, expr.type)
 
     @_render.register
     def _(self, expr: bound.Field) -> Lanes:
-        return self._opened(f"struct_extract({self.value(expr.arg)}, '{expr.field}')", expr.type)
+        return self.opened(f"struct_extract({self.value(expr.arg)}, '{expr.field}')", expr.type)
 
     # -------------------------------------------------------------------------------------------- aggregates
 
@@ -302,6 +304,8 @@ class Expressions:
             return f"{name}({distinct}{', '.join(args)}{order or sort}){keep}"
 
         args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
+        if expr.distinct and looks_often(expr):
+            return Lanes(*of_distinct(self, expr, keep))
         token = NARROW.set(self.narrow)
         try:
             operands = inner.operands(args, expr.type, call)
@@ -351,13 +355,13 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.SetReturning) -> Lanes:
         listed = self.applied(expr.function, self.operands(expr.args, expr.type)).value
-        return self._opened(f"unnest({listed})", expr.type)
+        return self.opened(f"unnest({listed})", expr.type)
 
     # -------------------------------------------------------------------------------------------- subqueries
 
     @_render.register
     def _(self, expr: bound.ScalarSubquery) -> Lanes:
-        return self._opened(f"({self.query(expr.query)})", expr.type)
+        return self.opened(f"({self.query(expr.query)})", expr.type)
 
     @_render.register
     def _(self, expr: bound.ArraySubquery) -> Lanes:

@@ -163,6 +163,8 @@ CREATE MACRO pg_split_part(s, sep, n) AS CASE WHEN n = 0 THEN pg_error('22023', 
     ELSE split_part(s, sep, n) END;
 CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN start::BIGINT <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
     ELSE left(s, start::BIGINT - 1) || r || substring(s, pg_at_least(start::BIGINT + n::BIGINT, 1)) END;
+-- PostgreSQL negates a count in 32 bits, where the least one stays as it is.
+CREATE MACRO pg_right(s, n) AS CASE WHEN n = -2147483648 THEN s ELSE right(s, n) END;
 CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 1073741819
     THEN pg_error('54000', 'requested length too large')::VARCHAR
     -- once more: DuckDB works out constants on branches that are not taken
@@ -252,16 +254,14 @@ CREATE MACRO pg_bin_us(span) AS CASE
     THEN pg_error('22008', 'stride must be greater than zero')::BIGINT
     ELSE pg_interval_days(span) * 86400000000 + pg_interval_us(span) END;
 CREATE MACRO pg_bin_floor(us, origin, stride) AS us - ((us - origin) % stride + stride) % stride;
-CREATE MACRO pg_date_bin(span, t, origin) AS list_transform(
-    [struct_pack(s := pg_bin_us(span), t := t, o := origin)], lambda p: CASE
-    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL
+CREATE MACRO pg_date_bin(span, t, origin) AS list_transform([struct_pack(s := span, t := t, o := origin)], lambda p: CASE
+    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL WHEN NOT isfinite(p.t) THEN p.t
     WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
-    WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamp(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), p.s)) END)[1];
-CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform(
-    [struct_pack(s := pg_bin_us(span), t := t, o := origin)], lambda p: CASE
-    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL
+    ELSE make_timestamp(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), pg_bin_us(p.s))) END)[1];
+CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform([struct_pack(s := span, t := t, o := origin)], lambda p: CASE
+    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL WHEN NOT isfinite(p.t) THEN p.t
     WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
-    WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), p.s)) END)[1];
+    ELSE make_timestamptz(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), pg_bin_us(p.s))) END)[1];
 CREATE MACRO pg_time_series(first, last, step) AS CASE
     WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP] ELSE generate_series(first, last, step) END;
 -- (s1, e1) OVERLAPS (s2, e2): ends in any order, NULL where an unknown end could decide (overlaps_timestamp).
@@ -303,4 +303,3 @@ CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x :
         ELSE CAST((p.x - p.a) * p.n // (p.b - p.a) AS INTEGER) + 1 END
     ELSE CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
         ELSE CAST((p.a - p.x) * p.n // (p.a - p.b) AS INTEGER) + 1 END END)[1];
-CREATE MACRO pg_array_bucket(x, bounds) AS CAST(len(list_filter(bounds, lambda b: b <= x)) AS INTEGER);

@@ -254,7 +254,10 @@ class Renderer:
     @_from.register
     def _(self, source: bound.FunctionScan) -> str:
         made = self._expressions()
+        width = len(source.columns) - source.ordinality
         result = source.columns[0].type
+        if width > 1 and source.function.returns_set:
+            result = SqlType("record", fields=tuple((each.name, each.type) for each in source.columns[:width]))
         operands = made.operands(source.args, result)
         rows = implementation(source.function).rows
         if rows is not None and not source.ordinality and MISSING not in operands.constants:
@@ -263,7 +266,6 @@ class Renderer:
         listed = made.applied(source.function, operands).value
         if not source.function.returns_set:
             listed = f"[{made.joined(*made.applied(source.function, operands), result) if result.carried else listed}]"
-        width = len(source.columns) - source.ordinality
         items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
         number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""
         names = self._numbered(source.rel, len(source.columns))

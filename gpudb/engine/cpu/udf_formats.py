@@ -29,6 +29,9 @@ _NO_CASE = frozenset(
 )
 
 
+_NAMED = frozenset({"MONTH", "MON", "DAY", "DY"})
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A keyword with what stands around it, or (`key` empty) literal text."""
@@ -41,20 +44,21 @@ class Token:
 
 @lru_cache(maxsize=256)
 def tokens(template: str) -> tuple[Token, ...]:
-    """A template's parts. 0A000 for TM, SP and FX, which are not supported."""
+    """A template's parts; months' and days' names are the C locale's, under TM without blanks. 0A000 for SP and FX."""
     made: list[Token] = []
     at = 0
     while at < len(template):
-        start, fill = at, True
+        start, fill, local = at, True, False
         while template[at : at + 2].upper() in {"FM", "TM", "FX"}:
             prefix = template[at : at + 2].upper()
-            if prefix != "FM":
+            if prefix == "FX":
                 raise FeatureNotSupported(f'the template modifier "{prefix}" is not supported')
-            fill, at = False, at + 2
+            fill, local, at = fill and prefix != "FM", local or prefix == "TM", at + 2
         found = _KEYWORD.match(template, at)
         if found is not None:
             at = found.end()
             key = found.group().upper() if found.group().upper() in _NO_CASE else found.group()
+            fill = fill and not (local and key.upper() in _NAMED)
             ordinal = template[at : at + 2] if template[at : at + 2].upper() == "TH" else ""
             at += len(ordinal)
             if template[at : at + 2].upper() == "SP":
@@ -204,6 +208,9 @@ def _printed(fields: Fields, token: Token) -> str:
         case "A.M." | "P.M." | "a.m." | "p.m.":
             made = "P.M." if hour % 24 >= 12 else "A.M."
             return made if key.isupper() else made.lower()
+        case "IYYY" if fields.days is None:
+            text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
+            return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
         case "YYYY" | "IYYY":
             return _digits(_iso_year(fields) if key[0] == "I" else _year(fields), 4, token)
         case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
@@ -280,14 +287,30 @@ def _iso(days: int) -> tuple[int, int]:
 
 
 def _iso_year(fields: Fields) -> int:
-    year = _iso(_calendar(fields))[0]
-    return year if year > 0 else 1 - year
+    year = _iso(_counted(fields))[0]
+    return year if year > 0 or fields.days is None else 1 - year
+
+
+def _counted(fields: Fields) -> int:
+    """The days of a date; of an interval those that PostgreSQL's formula (date2j) makes of its years, months, days."""
+    if fields.days is not None:
+        return fields.days
+    month, year = (
+        (fields.month + 1, fields.year + 4800) if fields.month > 2 else (fields.month + 13, fields.year + 4799)
+    )
+    century = year // 100
+    return year * 365 - 32167 + year // 4 - century + century // 4 + 7834 * month // 256 + fields.day - 2_440_588
 
 
 def _of_day(fields: Fields, token: Token) -> str:
-    key, days = token.key, _calendar(fields)
+    key = token.key
+    if key not in {"DDD", "IDDD", "W", "WW", "IW", "J"}:
+        _calendar(fields)
+    days = _counted(fields)
     weekday = weekday_of(days)
-    day_of_year = days - civil.days_from_civil(fields.year, 1, 1) + 1
+    # of an interval the days of its years and months, of 30 days each
+    span = (fields.year * 12 + fields.month) * 30 + fields.day
+    day_of_year = span if fields.days is None else days - civil.days_from_civil(fields.year, 1, 1) + 1
     match key:
         case "DAY" | "Day" | "day" | "DY" | "Dy" | "dy":
             short = len(key) == 2
@@ -301,9 +324,9 @@ def _of_day(fields: Fields, token: Token) -> str:
         case "ID":
             return _digits(weekday or 7, 1, token)
         case "W":
-            return _digits((fields.day - 1) // 7 + 1, 1, token)
+            return _digits(int((fields.day - 1) / 7) + 1, 1, token)
         case "WW":
-            return _digits((day_of_year - 1) // 7 + 1, 2, token)
+            return _digits(int((day_of_year - 1) / 7) + 1, 2, token)
         case "IW":
             return _digits(_iso(days)[1], 2, token)
         case "J":

@@ -7,6 +7,7 @@ import math
 from gpudb.engine.cpu.udf_texts import interval_value
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
+from gpudb.values import zones
 
 _INT32, _INT64 = 1 << 31, 1 << 63
 _DAY_US, _DAY_S, _MONTH_DAYS = 86_400_000_000, 86_400, 30
@@ -17,6 +18,10 @@ Fields = tuple[int, int, int]
 def register(registry: Registry) -> None:
     """Adds them."""
     parts = "INTEGER INTEGER BIGINT"
+    registry.scalar("pg_zone_utc", "VARCHAR BIGINT", "BIGINT",
+                    lambda name, us: zones.offset_at(zones.zone_at(name), us))  # fmt: skip
+    registry.scalar("pg_zone_local", "VARCHAR BIGINT", "BIGINT",
+                    lambda name, us: zones.offset_of_local(zones.zone_at(name), us))  # fmt: skip
     registry.scalar("pg_interval_mul", f"{parts} DOUBLE", "INTERVAL", multiplied)
     registry.scalar("pg_interval_div", f"{parts} DOUBLE", "INTERVAL", _divided)
     registry.scalar("pg_justify_days", parts, "INTERVAL", lambda m, d, us: interval_value(*justified_days(m, d, us)))

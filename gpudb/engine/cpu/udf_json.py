@@ -290,7 +290,7 @@ def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
         elif create:
             where.insert(0 if key < 0 else len(where), made)
 
-    if steps:
+    if steps and (value or create):
         _changed(value, steps, 1, put)
     return jsonb_text(value)
 
@@ -342,6 +342,8 @@ def _strip_text(text: str) -> str:
             )
         case "array":
             return "[" + ",".join(_strip_text(item) for item in elements(text)) + "]"
+        case "string":
+            return json.dumps(json.loads(text), ensure_ascii=False)
     return text.strip(" \t\n\r")
 
 

@@ -199,7 +199,7 @@ _EXACT_SINES = {0.0: 0.0, 30.0: 0.5, 90.0: 1.0}
 
 def _sind(x: float) -> float:
     x = math.fmod(x, 360)
-    sign = -1.0 if x < 0 else 1.0
+    sign = math.copysign(1.0, x)
     x = abs(x)
     if x > 180:
         sign, x = -sign, 360 - x
@@ -220,7 +220,8 @@ def _tand(x: float) -> float:
     sine, cosine = _sind(x), _cosd(x)
     if cosine == 0:
         return math.copysign(math.inf, sine)
-    return (
+    # no zero has a sign
+    return 0.0 + (
         1.0 * math.copysign(1, sine * cosine)
         if abs(sine) == abs(cosine) or math.fmod(x, 90) in (45, -45)
         else sine / cosine
@@ -230,7 +231,7 @@ def _tand(x: float) -> float:
 def _cotd(x: float) -> float:
     sine, cosine = _sind(x), _cosd(x)
     if sine == 0:
-        return math.inf
+        return math.copysign(math.inf, sine * cosine)
     return math.copysign(1, sine * cosine) if math.fmod(x, 90) in (45, -45) else cosine / sine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -32,6 +33,7 @@ class Template:
     decimal: bool = False
     exponent: bool = False
     roman: str = ""
+    blank: bool = False
 
 
 def register(registry: Registry) -> None:
@@ -64,6 +66,8 @@ def parse(text: str) -> Template:
             case "FM":
                 made.fill = False
             case "9" | "0":
+                if made.sign == "PR":
+                    raise _wrong('"9" must be ahead of "PR"' if key == "9" else '"0" must be ahead of "PR"')
                 if made.decimal:
                     made.after += 1
                     if key == "0":
@@ -97,7 +101,12 @@ def parse(text: str) -> Template:
                 made.roman = word
             case "TH":
                 made.parts.append(("ordinal", word))
-            case "L" | "C" | "B":
+            case "L":
+                # the C locale has no symbol of a currency: a blank stands for it
+                made.parts.append(("currency", " "))
+            case "B":
+                made.blank = True
+            case "C":
                 raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
             case _:
                 made.parts.append(("text", word))
@@ -112,8 +121,10 @@ def formatted(number: str, template_text: str, sure: int) -> str:
     if not template_text:
         return ""
     template = parse(template_text)
+    if sure and not template.exponent and not template.roman:
+        return _float(float(number), template, sure)
     if number in {"NaN", "Infinity", "-Infinity"}:
-        raise FeatureNotSupported("to_char of NaN and infinities is not supported")
+        return _not_finite(template)
     value = Decimal(number)
     if template.roman:
         return _roman(value, template)
@@ -122,8 +133,6 @@ def formatted(number: str, template_text: str, sure: int) -> str:
     value = value.scaleb(template.shift, _EXACT)
     negative = value < 0
     size = abs(value)
-    if sure and size:
-        size = _EXACT.plus(Decimal(f"{float(size):.{sure - 1}e}"))
     size = size.quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
     whole, _, fraction = format(size, "f").partition(".")
     negative = negative and bool(size)
@@ -133,6 +142,36 @@ def formatted(number: str, template_text: str, sure: int) -> str:
     if overflow:
         whole, fraction = "#" * template.before, "#" * template.after
     return _laid_out(template, whole, fraction, negative, int(abs(value)))
+
+
+def _float(value: float, template: Template, sure: int) -> str:
+    """A float as C prints it, with no more digits than its type is sure of: so PostgreSQL formats one."""
+    value *= 10.0**template.shift
+    length = len(_printed(abs(value), 0))
+    places = 0 if length >= sure else min(template.after, sure - length)
+    text = _printed(value, places)
+    negative = text.startswith("-")
+    whole, _, fraction = text.lstrip("-").partition(".")
+    trimmed = not template.fill and not fraction.strip("0") and not template.last_zero
+    if len(whole) > template.before or template.before == 0:
+        whole, fraction = "#" * template.before, "#" * places
+    elif whole == "0" and template.after and not trimmed:
+        whole = ""
+    number = int(abs(value)) if math.isfinite(value) else 0
+    return _laid_out(template, whole, fraction, negative, number)
+
+
+def _printed(value: float, places: int) -> str:
+    if math.isfinite(value):
+        return f"{value:.{places}f}"
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _not_finite(template: Template) -> str:
+    """A float that is no number, in Roman numerals or with an exponent: crosses where digits would be."""
+    if template.roman:
+        return "#" * 15
+    return " " + "#" * template.before + "." + "#" * (template.after + 4)
 
 
 def _sign(template: Template, key: str, negative: bool) -> str:
@@ -155,7 +194,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
         starts = lead
     kept = len(fraction)
     if not template.fill:
-        kept = max(len(fraction.rstrip("0")), template.last_zero)
+        kept = min(max(len(fraction.rstrip("0")), template.last_zero), len(fraction))
     own_sign = template.sign in {"", "PR", "PL"}
     floating = template.sign == "S" and template.parts[0] == ("sign", "S")
     mark = ""
@@ -210,7 +249,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
         elif kind == "ordinal":
             if not negative and not template.after:
                 out.append(_ordinal(number, text))
-        elif kind == "text":
+        elif kind == "currency" or kind == "text":
             out.append(text)
     return "".join(out)
 
@@ -242,9 +281,15 @@ def _exponential(value: Decimal, template: Template) -> str:
     return text if value < 0 or not template.fill else " " + text
 
 
-def _read(text: str, template_text: str) -> str:
+def _read(text: str, template_text: str) -> str | None:
     """to_number: the digits, sign and point that stand where the template says; 22P02 where there are none."""
+    if not template_text:
+        return None
     template = parse(template_text)
+    if template.exponent:
+        raise FeatureNotSupported('"EEEE" not supported for input')
+    if template.roman:
+        raise FeatureNotSupported('"RN" not supported for input')
     negative = False
     whole, fraction = "", ""
     at = 0

@@ -14,8 +14,17 @@ from gpudb.values import civil, zones
 
 def register(registry: Registry) -> None:
     """Adds both."""
-    registry.scalar("pg_read_date", "VARCHAR VARCHAR", "DATE", lambda text, form: _read(text, form).days)
+    registry.scalar("pg_read_date", "VARCHAR VARCHAR", "DATE", _read_date)
     registry.scalar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_moment)
+
+
+def _read_date(text: str, template: str) -> int | None:
+    if not template:
+        return None
+    days = _read(text, template).days
+    if days > civil.days_from_civil(5_874_897, 12, 31):
+        raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
+    return days
 
 
 @dataclass(slots=True)

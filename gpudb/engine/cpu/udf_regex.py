@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,8 @@ import regex
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
 from gpudb.functions.patterns import like_escape
-from gpudb.functions.posix_regex import bad, options, similar, translate
+from gpudb.functions.posix_regex import bad, similar, similar_parts, translate
+from gpudb.functions.regex_options import options
 
 TIMEOUT_S = 30.0
 
@@ -19,6 +21,12 @@ def register(registry: Registry) -> None:
     """Adds the regexp functions."""
     registry.scalar("pg_like_escape", "VARCHAR VARCHAR", "VARCHAR", like_escape)
     registry.scalar("pg_similar", "VARCHAR VARCHAR", "VARCHAR", similar)
+    registry.scalar("pg_similar_substring", "VARCHAR VARCHAR VARCHAR", "VARCHAR", _similar_substring)
+    registry.scalar("pg_like", "VARCHAR VARCHAR BOOLEAN", "BOOLEAN", _like_text)
+    registry.scalar("pg_bytes_like", "BLOB BLOB", "BOOLEAN", lambda data, pattern: _like_text(
+        data.decode("latin-1"), pattern.decode("latin-1"), False))  # fmt: skip
+    registry.scalar("pg_bytes_like_escape", "BLOB BLOB", "BLOB", lambda pattern, escape: like_escape(
+        pattern.decode("latin-1"), escape.decode("latin-1")).encode("latin-1"))  # fmt: skip
     registry.scalar("pg_regex_like", "VARCHAR VARCHAR VARCHAR", "BOOLEAN", _like)
     registry.scalar("pg_regex_replace", "VARCHAR VARCHAR VARCHAR INTEGER BIGINT VARCHAR", "VARCHAR", _replace)
     registry.scalar("pg_regex_substring", "VARCHAR VARCHAR", "VARCHAR", _substring)
@@ -33,7 +41,7 @@ def register(registry: Registry) -> None:
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, flags: str) -> Any:
     made = translate(pattern, flags)
-    mode = regex.MULTILINE if made.newline_sensitive else regex.DOTALL
+    mode = (regex.MULTILINE if made.lines else 0) | (0 if made.stops else regex.DOTALL)
     if made.ignore_case:
         mode |= regex.IGNORECASE
     if not made.lazy:
@@ -44,8 +52,51 @@ def _compiled(pattern: str, flags: str) -> Any:
         raise bad(str(error)) from None
 
 
+def _like_text(text: str, pattern: str, fold: bool) -> bool:
+    """LIKE under the backslash; 22025 where a text matches as far as an escape that ends the pattern."""
+    if fold:
+        text, pattern = text.lower(), pattern.lower()
+    dangling = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
+    found = _like_compiled(pattern[:-1] if dangling else pattern, dangling).match(text)
+    if dangling and found is not None:
+        message = "LIKE pattern must not end with escape character"
+        raise SqlError.of("invalid_escape_sequence", message)
+    return found is not None
+
+
+@lru_cache(maxsize=1024)
+def _like_compiled(pattern: str, dangling: bool) -> re.Pattern[str]:
+    """The whole text, or where an escape dangles, all before at least one more character."""
+    made = [
+        ".*" if part == "%" else "." if part == "_" else re.escape(part[-1]) for part in _LIKE_PARTS.findall(pattern)
+    ]
+    return re.compile("".join(made) + (".+" if dangling else "") + r"\Z", re.S)
+
+
+_LIKE_PARTS = re.compile(r"\\.|.", re.S)
+
+
+def _similar_substring(text: str, pattern: str, escape: str) -> str | None:
+    """The part of a text that matches what stands between separators: the first part as short as can be, then long."""
+    parts = similar_parts(pattern, escape)
+    if len(parts) == 1:
+        return text if _whole(parts[0], text) else None
+    last = parts[2] if len(parts) == 3 else ""
+    for start in range(len(text) + 1):
+        if not _whole(parts[0], text[:start]):
+            continue
+        for end in range(len(text), start - 1, -1):
+            if _whole(parts[1], text[start:end]) and _whole(last, text[end:]):
+                return text[start:end]
+    return None
+
+
+def _whole(pattern: str, text: str) -> bool:
+    return _compiled(f"^(?:{pattern})$", "").search(text, timeout=TIMEOUT_S) is not None
+
+
 def _no_global(name: str, flags: str) -> str:
-    if options(flags)[0]:
+    if options(flags).every:
         raise SqlError.of("invalid_parameter_value", f'{name}() does not support the "global" option')
     return flags
 
@@ -86,7 +137,7 @@ def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, fl
     _positive("start", start)
     if nth < -1:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
-    every = options(flags)[0] if nth == -1 else nth == 0
+    every = options(flags).every if nth == -1 else nth == 0
     made, last = [], 0
     for number, match in enumerate(_compiled(pattern, flags).finditer(text, start - 1, timeout=TIMEOUT_S), 1):
         if every or number == max(nth, 1):
@@ -112,23 +163,29 @@ def _nth(text: str, pattern: str, start: int, nth: int, flags: str, group: int) 
     if group < 0:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "subexpr": {group}')
     found = _found(text, pattern, flags, start)
-    if len(found) < nth or group > found[nth - 1].re.groups:
+    # of a pattern without groups the whole match counts as the first
+    if len(found) < nth or group > max(found[nth - 1].re.groups, 1):
         return None
     return found[nth - 1]
 
 
+def _group(match: Any, group: int) -> int:
+    return group if match.re.groups else 0
+
+
 def _substr(text: str, pattern: str, start: int, nth: int, flags: str, group: int) -> str | None:
     match = _nth(text, pattern, start, nth, _no_global("regexp_substr", flags), group)
-    return None if match is None else match.group(group)
+    return None if match is None else match.group(_group(match, group))
 
 
 def _instr(text: str, pattern: str, start: int, nth: int, end: int, flags: str, group: int) -> int:
     if end not in (0, 1):
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "endoption": {end}')
     match = _nth(text, pattern, start, nth, _no_global("regexp_instr", flags), group)
-    if match is None or match.start(group) < 0:
+    if match is None:
         return 0
-    return int(match.end(group) if end else match.start(group)) + 1
+    found = match.span(_group(match, group))
+    return 0 if found[0] < 0 else int(found[end]) + 1
 
 
 def _parts(match: Any) -> list[str | None]:
@@ -141,7 +198,7 @@ def _match(text: str, pattern: str, flags: str) -> list[str | None] | None:
 
 
 def _matches(text: str, pattern: str, flags: str) -> list[list[str | None]]:
-    if options(flags)[0]:
+    if options(flags).every:
         return [_parts(match) for match in _found(text, pattern, flags)]
     match = _compiled(pattern, flags).search(text, timeout=TIMEOUT_S)
     return [] if match is None else [_parts(match)]

@@ -13,6 +13,8 @@ from typing import Literal
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
 from gpudb.functions.keywords import QUOTED_KEYWORDS
+from gpudb.types import INT4
+from gpudb.values.numbers import parse_integer
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 _FORMAT = re.compile(r"%(?:(\d+)\$)?(-)?(?:(\d+)|(\*)(?:(\d+)\$)?)?(.)?", re.DOTALL)
@@ -51,9 +53,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
     registry.scalar("pg_bytes_overlay", "BLOB BLOB INTEGER INTEGER", "BLOB", _bytes_overlay)
     registry.scalar("pg_bytes_join", "BLOB[] BLOB", "BLOB", _bytes_join)
-    registry.scalar(
-        "pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", lambda b, old, new: _convert_to(_convert_from(b, old), new)
-    )
+    registry.scalar("pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", _convert)
     registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
 
 
@@ -121,15 +121,15 @@ def text_format(text: str, arguments: list[str | None]) -> str:
             raise _invalid("unterminated format() type specifier", 'For a single "%" use "%%".')
         size = int(width or 0)
         if star:
-            size = int(argument(star_position) or 0)
+            size = _width(argument(star_position))
             left, size = ("-" if size < 0 else left), abs(size)
         if size > 2**31 - 1:
             raise SqlError.of("numeric_value_out_of_range", "number is out of range")
-        if size > _MOST_CHARACTERS:
-            raise SqlError.of("program_limit_exceeded", "requested length too large")
         if kind not in "sIL":
             raise _invalid(f'unrecognized format() type specifier "{kind}"', 'For a single "%" use "%%".')
         value = argument(position)
+        if size > _MOST_CHARACTERS:
+            raise SqlError.of("program_limit_exceeded", "requested length too large")
         if kind == "s":
             made = value or ""
         elif kind == "L":
@@ -142,6 +142,11 @@ def text_format(text: str, arguments: list[str | None]) -> str:
         return made.ljust(size) if left else made.rjust(size)
 
     return _FORMAT.sub(specifier, text)
+
+
+def _width(text: str | None) -> int:
+    """A width that an argument gives: what casts to integer."""
+    return 0 if text is None else parse_integer(INT4, text)
 
 
 def _invalid(message: str, hint: str | None = None) -> SqlError:
@@ -220,6 +225,33 @@ def _convert_to(text: str, name: str) -> bytes:
         raise SqlError.of("untranslatable_character", message) from None
 
 
+# Encodings that PostgreSQL converts between without UTF-8 on either side.
+_CYRILLIC = frozenset({"cp1251", "koi8-r", "cp866", "iso8859-5"})
+
+
+def _convert(data: bytes, source: str, target: str) -> bytes:
+    old, new = _side("source", source), _side("destination", target)
+    if old == new or "SQL_ASCII" in {_plain(source), _plain(target)}:
+        if _plain(source) != "SQL_ASCII":
+            _convert_from(data, source)
+        return data
+    if "utf-8" not in {old, new} and not {old, new} <= _CYRILLIC:
+        message = f'default conversion function for encoding "{_plain(source)}" to "{_plain(target)}" does not exist'
+        raise SqlError.of("undefined_function", message)
+    return _convert_to(_convert_from(data, source), target)
+
+
+def _plain(name: str) -> str:
+    return "SQL_ASCII" if re.sub("[^a-z0-9]", "", name.lower()) == "sqlascii" else name.upper()
+
+
+def _side(which: str, name: str) -> str:
+    found = _ENCODINGS.get(re.sub("[^a-z0-9]", "", name.lower()))
+    if found is None:
+        raise _invalid(f'invalid {which} encoding name "{name}"')
+    return found
+
+
 def _get_byte(data: bytes, index: int) -> int:
     if not 0 <= index < len(data):
         message = f"index {index} out of valid range, 0..{len(data) - 1}"
@@ -274,7 +306,10 @@ def _unistr(text: str) -> str:
 
     made = _ESCAPES.sub(character, text)
     # pairs of surrogates make one character
-    return made.encode("utf-16", "surrogatepass").decode("utf-16")
+    try:
+        return made.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise SqlError.of("syntax_error", "invalid Unicode surrogate pair") from None
 
 
 _IDENTIFIER = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\W\d]\w*[\w$]*))\s*')

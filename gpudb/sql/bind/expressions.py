@@ -18,7 +18,7 @@ from gpudb.errors import (
     UndefinedTable,
 )
 from gpudb.functions import resolve
-from gpudb.sql.bind import aggregates, calls, operators, quantified
+from gpudb.sql.bind import aggregates, calls, operators, quantified, sql_json
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
@@ -288,6 +288,9 @@ def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
 @binds("func_call")
 def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
     return calls.bind_call(binder, scope, node)
+
+
+_BINDERS.update(sql_json.BINDERS)
 
 
 @binds("grouping_func")

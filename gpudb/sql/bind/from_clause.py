@@ -234,6 +234,8 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Source:
         raise FeatureNotSupported("this expression in FROM is not supported")
     call = inner(call_node)
     name = strings(call.funcname)[-1]
+    if name == "unnest" and len(call.args) > 1:
+        raise FeatureNotSupported("unnest of several arrays is not supported")
     if (system := binder.system("pg_catalog", f"{name}()")) is not None:
         binder.stable = False
         alias = node.alias if node.HasField("alias") else None

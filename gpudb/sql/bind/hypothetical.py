@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudb.errors import FeatureNotSupported
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, unify_branches
-from gpudb.sql.bind.operators import apply_operator, conjunction, disjunction
-from gpudb.sql.bound import Aggregate, BoolOp, Case, Constant, DistinctFrom, Expr, SortKey, Test
-from gpudb.types import FLOAT8, INT4, INT8
+from gpudb.sql.bind.operators import apply_operator, call, conjunction, disjunction
+from gpudb.sql.bound import Aggregate, BoolOp, Case, Cast, Constant, DistinctFrom, Expr, SortKey, Test
+from gpudb.types import FLOAT8, INT4, INT8, TEXT
 
 NAMES = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 
@@ -27,7 +26,8 @@ def hypothetical(
     before = _before(binder, pairs)
     if name == "dense_rank":
         if len(pairs) > 1:
-            raise FeatureNotSupported("dense_rank over several sort keys is not supported")
+            ranks = _counted(binder, _all(keep, before), _together(binder, [key.expr for key, _ in pairs]))
+            return apply_operator(binder, "+", ranks, Constant(1, INT4)), (ranks,)
         expr = pairs[0][0].expr
         # DISTINCT counts no NULL, which is one more value where NULLs come first
         ranks = _counted(binder, _all(keep, before), expr)
@@ -50,6 +50,16 @@ def hypothetical(
     one = Constant(1.0, FLOAT8)
     above, below = (apply_operator(binder, "+", coerce(binder, each, FLOAT8), one) for each in (reached, every))
     return apply_operator(binder, "/", above, below), (reached, every)
+
+
+def _together(binder: Binder, keys: Sequence[Expr]) -> Expr:
+    """Several keys as one text, which tells them apart; a numeric without the zeros that make it no other value."""
+
+    def called(name: str, args: Sequence[Expr]) -> Expr:
+        return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+
+    parts = [called("trim_scale", [each]) if each.type.name == "numeric" else each for each in keys]
+    return Cast(called("json_build_array", parts), TEXT)
 
 
 def _before(binder: Binder, pairs: Sequence[tuple[SortKey, Expr]]) -> Expr:

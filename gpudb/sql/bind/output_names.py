@@ -45,6 +45,14 @@ def _figure(node: Any) -> tuple[str, int]:
             return ("case", 1) if strength <= 1 else (name, strength)
         case "a_array_expr":
             return "array", 2
+        case "json_object_constructor":
+            return "json_object", 2
+        case "json_array_constructor" | "json_array_query_constructor":
+            return "json_array", 2
+        case "json_object_agg":
+            return "json_objectagg", 2
+        case "json_array_agg":
+            return "json_arrayagg", 2
         case "row_expr":
             return "row", 2
         case "coalesce_expr":

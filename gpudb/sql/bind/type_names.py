@@ -28,10 +28,10 @@ _SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"
 # What a value of a result or of the system catalog may be, beyond the types of columns.
 _KNOWN = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
-    " uuid json jsonb name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace regrole"
-    " regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring pg_lsn tid"
-    " regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
-    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr".split()
+    " uuid json jsonb jsonpath name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace"
+    " regrole regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring"
+    " pg_lsn tid regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
+    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money".split()
 )
 
 

@@ -20,7 +20,7 @@ SELECT array_append(ARRAY[1], 2), array_prepend(0, ARRAY[1]), array_cat(ARRAY[1]
 SELECT unnest(ARRAY[3, NULL, 1]);
 SELECT id, u FROM ar_t, unnest(a) AS u;
 SELECT id, u, o FROM ar_t, unnest(t) WITH ORDINALITY AS x(u, o);
--- refused 42883: unnest of several arrays
+-- refused 0A000: unnest of several arrays
 SELECT * FROM unnest(ARRAY[1, 2, 3], ARRAY['a', 'b']) AS x(n, c);
 SELECT array_agg(id ORDER BY id DESC), array_agg(t[1] ORDER BY id) FROM ar_t;
 SELECT ARRAY[1, 2.5], ARRAY[1, NULL], ARRAY['a', 'b'::varchar], ARRAY[]::text[], ARRAY[true, false], ARRAY[1::smallint, 2::bigint];

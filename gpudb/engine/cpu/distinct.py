@@ -1,0 +1,48 @@
+"""Aggregates of DISTINCT values that look at their values more than once: a variance, a sum of intervals, JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudb.functions.registry import MISSING, Operands
+from gpudb.sql import bound
+
+if TYPE_CHECKING:
+    from gpudb.engine.cpu.expressions import Expressions
+
+_VARIANCES = frozenset({"var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"})
+
+
+def looks_often(expr: bound.Aggregate) -> bool:
+    """Whether DISTINCT would mean the squares, the parts or the texts of the values, in place of themselves."""
+    name = expr.function.name
+    if name.startswith("json"):
+        return True
+    return len(expr.args) == 1 and (name in _VARIANCES or expr.args[0].type.name == "interval")
+
+
+def of_distinct(made: Expressions, expr: bound.Aggregate, keep: str) -> tuple[str, str]:
+    """The aggregate over a sorted list of the values that differ, as its lanes; `keep` is its FILTER clause."""
+    types = tuple(arg.type for arg in expr.args)
+    fields = [f"x{number} := {made.whole(arg)}" for number, arg in enumerate(expr.args)]
+    one = len(fields) == 1
+    kept = made.whole(expr.args[0]) if one else f"struct_pack({', '.join(fields)})"
+    rows = f"list_sort(coalesce(list(DISTINCT {kept}){keep}, []), 'ASC', 'NULLS LAST')"
+    lanes = [made.opened("pg_d" if one else f"pg_d.x{number}", item) for number, item in enumerate(types)]
+    item, value = types[0], lanes[0].value
+    if one and item.carried:
+        # 1.0 and 1.00 are one value, of which the first is kept
+        before = made.opened("pg_l[pg_i - 1]", item).value
+        kept = f"list_filter(pg_l, lambda pg_d, pg_i: pg_i = 1 OR {value} IS DISTINCT FROM {before})"
+        rows = f"list_transform([{rows}], lambda pg_l: {kept})[1]"
+
+    def call(name: str, *args: str) -> str:
+        listed = f"list_transform(pg_l, lambda pg_d: {args[0]})"
+        more = "".join(f", {arg}" for arg in args[1:])
+        return listed if name == "list" else f"list_aggregate({listed}, '{name}'{more})"
+
+    values, scales = tuple(each.value for each in lanes), tuple(each.scale for each in lanes)
+    made_of = Operands(values, scales, types, (MISSING,) * len(types), expr.type, call)
+    result = made.applied(expr.function, made_of)
+    whole = made.joined(*result, expr.type) if expr.type.carried else result.value
+    return made.opened(f"list_transform([{rows}], lambda pg_l: {whole})[1]", expr.type)

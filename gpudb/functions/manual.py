@@ -1,0 +1,238 @@
+"""The functions and operators that PostgreSQL's manual documents (chapter 9), with a mark for each: `README.md` here.
+
+`manual.tsv` names them, section by section; PostgreSQL's own tables give the overloads of each name. An overload that
+has an implementation is the *same*, unless `manual.tsv` says how it *differs*; the others are *not yet* there.
+`tests/functions/test_manual.py` compares every overload marked as the same with a real PostgreSQL, and holds the
+README to what this makes: `python -m gpudb.functions.manual` writes it anew.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.functions.library import Function, Operator, functions_by_name, operators_by_name
+from gpudb.functions.registry import implementation
+from gpudb.types import COLUMN_TYPES
+
+Mark = Literal["same", "differs", "not yet"]
+
+README = Path(__file__).with_name("README.md")
+_TABLE = Path(__file__).with_name("manual.tsv")
+
+_ANY = "any anyelement anyarray anynonarray anycompatible anycompatiblearray anycompatiblenonarray"
+_NUMBERS = "int2 int4 int8 float4 float8 numeric"
+_STRINGS = f"text varchar bpchar name char cstring bool int4 int8 _text {_ANY}"
+_MOMENTS = "date time timetz timestamp timestamptz interval"
+_JSON = f"json jsonb jsonpath record text _text int4 bool {_ANY}"
+_OURS = f"{_NUMBERS} text bpchar bytea bool uuid jsonb record anyarray {_MOMENTS}"
+
+# Each section: its title, the types that its overloads take (any if empty), and one that each of them must take.
+_SECTIONS: dict[str, tuple[str, str, str]] = {
+    "9.1": ("Logical operators", "", ""),
+    "9.2": ("Comparison functions and operators", f"{_OURS} any", ""),
+    "9.3": ("Mathematical functions and operators", f"{_NUMBERS} anycompatible anycompatiblearray", ""),
+    "9.4": ("String functions and operators", _STRINGS, ""),
+    "9.5": ("Binary string functions and operators", "bytea text name int4 int8", "bytea"),
+    "9.7": ("Pattern matching", "text bpchar name bytea int4 bool", ""),
+    "9.8": ("Data type formatting functions", f"{_NUMBERS} {_MOMENTS} text", "text"),
+    "9.9": ("Date/time functions and operators", f"{_MOMENTS} text float8 int4", ""),
+    "9.16": ("JSON functions and operators", _JSON, ""),
+    "9.17": ("Sequence manipulation functions", "", ""),
+    "9.18": ("Conditional expressions", "", ""),
+    "9.19": ("Array functions and operators", f"{_ANY} text int4", ""),
+    "9.21": ("Aggregate functions", "", ""),
+    "9.22": ("Window functions", "", ""),
+    "9.23": ("Subquery expressions", "", ""),
+    "9.24": ("Row and array comparisons", "", ""),
+    "9.25": ("Set returning functions", "", ""),
+}
+_KINDS = {"function": "f", "aggregate": "a", "ordered": "a", "hypothetical": "a", "window": "w"}
+_SHOWN_OPERATORS = {"|": r"\|"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One documented thing: an overload of a function or an operator, or a construct of the grammar.
+
+    `example` is a query that shows all that it does where arguments alone do not; empty otherwise. `target` is None
+    for a construct.
+    """
+
+    section: str
+    kind: str
+    name: str
+    target: Function | Operator | None
+    mark: Mark
+    how: str = ""
+    example: str = ""
+
+    @property
+    def signature(self) -> str:
+        """As the manual writes it: `round(numeric, integer)`, `integer + integer`, `CASE WHEN`."""
+        if isinstance(self.target, Operator):
+            left = f"{self.target.left} " if self.target.left is not None else ""
+            return f"{left}{self.name} {self.target.right}"
+        return str(self.target) if self.target is not None else self.name
+
+
+def entries() -> Iterator[Entry]:
+    """Everything documented, in the manual's order."""
+    for line in _TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+        section, kind, names, mark, how, example = line.split("\t")
+        if kind == "construct":
+            yield Entry(section, kind, names, None, _mark(mark or "same"), how, example)
+            continue
+        only = None
+        if names.endswith(")"):
+            names, _, only = names.partition("(")
+            only = f"({only}"
+        for name in names.split(" "):
+            for target in _overloads(section, kind, name):
+                if (only is None) == (_arguments(target) in _apart(section, name)):
+                    continue
+                if only is None or _arguments(target) == only:
+                    yield Entry(section, kind, name, target, _mark(mark) if mark else _state(target), how, example)
+
+
+def _mark(text: str) -> Mark:
+    assert text in {"same", "differs", "not yet"}, text
+    return text  # type: ignore[return-value]
+
+
+def _apart(section: str, name: str) -> set[str]:
+    """The overloads of a name that have lines of their own, by their arguments."""
+    rows = (line.split("\t") for line in _TABLE.read_text(encoding="utf-8").splitlines())
+    return {"(" + row[2].partition("(")[2] for row in rows if row[0] == section and row[2].startswith(f"{name}(")}
+
+
+def _arguments(target: Function | Operator) -> str:
+    types = target.args if isinstance(target, Function) else [each for each in (target.left, target.right) if each]
+    return f"({','.join(each.name for each in types)})"
+
+
+def _overloads(section: str, kind: str, name: str) -> Sequence[Function | Operator]:
+    _, allowed, wanted = _SECTIONS[section]
+    found: Sequence[Function | Operator]
+    if kind == "operator":
+        found = operators_by_name()[name]
+    else:
+        found = [each for each in functions_by_name()[name] if each.kind == _KINDS[kind]]
+        if kind == "aggregate" or kind == "ordered":
+            found = [each for each in found if not isinstance(each, Function) or not _hypothetical(each)]
+        elif kind == "hypothetical":
+            found = [each for each in found if isinstance(each, Function) and _hypothetical(each)]
+    kept = []
+    for each in found:
+        types = set(_arguments(each)[1:-1].split(",")) - {""}
+        if allowed and not types <= set(allowed.split()):
+            continue
+        if (wanted and wanted not in types) or (section == "9.9" and not _of_time(each, types)):
+            continue
+        if section == "9.16" and not types & {"json", "jsonb", "record"} and kind == "operator":
+            continue
+        arrays = {"anyarray", "anycompatiblearray"} & types
+        if section == "9.19" and kind == "operator" and not arrays:
+            continue
+        if section == "9.4" and kind == "operator" and "text" not in types:
+            continue
+        if section == "9.7" and name == "substring" and "int4" in types:
+            continue
+        kept.append(each)
+    return kept
+
+
+def _hypothetical(function: Function) -> bool:
+    return function.ordered_set and function.name in {"rank", "dense_rank", "percent_rank", "cume_dist"}
+
+
+def _of_time(target: Function | Operator, types: set[str]) -> bool:
+    made = isinstance(target, Function) and (target.name.startswith("make_") or target.name == "to_timestamp")
+    return bool(types & set(_MOMENTS.split())) or (made and types != {"text"})
+
+
+_HELD = COLUMN_TYPES | {"name", "oid", "regclass", "record", "jsonpath", *_ANY.split()}
+
+
+def _state(target: Function | Operator) -> Mark:
+    if not all(each.lstrip("_") in _HELD for each in _arguments(target)[1:-1].split(",") if each):
+        return "not yet"
+    try:
+        implementation(target if isinstance(target, Function) else target.function)
+    except FeatureNotSupported:
+        return "not yet"
+    return "same"
+
+
+# ---------------------------------------------------------------------------------------------- the page
+
+_HEAD = """\
+# Functions and operators
+
+Every function and operator of PostgreSQL 16's manual, sections 9.1 to 9.5, 9.7 to 9.9 and 9.16 to 9.25, with all its
+overloads. *same*: compared with a real PostgreSQL, argument by argument, by `tests/functions/test_manual.py`.
+*differs*: how is said beside it. *not yet*: refused with SQLSTATE 0A000. What holds of every `numeric` (38 digits, no
+NaN, no infinities) is said once, in the [README](../../README.md).
+
+This page is made by `python -m gpudb.functions.manual` from `manual.tsv` and what is implemented; no line of it is
+written by hand.
+"""
+
+
+def totals(every: Sequence[Entry]) -> str:
+    """How many of all are the same, differ, are not there, in a sentence."""
+    count = Counter(each.mark for each in every)
+    share = 100 * count["not yet"] / len(every)
+    return (
+        f"Of {len(every)} functions, operators and constructs, overloads counted one by one, {count['same']} are the"
+        f" same as PostgreSQL's, {count['differs']} differ, {count['not yet']} ({share:.1f}%) are not there yet."
+    )
+
+
+def page() -> str:
+    """The README of this folder."""
+    every = list(entries())
+    parts = [_HEAD, "", totals(every), "", "| section | same | differs | not yet |", "|---|--:|--:|--:|"]
+    for number, (title, _, _) in _SECTIONS.items():
+        count = Counter(each.mark for each in every if each.section == number)
+        parts.append(f"| {number} {title} | {count['same']} | {count['differs']} | {count['not yet']} |")
+    for number, (title, _, _) in _SECTIONS.items():
+        parts += ["", f"## {number} {title}", "| | overloads | |", "|---|---|---|"]
+        rows: dict[tuple[str, str, str, str], list[str]] = {}
+        for each in every:
+            if each.section == number:
+                rows.setdefault((each.kind, each.name, each.mark, each.how), []).append(each.signature)
+        for (kind, name, mark, how), signatures in rows.items():
+            said = f"{mark}: {how}" if how else mark
+            parts.append(f"| {_code(name)} | {'' if kind == 'construct' else _listed(kind, signatures)} | {said} |")
+    return "\n".join(parts) + "\n"
+
+
+def _code(text: str) -> str:
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def _listed(kind: str, signatures: Sequence[str]) -> str:
+    if kind == "operator":
+        return ", ".join(map(_code, signatures))
+    return ", ".join(_code(each[each.index("(") :]) for each in signatures)
+
+
+_FRONT = README.parents[2] / "README.md"
+_SENTENCE = re.compile(r"Of \d+ functions,\s+operators\s+and\s+constructs,.*?there yet\.", re.DOTALL)
+
+
+def front(text: str) -> str:
+    """The project's README with the totals as they are now."""
+    return _SENTENCE.sub("\n".join(textwrap.wrap(totals(list(entries())), 118)), text)
+
+
+if __name__ == "__main__":
+    README.write_text(page(), encoding="utf-8")
+    _FRONT.write_text(front(_FRONT.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,403 @@
+"""Runs a jsonpath over a JSON value (jsonpath_exec.c): lax and strict, filters, methods, arithmetic, comparisons.
+
+JSON values are Python's, numbers Decimals; .datetime() makes a `Moment`. A predicate is True, False or None: unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import ROUND_DOWN, Decimal
+from itertools import islice
+from typing import Any
+
+from gpudb.errors import GpudbError, SqlError
+from gpudb.values.jsonpath import arithmetic, moments
+from gpudb.values.jsonpath.grammar import ANY_LEVEL, COMPARISONS, Item, Path
+from gpudb.values.zones import Zone
+
+Found = Iterator[Any]
+Matcher = Callable[[str, str, str], bool]
+_PREDICATES = COMPARISONS | {"&&", "||", "!", "exists", "is unknown", "starts with", "like_regex"}
+_NAMES = {bool: "boolean", str: "string", dict: "object", list: "array", Decimal: "number", type(None): "null"}
+
+
+class Evaluation:
+    """One run of a path over `root`. `matches` is like_regex; `zone` is the session's where a _tz function asks."""
+
+    def __init__(self, path: Path, root: Any, variables: Any, matches: Matcher, zone: Zone | None) -> None:
+        self._path = path
+        self._root = self._current = root
+        self._variables = variables
+        self._matches = matches
+        self._zone = zone
+        self._lax = self._lenient = path.lax
+        self._sizes: list[int] = []
+        self._methods = 0
+
+    def run(self) -> list[Any]:
+        """All results; the errors of class 22 that PostgreSQL raises unless it is told to be silent."""
+        return list(self._item(self._path.item, self._root))
+
+    def finds(self) -> bool:
+        """Whether there is a result: in lax mode what would follow the first one is not looked at."""
+        return self._some(self._path.item, self._root)
+
+    def _some(self, item: Item, value: Any) -> bool:
+        if not self._lax:
+            return bool(list(self._item(item, value)))
+        if item.kind in {"+1", "-1"} and item.next is None:
+            return any(isinstance(each, Decimal) for each in self._operand(item.args[0], value))
+        return bool(list(islice(self._item(item, value), 1)))
+
+    # ------------------------------------------------------------------------------------------ steps
+
+    def _item(self, item: Item, value: Any, unwrap: bool | None = None) -> Found:
+        """What an item and all that follow it make of a value; `unwrap` as the mode says where it is None."""
+        unwrap = self._lax if unwrap is None else unwrap
+        kind = item.kind
+        if kind in _PREDICATES:
+            return self._next(item, self._test(item, value))
+        match kind:
+            case "$":
+                return self._next(item, self._root)
+            case "@":
+                return self._next(item, self._current)
+            case "null" | "bool" | "number" | "string":
+                return self._next(item, item.value)
+            case "variable":
+                return self._next(item, self._variable(str(item.value)))
+            case "last":
+                return self._next(item, Decimal(self._sizes[-1] - 1))
+            case "key":
+                return self._key(item, value, unwrap)
+            case "[*]":
+                return self._elements(item, value)
+            case ".*":
+                return self._members(item, value, unwrap)
+            case "index":
+                return self._subscripts(item, value)
+            case "**":
+                return self._any(item, value)
+            case "+" | "-" | "*" | "/" | "%":
+                return self._next(item, self._computed(item, value))
+            case "+1" | "-1":
+                return self._signed(item, value)
+            case "type":
+                return self._next(item, type_name(value))
+            case "size":
+                return self._size(item, value)
+        if unwrap and isinstance(value, list):
+            return self._unwrapped(item, value)
+        match kind:
+            case "?":
+                return self._next(item, value) if self._filtered(item, value) else iter(())
+            case "abs" | "floor" | "ceiling":
+                if not isinstance(value, Decimal):
+                    message = f"jsonpath item method .{kind}() can only be applied to a numeric value"
+                    raise arithmetic.wrong(message)
+                return self._next(item, arithmetic.UNARY[kind](value))
+            case "double":
+                return self._next(item, arithmetic.double(value))
+            case "datetime":
+                return self._next(item, self._moment(item, value))
+            case _:
+                return self._pairs(item, value)
+
+    def _next(self, item: Item, value: Any) -> Found:
+        return iter((value,)) if item.next is None else self._item(item.next, value)
+
+    def _unwrapped(self, item: Item, values: list[Any], unwrap: bool = False) -> Found:
+        for each in values:
+            yield from self._item(item, each, unwrap)
+
+    def _each(self, item: Item, values: Any) -> Found:
+        """The steps that follow, on every value."""
+        for each in values:
+            yield from self._next(item, each)
+
+    def _key(self, item: Item, value: Any, unwrap: bool) -> Found:
+        if isinstance(value, dict):
+            if item.value in value:
+                return self._next(item, value[item.value])
+            if self._lenient:
+                return iter(())
+            message = f'JSON object does not contain key "{item.value}"'
+            raise SqlError.of("sql_json_member_not_found", message)
+        if unwrap and isinstance(value, list):
+            return self._unwrapped(item, value)
+        if self._lenient:
+            return iter(())
+        message = "jsonpath member accessor can only be applied to an object"
+        raise SqlError.of("sql_json_member_not_found", message)
+
+    def _elements(self, item: Item, value: Any) -> Found:
+        if isinstance(value, list):
+            return self._each(item, value)
+        if self._lax:
+            return self._next(item, value)
+        if self._lenient:
+            return iter(())
+        message = "jsonpath wildcard array accessor can only be applied to an array"
+        raise SqlError.of("sql_json_array_not_found", message)
+
+    def _members(self, item: Item, value: Any, unwrap: bool) -> Found:
+        if isinstance(value, dict):
+            return self._each(item, value.values())
+        if unwrap and isinstance(value, list):
+            return self._unwrapped(item, value)
+        if self._lenient:
+            return iter(())
+        message = "jsonpath wildcard member accessor can only be applied to an object"
+        raise SqlError.of("sql_json_object_not_found", message)
+
+    def _subscripts(self, item: Item, value: Any) -> Found:
+        if not isinstance(value, list) and not self._lax:
+            if self._lenient:
+                return
+            message = "jsonpath array accessor can only be applied to an array"
+            raise SqlError.of("sql_json_array_not_found", message)
+        values = value if isinstance(value, list) else [value]
+        self._sizes.append(len(values))
+        try:
+            for first, last in zip(item.args[::2], item.args[1::2], strict=True):
+                low = self._index(first, value)
+                high = low if last is None else self._index(last, value)
+                if not self._lenient and (low < 0 or low > high or high >= len(values)):
+                    raise _subscript("jsonpath array subscript is out of bounds")
+                for each in values[max(low, 0) : min(high, len(values) - 1) + 1]:
+                    yield from self._next(item, each)
+        finally:
+            self._sizes.pop()
+
+    def _index(self, item: Item | None, value: Any) -> int:
+        assert item is not None
+        found = list(self._item(item, value))
+        if len(found) != 1 or not isinstance(found[0], Decimal):
+            raise _subscript("jsonpath array subscript is not a single numeric value")
+        index = int(found[0].to_integral_value(ROUND_DOWN))
+        if not -(2**31) <= index < 2**31:
+            raise _subscript("jsonpath array subscript is out of integer range")
+        return index
+
+    def _any(self, item: Item, value: Any) -> Found:
+        assert isinstance(item.value, tuple)
+        first, last = item.value
+        with self._leniently():
+            if first == 0:
+                yield from self._next(item, value)
+            for each in _descendants(value, 1, first, last):
+                yield from self._next(item, each)
+
+    def _size(self, item: Item, value: Any) -> Found:
+        if not isinstance(value, list) and not self._lax:
+            if self._lenient:
+                return iter(())
+            message = "jsonpath item method .size() can only be applied to an array"
+            raise SqlError.of("sql_json_array_not_found", message)
+        return self._next(item, Decimal(len(value) if isinstance(value, list) else 1))
+
+    def _pairs(self, item: Item, value: Any) -> Found:
+        """keyvalue()."""
+        if not isinstance(value, dict):
+            message = "jsonpath item method .keyvalue() can only be applied to an object"
+            raise SqlError.of("sql_json_object_not_found", message)
+        number = Decimal(0) if value is self._root else self._identity()
+        for key, each in value.items():
+            yield from self._next(item, {"id": number, "key": key, "value": each})
+
+    def _identity(self) -> Decimal:
+        """A number for an object that is not the root: unique in the run, where PostgreSQL takes its offset."""
+        self._methods += 1
+        return Decimal(self._methods)
+
+    def _moment(self, item: Item, value: Any) -> moments.Moment:
+        if not isinstance(value, str):
+            message = "jsonpath item method .datetime() can only be applied to a string"
+            raise SqlError.of("invalid_argument_for_sql_json_datetime_function", message)
+        if item.args:
+            raise SqlError.of("feature_not_supported", "a template of jsonpath's .datetime() is not supported")
+        return moments.read(value)
+
+    def _variable(self, name: str) -> Any:
+        if self._variables is None:
+            return None
+        if name not in self._variables:
+            raise SqlError.of("undefined_object", f'could not find jsonpath variable "{name}"')
+        return self._variables[name]
+
+    # ------------------------------------------------------------------------------------------ arithmetic
+
+    def _operand(self, item: Item | None, value: Any, unwrap: bool = True) -> list[Any]:
+        """An operand's values, arrays among them taken apart in lax mode."""
+        assert item is not None
+        found = self._item(item, value)
+        if not (unwrap and self._lax):
+            return list(found)
+        return [part for each in found for part in (each if isinstance(each, list) else [each])]
+
+    def _computed(self, item: Item, value: Any) -> Decimal:
+        operands = []
+        for side, arg in zip(("left", "right"), item.args, strict=True):
+            operands.append((side, self._operand(arg, value)))
+        for side, found in operands:
+            if len(found) != 1 or not isinstance(found[0], Decimal):
+                message = f"{side} operand of jsonpath operator {item.kind} is not a single numeric value"
+                raise SqlError.of("singleton_sql_json_item_required", message)
+        return arithmetic.BINARY[item.kind](operands[0][1][0], operands[1][1][0])
+
+    def _signed(self, item: Item, value: Any) -> Found:
+        for each in self._operand(item.args[0], value):
+            if not isinstance(each, Decimal):
+                message = f"operand of unary jsonpath operator {item.kind[0]} is not a numeric value"
+                raise SqlError.of("sql_json_number_not_found", message)
+            yield from self._next(item, arithmetic.UNARY[item.kind](each))
+
+    # ------------------------------------------------------------------------------------------ predicates
+
+    def _filtered(self, item: Item, value: Any) -> bool:
+        outer, self._current = self._current, value
+        try:
+            return self._test(_first(item), value) is True
+        finally:
+            self._current = outer
+
+    def _test(self, item: Item, value: Any) -> bool | None:
+        match item.kind:
+            case "&&":
+                left = self._test(_first(item), value)
+                if left is False:
+                    return False
+                right = self._test(_second(item), value)
+                return left if right is True else right
+            case "||":
+                left = self._test(_first(item), value)
+                if left is True:
+                    return True
+                right = self._test(_second(item), value)
+                return left if right is False else right
+            case "!":
+                result = self._test(_first(item), value)
+                return None if result is None else not result
+            case "is unknown":
+                return self._test(_first(item), value) is None
+            case "exists":
+                return self._exists(_first(item), value)
+            case "starts with":
+                return self._compared(item, value, False, _starts_with)
+            case "like_regex":
+                assert isinstance(item.value, tuple)
+                pattern, flags = item.value
+                return self._compared(
+                    item, value, False, lambda a, _: self._matches(a, pattern, flags) if isinstance(a, str) else None
+                )
+        return self._compared(item, value, True, lambda a, b: self._compare(item.kind, a, b))
+
+    def _exists(self, item: Item, value: Any) -> bool | None:
+        try:
+            return self._some(item, value)
+        except GpudbError as error:
+            if silenced(error):
+                return None
+            raise
+
+    def _quiet(self, item: Item | None, value: Any, unwrap: bool) -> list[Any] | None:
+        """An operand's values, or None where there is an error in them."""
+        try:
+            return self._operand(item, value, unwrap)
+        except GpudbError as error:
+            if silenced(error):
+                return None
+            raise
+
+    def _compared(self, item: Item, value: Any, unwrap: bool, test: Callable[[Any, Any], bool | None]) -> bool | None:
+        """Whether any pair of the operands' values passes; unknown counts as PostgreSQL has it."""
+        left = self._quiet(item.args[0], value, True)
+        if left is None:
+            return None
+        right: list[Any] | None = [None]
+        if len(item.args) > 1:
+            right = self._quiet(item.args[1], value, unwrap)
+        if right is None:
+            return None
+        unknown = found = False
+        for a in left:
+            for b in right:
+                result = test(a, b)
+                if result is None:
+                    if not self._lax:
+                        return None
+                    unknown = True
+                elif result:
+                    if self._lax:
+                        return True
+                    found = True
+        return True if found else None if unknown else False
+
+    def _compare(self, kind: str, a: Any, b: Any) -> bool | None:
+        if type(a) is not type(b):
+            return kind == "!=" if a is None or b is None else None
+        if isinstance(a, dict | list):
+            return None
+        if isinstance(a, moments.Moment):
+            order = moments.compared(a, b, self._zone)
+            if order is None:
+                return None
+        elif a is None:
+            order = 0
+        else:
+            order = (a > b) - (a < b)
+        return {
+            "==": order == 0, "!=": order != 0, "<": order < 0, ">": order > 0, "<=": order <= 0, ">=": order >= 0
+        }[kind]  # fmt: skip
+
+    @contextmanager
+    def _leniently(self) -> Iterator[None]:
+        outer, self._lenient = self._lenient, True
+        try:
+            yield
+        finally:
+            self._lenient = outer
+
+
+def _first(item: Item) -> Item:
+    assert item.args[0] is not None
+    return item.args[0]
+
+
+def _second(item: Item) -> Item:
+    assert item.args[1] is not None
+    return item.args[1]
+
+
+def type_name(value: Any) -> str:
+    """What .type() says."""
+    return value.kind if isinstance(value, moments.Moment) else _NAMES[type(value)]
+
+
+def _starts_with(text: Any, start: Any) -> bool | None:
+    return text.startswith(start) if isinstance(text, str) and isinstance(start, str) else None
+
+
+def _subscript(message: str) -> SqlError:
+    return SqlError.of("invalid_sql_json_subscript", message)
+
+
+def silenced(error: GpudbError) -> bool:
+    """Whether a predicate, or a function told to be silent, takes an error for unknown: those of the data."""
+    return error.sqlstate in _SOFT or error.sqlstate.startswith("2203")
+
+
+_SOFT = frozenset({"22012", "22003", "22008"})
+
+
+def _descendants(value: Any, level: int, first: int, last: int) -> Iterator[Any]:
+    """What lies inside a value at the levels asked for; at `last to last` its leaves alone."""
+    if level > last or not isinstance(value, dict | list):
+        return
+    for each in value.values() if isinstance(value, dict) else value:
+        leaf = not isinstance(each, dict | list)
+        if level >= first or (first == last == ANY_LEVEL and leaf):
+            yield each
+        if level < last:
+            yield from _descendants(each, level + 1, first, last)

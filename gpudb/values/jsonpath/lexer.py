@@ -1,0 +1,170 @@
+"""The tokens of a jsonpath: strings, numbers, variables, names, keywords, operators (jsonpath_scan.l)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gpudb.errors import SqlError
+
+_OPERATORS = ("**", "&&", "||", "==", "!=", "<>", "<=", ">=", *"<>!?%$.[]{}()@#,*:-+/")
+_END = set('?%$.[]{}()|&!=<>@#,*:-+/\\" \t\n\r\f')
+_BLANK = re.compile(r"[ \t\n\r\f]+|/\*.*?\*/", re.S)
+_NUMBER = re.compile(
+    r"0[xX](?P<hex>_?[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)|0[oO](?P<oct>_?[0-7]+(?:_[0-7]+)*)"
+    r"|0[bB](?P<bin>_?[01]+(?:_[01]+)*)"
+    r"|(?P<dec>(?:(?:0|[1-9](?:_?[0-9])*)(?:\.(?:[0-9](?:_?[0-9])*)?)?|\.[0-9](?:_?[0-9])*)"
+    r"(?:[eE][+-]?[0-9](?:_?[0-9])*)?)"
+)
+_ESCAPE = re.compile(
+    r"\\(?:(?P<one>[bfnrtv])|u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|u(?P<four>[0-9A-Fa-f]{4})|x(?P<two>[0-9A-Fa-f]{2})"
+    r"|(?P<bad>[ux])|(?P<other>.))",
+    re.S,
+)
+_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+# Words that mean something; those of JSON itself only in small letters.
+KEYWORDS = frozenset(
+    "is to abs lax flag last size type with floor double exists starts strict ceiling unknown datetime keyvalue"
+    " like_regex".split()
+)
+LITERALS = {"null": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token: `kind` is string, number, integer, variable, name, a keyword, an operator, or end."""
+
+    kind: str
+    value: object
+    text: str
+
+
+def syntax_error(token: Token) -> SqlError:
+    """42601, as PostgreSQL words it."""
+    if token.kind == "end":
+        return SqlError.of("syntax_error", "syntax error at end of jsonpath input")
+    return SqlError.of("syntax_error", f'syntax error at or near "{token.text}" of jsonpath input')
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of a path, an end last."""
+    at = 0
+    while at < len(text):
+        if (blank := _BLANK.match(text, at)) is not None:
+            at = blank.end()
+            continue
+        if text.startswith("/*", at):
+            raise SqlError.of("syntax_error", "unexpected end of comment of jsonpath input")
+        token, at = _next(text, at)
+        yield token
+    yield Token("end", None, "")
+
+
+def _next(text: str, at: int) -> tuple[Token, int]:
+    char = text[at]
+    if char == '"':
+        value, end = _quoted(text, at + 1)
+        return Token("string", value, text[at:end]), end
+    if char == "$" and at + 1 < len(text):
+        if text[at + 1] == '"':
+            value, end = _quoted(text, at + 2)
+            return Token("variable", value, text[at:end]), end
+        if text[at + 1] not in _END:
+            value, end = _name(text, at + 1)
+            return Token("variable", value, text[at:end]), end
+    if char.isdigit() or (char == "." and text[at + 1 : at + 2].isdigit()):
+        return _number(text, at)
+    for operator in _OPERATORS:
+        if text.startswith(operator, at):
+            return Token("!=" if operator == "<>" else operator, None, operator), at + len(operator)
+    value, end = _name(text, at)
+    if end == at:
+        raise syntax_error(Token("name", None, text[at]))
+    spelt = text[at:end]
+    if spelt in LITERALS:
+        return Token(spelt, LITERALS[spelt], spelt), end
+    if spelt.lower() in KEYWORDS:
+        return Token(spelt.lower(), spelt, spelt), end
+    return Token("name", value, spelt), end
+
+
+def _number(text: str, at: int) -> tuple[Token, int]:
+    found = _NUMBER.match(text, at)
+    assert found is not None
+    end = found.end()
+    if end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        junk = re.compile(r"\w+").match(text, end)
+        assert junk is not None
+        near = text[at : end + 1]
+        raise SqlError.of("syntax_error", f'trailing junk after numeric literal at or near "{near}" of jsonpath input')
+    for group, base in (("hex", 16), ("oct", 8), ("bin", 2)):
+        if found[group] is not None:
+            return Token("integer", Decimal(int(found[group].replace("_", ""), base)), found.group()), end
+    spelt = found["dec"].replace("_", "")
+    kind = "integer" if spelt.isdigit() else "number"
+    return Token(kind, Decimal(spelt), found.group()), end
+
+
+def _quoted(text: str, at: int) -> tuple[str, int]:
+    """A string after its opening quote."""
+    made: list[str] = []
+    while at < len(text):
+        if text[at] == '"':
+            return _paired("".join(made)), at + 1
+        if text[at] == "\\":
+            piece, at = _escape(text, at)
+            made.append(piece)
+        else:
+            made.append(text[at])
+            at += 1
+    raise SqlError.of("syntax_error", "unterminated quoted string at end of jsonpath input")
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    """An unquoted name, which may hold escapes."""
+    made: list[str] = []
+    while at < len(text):
+        if text[at] == "\\":
+            piece, at = _escape(text, at)
+            made.append(piece)
+        elif text[at] in _END:
+            break
+        else:
+            made.append(text[at])
+            at += 1
+    return _paired("".join(made)), at
+
+
+def _escape(text: str, at: int) -> tuple[str, int]:
+    found = _ESCAPE.match(text, at)
+    if found is None:
+        raise SqlError.of("syntax_error", "unexpected end after backslash at end of jsonpath input")
+    if found["bad"] is not None:
+        what = "Unicode escape sequence" if found["bad"] == "u" else "hexadecimal character sequence"
+        raise SqlError.of("syntax_error", f'invalid {what} at or near "{found.group()}" of jsonpath input')
+    if found["one"] is not None:
+        return _CONTROLS[found["one"]], found.end()
+    digits = found["braced"] or found["four"] or found["two"]
+    if digits is None:
+        return str(found["other"]), found.end()
+    code = int(digits, 16)
+    if code == 0:
+        detail = r"\u0000 cannot be converted to text."
+        raise SqlError.of("untranslatable_character", "unsupported Unicode escape sequence", detail=detail)
+    if code > 0x10FFFF:
+        raise SqlError.of("syntax_error", "Unicode escape value cannot be greater than 10FFFF.")
+    return chr(code), found.end()
+
+
+def _paired(text: str) -> str:
+    """Surrogates in pairs as the characters that they stand for; 22P02 for a lone one."""
+    if not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        detail = "Unicode low surrogate must follow a high surrogate."
+        raise SqlError.of("invalid_text_representation", "invalid input syntax for type json", detail=detail) from None

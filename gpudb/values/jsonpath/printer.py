@@ -1,0 +1,99 @@
+"""A jsonpath's items as the text that PostgreSQL prints (printJsonPathItem)."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+from gpudb.values.jsonpath.grammar import ANY_LEVEL, COMPARISONS, METHODS, Item, Path
+from gpudb.values.numbers import numeric_text
+
+_PRIORITY = {"||": 0, "&&": 1, **dict.fromkeys([*COMPARISONS, "starts with"], 2), "+": 3, "-": 3, "*": 4, "/": 4,
+             "%": 4, "+1": 5, "-1": 5}  # fmt: skip
+_LOWEST = 6
+
+
+def printed(path: Path) -> str:
+    """The text of a path."""
+    return ("" if path.lax else "strict ") + _item(path.item, False, True)
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _inner(arg: Item | None, outer: Item) -> str:
+    """An operand, in brackets where it binds no tighter."""
+    assert arg is not None
+    return _item(arg, False, _PRIORITY.get(arg.kind, _LOWEST) <= _PRIORITY.get(outer.kind, _LOWEST))
+
+
+def _item(item: Item, in_key: bool, brackets: bool) -> str:
+    made = _alone(item, in_key, brackets)
+    return made + _item(item.next, True, True) if item.next is not None else made
+
+
+def _alone(item: Item, in_key: bool, brackets: bool) -> str:
+    opening, closing = ("(", ")") if brackets else ("", "")
+    dot = "." if in_key else ""
+    match item.kind:
+        case "null" | "$" | "@" | "last" | "[*]":
+            return item.kind
+        case "bool":
+            return "true" if item.value else "false"
+        case "number":
+            assert isinstance(item.value, Decimal)
+            return numeric_text(item.value)
+        case "string":
+            return _quoted(item.value)
+        case "variable":
+            return "$" + _quoted(item.value)
+        case "key":
+            return dot + _quoted(item.value)
+        case ".*":
+            return dot + "*"
+        case "**":
+            return dot + _levels(item.value)
+        case "index":
+            return "[" + ",".join(_range(*item.args[at : at + 2]) for at in range(0, len(item.args), 2)) + "]"
+        case "?":
+            return f"?({_free(item)})"
+        case "!":
+            return f"!({_free(item)})"
+        case "is unknown":
+            return f"({_free(item)}) is unknown"
+        case "exists":
+            return f"exists ({_free(item)})"
+        case "+1" | "-1":
+            return f"{opening}{item.kind[0]}{_inner(item.args[0], item)}{closing}"
+        case "like_regex":
+            assert isinstance(item.value, tuple)
+            pattern, flags = item.value
+            shown = f' flag "{flags}"' if flags else ""
+            return f"{opening}{_inner(item.args[0], item)} like_regex {_quoted(pattern)}{shown}{closing}"
+        case "datetime":
+            return f".datetime({_free(item) if item.args else ''})"
+    if item.kind in METHODS:
+        return f".{item.kind}()"
+    left, right = (_inner(arg, item) for arg in item.args)
+    return f"{opening}{left} {item.kind} {right}{closing}"
+
+
+def _free(item: Item) -> str:
+    assert item.args[0] is not None
+    return _item(item.args[0], False, False)
+
+
+def _range(first: Item | None, last: Item | None) -> str:
+    assert first is not None
+    low = _item(first, False, False)
+    return low if last is None else f"{low} to {_item(last, False, False)}"
+
+
+def _levels(value: object) -> str:
+    assert isinstance(value, tuple)
+    first, last = value
+    if (first, last) == (0, ANY_LEVEL):
+        return "**"
+    names = ["last" if each == ANY_LEVEL else str(each) for each in (first, last)]
+    return f"**{{{names[0]}}}" if first == last else f"**{{{names[0]} to {names[1]}}}"

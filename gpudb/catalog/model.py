@@ -102,7 +102,27 @@ class Index:
     comment: str | None = None
 
 
-Constraint = Check | Unique | Index
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A FOREIGN KEY: for a row without NULL in `columns`, table `table` (an OID) has one with the same `referenced`.
+
+    `on_delete` and `on_update` are pg_constraint's letters: a (no action), r (restrict), c (cascade), n (set null),
+    d (set default). With `match_full` all columns are NULL or none.
+    """
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    table: int
+    referenced: tuple[str, ...]
+    on_delete: str = "a"
+    on_update: str = "a"
+    match_full: bool = False
+    validated: bool = True
+    comment: str | None = None
+
+
+Constraint = Check | Unique | Index | ForeignKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +183,14 @@ class Table:
         return tuple(sorted((c for c in self.constraints if isinstance(c, Check)), key=lambda c: c.name))
 
     @property
+    def foreign_keys(self) -> tuple[ForeignKey, ...]:
+        """The FOREIGN KEY constraints."""
+        return tuple(c for c in self.constraints if isinstance(c, ForeignKey))
+
+    @property
     def index_names(self) -> tuple[str, ...]:
         """The names of its indexes, which are names of relations."""
-        others = (c.name for c in self.constraints if not isinstance(c, Check))
+        others = (c.name for c in self.constraints if isinstance(c, Unique | Index))
         return (*((self.key_name,) if self.primary_key else ()), *others)
 
 

@@ -18,12 +18,13 @@ from gpudb.session.constraint_changes import (
     rename_constraint,
     validate_constraint,
     with_renamed_column,
-    without_column,
+    without_columns,
 )
 from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
 from gpudb.session.domains import rename_domain_constraint
 from gpudb.session.drops import dependents, drop_with_dependents
+from gpudb.session.foreign_keys import release_key, renamed_reference
 from gpudb.session.generations import check_default, check_generations, check_retyped, drop_expression, users_of
 from gpudb.session.generations import renamed as renamed_references
 from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
@@ -31,6 +32,7 @@ from gpudb.session.indexes import rename_index
 from gpudb.session.kept_expressions import default_expression
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.queried_columns import check_column_type
+from gpudb.session.references import referencing
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.tables import column_definition
@@ -189,10 +191,14 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
         drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
         table, column = context.transaction.table(table.oid), doomed
     gone = {column.name, *(each.name for each in users)}
+    for key in table.keys:
+        if not gone.isdisjoint(key.columns):
+            release_key(context, table, key.columns, key.name, cascade=step.behavior == pg.DROP_CASCADE)
+            table = context.transaction.table(table.oid)
     kept = tuple(each for each in table.columns if each.name not in gone)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    _put(context, replace(without_column(table, column.name), columns=kept))
+    _put(context, replace(without_columns(table, gone), columns=kept))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
@@ -230,6 +236,9 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         check_identity_type(target)
     if dependents(context, table):
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule")
+    refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
+    if refers or any(column.name in f.referenced for _, f in referencing(context.transaction.catalog, table.oid)):
+        raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
     binder = context.session.binder(context)
     made_column = replace(column, type=target)
     if column.default is not None:
@@ -368,6 +377,8 @@ def rename(context: Context) -> Result:
         distribution = replace(distribution, columns=spread)
     made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
     _put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
+    catalog = context.transaction.catalog
+    context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
     own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
     return command(tag)
 

@@ -11,8 +11,8 @@ from gpudb.errors import SqlError
 from gpudb.session import execution
 from gpudb.session.conflicts import resolved
 from gpudb.session.context import Context
-from gpudb.session.outcomes import Batches, Outcome, left_alone
-from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, FrameScan, Insert, Merge, Scan, Select, Update
+from gpudb.session.outcomes import Batches, Outcome
+from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, Expr, FrameScan, Insert, Merge, Scan, Select, Update
 
 Frames = Mapping[str, pa.Table]
 _INSERT, _DELETE = 1, 3
@@ -27,12 +27,14 @@ def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence
                 return resolved(context, bound, rows, frames)
             return Outcome(sum(batch.num_rows for batch in rows), rows, fresh=rows)
         case Update() | Delete():
-            found = left_alone(execution.gathered(context, bound.query, frames), 0, gone)
-            rows = _rows(found, 2)
-            fresh = _rows(found, 2, len(bound.table.columns)) if isinstance(bound, Update) else []
-            return Outcome(found.num_rows, rows, _places(found, 0), fresh, not keeps_keys(bound))
+            found = _left_alone(execution.gathered(context, bound.query, frames), 0, gone)
+            rows, places = _rows(found, 2), _places(found, 0)
+            if isinstance(bound, Delete):
+                return Outcome(found.num_rows, rows, places, removed=places)
+            fresh = _rows(found, 2, len(bound.table.columns))
+            return Outcome(found.num_rows, rows, places, fresh, assigned=_assigned(bound))
         case Merge():
-            return _merged(left_alone(execution.gathered(context, bound.query, frames), 1, gone))
+            return _merged(_left_alone(execution.gathered(context, bound.query, frames), 1, gone))
 
 
 def _merged(found: pa.Table) -> Outcome:
@@ -44,7 +46,8 @@ def _merged(found: pa.Table) -> Outcome:
         hint = "Ensure that not more than one source row matches any one target row."
         raise SqlError.of("cardinality_violation", message, hint=hint)
     fresh = _rows(found.filter(pc.not_equal(action, _DELETE)), 3)
-    return Outcome(found.num_rows, _rows(found, 3), places, fresh)
+    removed = _places(found.filter(pc.equal(action, _DELETE)), 1)
+    return Outcome(found.num_rows, _rows(found, 3), places, fresh, removed)
 
 
 def _places(found: pa.Table, file: int) -> pa.Table:
@@ -58,20 +61,21 @@ def _rows(found: pa.Table, first: int, width: int | None = None) -> Batches:
     return batches
 
 
-def keeps_keys(bound: Update | Delete) -> bool:
-    """Whether an UPDATE leaves every column of a key as it is."""
-    if isinstance(bound, Delete):
-        return True
+def _assigned(bound: Update) -> frozenset[str] | None:
+    """The columns that an UPDATE may change; None where the query does not tell."""
     query = bound.query
     if not isinstance(query, Select):
-        return False
-    keyed = {name for key in bound.table.keys for name in key.columns}
+        return None
     scans = {scan.rel for scan in _scans(query.source) if scan.row_ids}
-    for place, column in enumerate(bound.table.columns):
-        target = query.targets[place + 2]
-        if column.name in keyed and not (isinstance(target, Column) and target.rel in scans and target.index == place):
-            return False
-    return True
+    return frozenset(
+        column.name
+        for place, column in enumerate(bound.table.columns)
+        if not _is_column(query.targets[place + 2], scans, place)
+    )
+
+
+def _is_column(target: Expr, rels: set[int], place: int) -> bool:
+    return isinstance(target, Column) and target.rel in rels and target.index == place
 
 
 def _scans(source: object) -> list[Scan]:
@@ -90,3 +94,16 @@ def returned(context: Context, bound: DataChange, rows: Batches, frames: Frames)
     schema = pa.schema([pa.field(column.name, column.type.arrow) for column in columns])
     changed = pa.Table.from_batches([batch.rename_columns(names) for batch in rows], schema=schema)
     return execution.gathered(context, bound.returning, {**frames, CHANGED: changed})
+
+
+def _left_alone(found: pa.Table, file: int, gone: Sequence[pa.Table]) -> pa.Table:
+    """The rows of `found`, whose file and row number are two columns from `file` on, that none of `gone` has named.
+
+    A row that two parts of a statement change is changed by the first.
+    """
+    for earlier in gone:
+        for path in pc.unique(earlier["file"]).to_pylist():
+            rows = earlier.filter(pc.equal(earlier["file"], path))["row"]
+            same = pc.and_(pc.equal(found.column(file), path), pc.is_in(found.column(file + 1), rows.combine_chunks()))
+            found = found.filter(pc.invert(pc.fill_null(same, False)))
+    return found

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE, MERGE and TRUNCATE: what an engine computes is written by storage, whole files at a time."""
+"""INSERT, UPDATE, DELETE and MERGE: what an engine computes is written by storage, whole files at a time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from gpudb.catalog.model import Table
-from gpudb.errors import SqlError
 from gpudb.session import execution
 from gpudb.session.change_runs import Frames, computed, returned
+from gpudb.session.change_writes import write
 from gpudb.session.context import Context, command, handles, result_columns
-from gpudb.session.outcomes import Outcome, write
+from gpudb.session.outcomes import Outcome
+from gpudb.session.references import check_added
 from gpudb.session.results import Result
 from gpudb.session.row_checks import checked
-from gpudb.session.sequences import owned_sequences, restarted
-from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Statement, Update, WithChanges
 from gpudb.sql.parse import inner
 
@@ -37,6 +36,7 @@ def insert(context: Context) -> Result:
         count = context.transaction.append(bound.table.oid, checked(context, bound.table, batches))
     finally:
         stream.close()
+    check_added(context, bound.table)
     return _told(context, bound, count, kept, {})
 
 
@@ -141,21 +141,3 @@ def _kept(batches: Iterable[pa.RecordBatch], kept: list[pa.RecordBatch]) -> Iter
     for batch in batches:
         kept.append(batch)
         yield batch
-
-
-@handles("TruncateStmt")
-def truncate(context: Context) -> Result:
-    """TRUNCATE of one or more tables."""
-    node: Any = context.statement.node
-    context.session.check_writable("TRUNCATE TABLE")
-    binder = context.session.binder(context)
-    for each in node.relations:
-        relation = find_relation(binder, inner(each).schemaname, inner(each).relname)
-        if not isinstance(relation, Table) or relation.query is not None:
-            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
-        lock_table(context, relation)
-        context.transaction.truncate(relation.oid)
-        if node.restart_seqs:
-            for sequence in owned_sequences(context, relation.oid):
-                restarted(context, sequence)
-    return command("TRUNCATE TABLE")

@@ -49,7 +49,7 @@ def resolved(context: Context, bound: Insert, rows: Sequence[pa.RecordBatch], gi
     rows_now = rows_now.take(pa.array(np.argsort(numbers, kind="stable")))
     gone = pa.table({"file": allowed.column(2), "row": allowed.column(3)})
     batches = rows_now.combine_chunks().to_batches()
-    return Outcome(rows_now.num_rows, batches, gone=gone, fresh=batches)
+    return Outcome(rows_now.num_rows, batches, gone, batches)
 
 
 def _first_of_each(groups: Sequence[Numbers], blocked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

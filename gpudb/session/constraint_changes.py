@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Check, Constraint, Table, Unique
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Check, Constraint, ForeignKey, Table, Unique
 from gpudb.errors import SqlError
 from gpudb.session.constraints import add_constraints, check_constraint_free, constraint_names
 from gpudb.session.context import Context
+from gpudb.session.foreign_keys import release_key
 from gpudb.session.names import check_free
 from gpudb.session.row_checks import check_rows
 from gpudb.sql.bind.checks import renamed
@@ -27,10 +31,19 @@ def put_with_constraints(context: Context, table: Table) -> None:
     new = [each for each in table.checks if each.validated and each.oid not in known]
     check_rows(context, replace(before, constraints=tuple(new)))
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+    known = {each.oid for each in before.foreign_keys if each.validated}
+    for foreign in table.foreign_keys:
+        if foreign.validated and foreign.oid not in known:
+            context.transaction.check_references(table.oid, (), foreign)
 
 
 def drop_constraint(context: Context, table: Table, step: Any) -> None:
     """DROP CONSTRAINT [IF EXISTS] name: 42704."""
+    cascade = step.behavior == pg.DROP_CASCADE
+    for key in table.keys:
+        if key.name == step.name:
+            release_key(context, table, key.columns, key.name, cascade=cascade)
+            table = context.transaction.table(table.oid)
     if table.primary_key and step.name == table.key_name:
         made = replace(table, primary_key=(), primary_key_name=None)
     elif step.name in constraint_names(table):
@@ -44,16 +57,16 @@ def drop_constraint(context: Context, table: Table, step: Any) -> None:
 
 
 def validate_constraint(context: Context, table: Table, step: Any) -> None:
-    """VALIDATE CONSTRAINT name: 42704, 42809 for one that is no check, 23514."""
+    """VALIDATE CONSTRAINT name: 42704, 42809 for one that is neither check nor reference, 23514, 23503."""
     if step.name not in constraint_names(table):
         raise _missing(table, step.name)
-    check = next((each for each in table.checks if each.name == step.name), None)
+    checked: tuple[Check | ForeignKey, ...] = (*table.checks, *table.foreign_keys)
+    check = next((each for each in checked if each.name == step.name), None)
     if check is None:
         message = f'constraint "{step.name}" of relation "{table.name}" is not a foreign key or check constraint'
         raise SqlError.of("wrong_object_type", message)
     if not check.validated:
-        valid = replace(check, validated=True)
-        put_with_constraints(context, _with(table, check, valid))
+        put_with_constraints(context, _with(table, check, replace(check, validated=True)))
 
 
 def rename_constraint(context: Context, table: Table, old: str, new: str) -> None:
@@ -72,11 +85,12 @@ def rename_constraint(context: Context, table: Table, old: str, new: str) -> Non
     context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
 
 
-def without_column(table: Table, name: str) -> Table:
-    """The table without the constraints and indexes that a dropped column takes along."""
-    if name in table.primary_key:
+def without_columns(table: Table, names: Container[str]) -> Table:
+    """The table without the constraints and indexes that dropped columns take along."""
+    if any(name in names for name in table.primary_key):
         table = replace(table, primary_key=(), primary_key_name=None)
-    return replace(table, constraints=tuple(c for c in table.constraints if name not in c.columns))
+    kept = tuple(c for c in table.constraints if not any(name in names for name in c.columns))
+    return replace(table, constraints=kept)
 
 
 def with_renamed_column(table: Table, old: str, new: str) -> tuple[Constraint, ...]:

@@ -1,4 +1,4 @@
-"""Constraints as CREATE TABLE and ALTER TABLE define them: PRIMARY KEY, UNIQUE and CHECK become part of a table."""
+"""Constraints as CREATE TABLE and ALTER TABLE define them: keys, references and checks become part of a table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Check, Table, Unique
+from gpudb.catalog.model import Catalog, Check, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.foreign_keys import foreign_key
 from gpudb.session.names import check_free, free_name, identifier, joined_names
 from gpudb.sql.bind.checks import bind_check, stored_text, used_columns
 from gpudb.sql.parse import inner, strings
@@ -18,9 +19,10 @@ from gpudb.sql.parse import inner, strings
 Definition = tuple[Any, str | None]
 """A Constraint message, and the column that it stands behind if it is a column's."""
 
-_LATER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2}
+_LATER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
+_ENFORCED = {pg.CONSTR_CHECK, pg.CONSTR_FOREIGN}
 _ATTRIBUTES = {pg.CONSTR_ATTR_NOT_DEFERRABLE, pg.CONSTR_ATTR_IMMEDIATE}
-CONSTRAINTS = frozenset({pg.CONSTR_PRIMARY, pg.CONSTR_UNIQUE, pg.CONSTR_CHECK, *_ATTRIBUTES})
+CONSTRAINTS = frozenset({*_LATER, pg.CONSTR_CHECK, *_ATTRIBUTES})
 """What `add_constraints` takes; the other kinds of Constraint message are a column's own."""
 
 
@@ -33,7 +35,7 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
     """The table with more constraints, under OIDs that the transaction's catalog has given out.
 
     `new` says that the table is being made. Rows that are there are not looked at: `Transaction.set_catalog` does so
-    for keys, `row_checks.check_rows` for checks. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
+    for keys, `put_with_constraints` for the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
     """
     ordered = sorted(definitions, key=lambda each: _LATER.get(each[0].contype, 0))
     fresh: set[str] = set()
@@ -43,6 +45,8 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
         _refuse_options(node)
         if node.contype == pg.CONSTR_CHECK:
             table = _with_check(context, table, node, fresh)
+        elif node.contype == pg.CONSTR_FOREIGN:
+            table = _with_foreign_key(context, table, node, (column,) if column else strings(node.fk_attrs))
         elif node.contype in _LATER:
             table = _with_key(context, table, node, (column,) if column else strings(node.keys), new)
         else:
@@ -61,6 +65,8 @@ def _refuse_options(node: Any) -> None:
     ):
         if getattr(node, field):
             raise FeatureNotSupported(f"{what} constraints are not supported")
+    if node.contype in _ENFORCED and not node.is_enforced:
+        raise SqlError.of("syntax_error", 'syntax error at or near "NOT"')
     if len(node.including):
         raise FeatureNotSupported("INCLUDE columns of a constraint are not supported")
     if len(node.options):
@@ -143,13 +149,25 @@ def check_key_columns(table: Table, names: Sequence[str], what: str) -> None:
             raise SqlError.of("undefined_object", message, hint=hint)
 
 
+def _with_foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...]) -> Table:
+    if node.conname:
+        name = identifier(node.conname)
+        check_constraint_free(table, name)
+    else:
+        taken = constraint_names_in(context.transaction.catalog, table)
+        name = free_name(taken, table.name, joined_names(columns), "fkey")
+    made = foreign_key(context, table, node, columns, name, next_oid(context))
+    return replace(table, constraints=(*table.constraints, made))
+
+
 # ------------------------------------------------------------------------------------------------ names
 
 
 def constraint_names(table: Table) -> set[str]:
     """The names of a table's constraints."""
     key = {table.key_name} if table.primary_key else set()
-    return key | {c.name for c in table.constraints if isinstance(c, Check) or (isinstance(c, Unique) and not c.index)}
+    indexes = {c.name for c in table.constraints if isinstance(c, Index) or (isinstance(c, Unique) and c.index)}
+    return key | ({c.name for c in table.constraints} - indexes)
 
 
 def check_constraint_free(table: Table, name: str) -> None:

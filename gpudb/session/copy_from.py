@@ -14,7 +14,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session import execution
 from gpudb.session.context import Context
 from gpudb.session.copy_files import file_error
-from gpudb.session.domain_checks import received
+from gpudb.session.domain_checks import append
 from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.changes import default_of, default_text
 from gpudb.sql.bind.coerce import condition
@@ -141,7 +141,7 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
     flow = Inflow(
-        lambda batches: context.transaction.append(table.oid, received(context, table, batches)),
+        lambda batches: append(context, table, batches),
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )

@@ -10,10 +10,18 @@ import pyarrow as pa
 from gpudb.catalog.model import Table
 from gpudb.session.context import Context
 from gpudb.session.frame_queries import rows_over
+from gpudb.session.references import check_added
 from gpudb.session.row_checks import checked
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.from_clause import table_columns
 from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, Select
+
+
+def append(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> int:
+    """Stores rows that have not been looked at; says how many. 23502, 23503, 23505, 23514."""
+    count = context.transaction.append(table.oid, received(context, table, batches))
+    check_added(context, table)
+    return count
 
 
 def received(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -12,6 +12,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, Table, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
+from gpudb.session.foreign_keys import release
 from gpudb.session.indexes import drop_index, find_index
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
@@ -58,14 +59,17 @@ def drop(context: Context) -> Result:
     what = what.replace("MATVIEW", "MATERIALIZED VIEW")
     if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
+    doomed: list[Relation] = []
     for each in node.objects:
         if what == "SCHEMA":
             _drop_schema(context, inner(each).sval, node.missing_ok, cascade)
         elif what == "INDEX":
-            drop_index(context, strings(inner(each).items), missing_ok=node.missing_ok)
+            drop_index(context, strings(inner(each).items), missing_ok=node.missing_ok, cascade=cascade)
         else:
-            names = strings(inner(each).items)
-            _drop_relation(context, names, what, node.missing_ok, cascade)
+            found = _to_drop(context, strings(inner(each).items), what, node.missing_ok)
+            doomed += [] if found is None else [found]
+    if doomed:
+        drop_with_dependents(context, doomed, cascade)
     return command(f"DROP {what}")
 
 
@@ -76,13 +80,14 @@ def type_changes() -> ModuleType:
     return type_changes
 
 
-def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_ok: bool, cascade: bool) -> None:
+def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bool) -> Relation | None:
+    """The relation that DROP names; None for one that need not be there and is not."""
     catalog = context.transaction.catalog
     path = names[-2:-1] or context.session.search_path()
     if len(names) > 1 and names[-2] not in catalog.schemas:
         if missing_ok:
             context.notice(f'schema "{names[-2]}" does not exist, skipping')
-            return
+            return None
         raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
     found = catalog.find(names[-1], path)
     noun = what.lower()
@@ -92,7 +97,7 @@ def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_
             raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
         if missing_ok:
             context.notice(f'{noun} "{names[-1]}" does not exist, skipping')
-            return
+            return None
         raise UndefinedTable(f'{noun} "{".".join(names)}" does not exist')
     if _noun(found).upper() != what:
         hint = f"Use DROP {_noun(found).upper()} to remove a {_noun(found)}."
@@ -102,7 +107,7 @@ def _drop_relation(context: Context, names: tuple[str, ...], what: str, missing_
         column = f"column {found.owned_by[1]} of table {table.name if table is not None else ''}"
         message = f"cannot drop sequence {found.name} because {column} requires it"
         raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {column} instead.")
-    drop_with_dependents(context, [found], cascade)
+    return found
 
 
 _NOUNS = {"r": "table", "v": "view", "S": "sequence", "m": "materialized view"}
@@ -114,6 +119,7 @@ def _noun(relation: Relation) -> str:
 
 def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
     """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
+    release(context, doomed, cascade=cascade)
     catalog = context.transaction.catalog
     gone = {relation.oid: relation for relation in doomed}
     queue = list(doomed)

@@ -23,6 +23,7 @@ from gpudb.session import (
     set_show,
     tables,
     transactions,
+    truncate,
     types,
     views,
 )
@@ -51,6 +52,7 @@ REGISTERED = (
     set_show,
     tables,
     transactions,
+    truncate,
     types,
     views,
 )

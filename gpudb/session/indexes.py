@@ -11,11 +11,12 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Check, Constraint, Index, Table, Unique
+from gpudb.catalog.model import Constraint, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.changes import lock_table
 from gpudb.session.constraints import check_key_columns, index_names_in, next_oid
 from gpudb.session.context import Context, command, handles
+from gpudb.session.foreign_keys import release_key
 from gpudb.session.names import check_free, free_name, identifier, joined_names, named_relation, spoken
 from gpudb.session.results import Result
 from gpudb.sql.parse import inner, present, strings
@@ -104,7 +105,7 @@ def find_index(context: Context, names: tuple[str, ...]) -> tuple[Table, str] | 
     return None
 
 
-def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool) -> None:
+def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, cascade: bool) -> None:
     """DROP INDEX: 42704, 42809, and 2BP01 for the index of a constraint."""
     found = find_index(context, names)
     if found is None:
@@ -125,7 +126,10 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool) ->
         hint = f"You can drop {on} instead."
         raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
     lock_table(context, table)
-    made = replace(table, constraints=tuple(c for c in table.constraints if c is not index))
+    if isinstance(index, Unique):
+        release_key(context, table, index.columns, name, cascade=cascade)
+        table = context.transaction.table(table.oid)
+    made = replace(table, constraints=tuple(c for c in table.constraints if c.oid != index.oid))
     context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
 
 
@@ -142,9 +146,12 @@ def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_
     if table.primary_key and name == table.key_name:
         made = replace(table, primary_key_name=new)
     else:
-        listed = (replace(c, name=new) if c.name == name and not isinstance(c, Check) else c for c in table.constraints)
-        made = replace(table, constraints=tuple(listed))
+        made = replace(table, constraints=tuple(_renamed(each, name, new) for each in table.constraints))
     context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def _renamed(each: Constraint, name: str, new: str) -> Constraint:
+    return replace(each, name=new) if each.name == name and isinstance(each, Unique | Index) else each
 
 
 def _own(table: Table, name: str) -> Constraint | None:

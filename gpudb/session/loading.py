@@ -13,7 +13,7 @@ from gpudb.session import copy_from
 from gpudb.session.changes import lock_table
 from gpudb.session.context import Context
 from gpudb.session.copy_files import check_file_access
-from gpudb.session.domain_checks import received
+from gpudb.session.domain_checks import append
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.parse import RawStatement, inner, kind, present, strings
@@ -83,7 +83,7 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
     count = load_files(
         values["pattern"] or "",
         loading,
-        lambda batches: context.transaction.append(table.oid, received(context, table, batches)),
+        lambda batches: append(context, table, batches),
         check=context.cancel.check,
     )
     return Result("SELECT", LOAD_COLUMNS, _row(count))

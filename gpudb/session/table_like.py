@@ -6,7 +6,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Check, Column, Table, Unique
+from gpudb.catalog.model import Check, Column, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, UndefinedTable
 from gpudb.session.constraints import Definition
 from gpudb.session.context import Context
@@ -45,13 +45,13 @@ def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
         for each in relation.constraints:
             if isinstance(each, Unique) and not each.index:
                 made.append((_key(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
-            elif not isinstance(each, Check):
+            elif isinstance(each, Unique | Index):
                 raise FeatureNotSupported(f"LIKE … INCLUDING INDEXES of index {each.name} is not supported")
     return columns, made
 
 
 def _check(check: Check) -> Any:
-    node = pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name)
+    node = pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name, is_enforced=True)
     node.raw_expr.CopyFrom(parsed(check.expression))
     return node
 

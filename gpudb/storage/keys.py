@@ -44,21 +44,21 @@ class KeyChecker:
             return
         message = 'duplicate key value violates unique constraint "{}"'
         for number, key in enumerate(table.keys):
-            names = ", ".join(_names(key))
-            fresh = _keys(table, key, new)
+            names = ", ".join(key_names(key))
+            fresh = keys_sql(table, key, new)
             alone = distinct and number == 0 and bool(table.primary_key)
             if not alone and sum(file.rows for file in new) > 1:
                 self._raise_for(table, key, _twice(fresh, names), message, "already exists")
             near = [file for file in existing if _may_share(table, key, file, new)]
             if near:
-                same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in _names(key))
+                same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in key_names(key))
                 how = f"USING ({names})" if key.nulls_distinct else f"ON {same}"
-                both = f"SELECT {names} FROM ({_keys(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
+                both = f"SELECT {names} FROM ({keys_sql(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
                 self._raise_for(table, key, both, message, "already exists")
 
     def check_new_key(self, table: Table, key: Key) -> None:
         """23505 if a table's rows do not allow a key that it is given now."""
-        twice = _twice(_keys(table, key, table.files), ", ".join(_names(key)))
+        twice = _twice(keys_sql(table, key, table.files), ", ".join(key_names(key)))
         self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
 
     def check_no_nulls(self, table: Table, column: str) -> None:
@@ -69,16 +69,19 @@ class KeyChecker:
             raise SqlError.of("not_null_violation", message)
 
     def _raise_for(self, table: Table, key: Key, sql: str, message: str, how: str) -> None:
-        types = {column.name: column.type for column in table.columns}
-        outputs = ", ".join(_shown(types[name], short) for name, short in zip(key.columns, _names(key)))
-        found = self._first(f"SELECT {outputs} FROM ({sql})")
-        if found is not None:
+        values = self.found(table, key, sql)
+        if values is not None:
             columns = ", ".join(quoted_name(name) for name in key.columns)
-            texts = (text_column(_held(types[n]), array) for n, array in zip(key.columns, found.columns))
-            values = ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
             objects = {"schema": table.schema, "table": table.name, "constraint": key.name}
             detail = f"Key ({columns})=({values}) {how}."
             raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)
+
+    def found(self, table: Table, key: Key, sql: str) -> str | None:
+        """The first row of a query of a key's columns, as messages show it; None if there is none."""
+        types = {column.name: column.type for column in table.columns}
+        outputs = ", ".join(_shown(types[name], short) for name, short in zip(key.columns, key_names(key)))
+        row = self._first(f"SELECT {outputs} FROM ({sql})")
+        return None if row is None else shown_key(table, key, row)
 
     def _first(self, sql: str) -> pa.RecordBatch | None:
         """The first row of a query; None if there is none."""
@@ -98,8 +101,16 @@ class KeyChecker:
             self._connection = None
 
 
-def _names(key: Key) -> list[str]:
+def key_names(key: Key) -> list[str]:
+    """What `keys_sql` calls a key's columns."""
     return [f"k{number}" for number in range(len(key.columns))]
+
+
+def shown_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
+    """A key's values as messages show them: `row` is the first of a batch of its columns."""
+    types = {column.name: column.type for column in table.columns}
+    texts = (text_column(_held(types[n]), array.slice(0, 1)) for n, array in zip(key.columns, row.columns))
+    return ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
 
 
 def _held(type: SqlType) -> SqlType:
@@ -113,13 +124,13 @@ def _shown(type: SqlType, name: str) -> str:
     return f"{name}::VARCHAR" if type.name == "uuid" else name
 
 
-def _keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
-    """The keys of files that may clash, under the names of `_names`."""
+def keys_sql(table: Table, key: Key, files: Sequence[DataFile]) -> str:
+    """The keys of files that may clash, under the names of `key_names`."""
     types = {column.name: column.type for column in table.columns}
     # 1.5 and 1.50 are equal: a carried numeric's display scale does not count.
     parts = [f"{_quoted(name)}{'.v' if types[name].carried else ''}" for name in key.columns]
-    outputs = ", ".join(f"{part} AS {name}" for part, name in zip(parts, _names(key)))
-    there = " AND ".join(f"{name} IS NOT NULL" for name in _names(key)) if key.nulls_distinct else "true"
+    outputs = ", ".join(f"{part} AS {name}" for part, name in zip(parts, key_names(key)))
+    there = " AND ".join(f"{name} IS NOT NULL" for name in key_names(key)) if key.nulls_distinct else "true"
     columns = tuple(dict.fromkeys(key.columns))
     return f"SELECT * FROM (SELECT {outputs} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
 

@@ -33,6 +33,7 @@ from gpudb.storage.keys import KeyChecker
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
 from gpudb.storage.merge import Change, Compacted, Merged, merge
+from gpudb.storage.references import check_commit
 from gpudb.storage.sequences import Sequences
 from gpudb.storage.transaction import Transaction
 
@@ -176,6 +177,7 @@ class Store:
                 if isinstance(change.new, Table) and change.joined:
                     fresh = [file for file in change.added if file.path not in transaction.known_keys]
                     self.keys.check(change.new, fresh, change.joined, distinct=True)
+            check_commit(self.keys, transaction.base, merged.catalog, merged.changes)
             states = self._stage(merged.changes)
             try:
                 catalog = self._write(transaction, merged, states)

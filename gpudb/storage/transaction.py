@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Catalog, Column, DataFile, Key, Relation, Table
+from gpudb.catalog.model import Catalog, Column, DataFile, ForeignKey, Key, Relation, Table
 from gpudb.errors import InternalError, UndefinedTable
 from gpudb.storage.parquet import write_files
+from gpudb.storage.references import check_references
 from gpudb.storage.stored import id_span
 from gpudb.types import SqlType
 
@@ -154,6 +155,13 @@ class Transaction:
         if files or gone:
             self._catalog = self._catalog.with_relation(replace(table, files=kept + files))
         return written.rows
+
+    def check_references(self, oid: int, known: Iterable[DataFile], foreign: ForeignKey) -> None:
+        """23503 if a row of the table's files, the `known` ones apart, refers to none that this transaction sees."""
+        table, referenced = self.table(oid), self.table(foreign.table)
+        paths = {file.path for file in known}
+        fresh = [file for file in table.files if file.path not in paths]
+        check_references(self._store.keys, table, fresh, foreign, referenced)
 
     def truncate(self, oid: int) -> None:
         """Leaves the table without rows."""

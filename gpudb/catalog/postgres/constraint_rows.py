@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gpudb import pgdata
-from gpudb.catalog.model import Check, Column, Index, Table, Unique
+from gpudb.catalog.model import Catalog, Check, Column, ForeignKey, Index, Table, Unique
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, type_facts
@@ -51,7 +51,7 @@ def indexes(table: Table) -> Iterator[IndexFacts]:
             )
 
 
-def add_constraints(rows: Rows, table: Table, namespace: int, owner: int) -> None:
+def add_constraints(rows: Rows, catalog: Catalog, table: Table, namespace: int, owner: int) -> None:
     """The rows of a table's constraints and indexes."""
     comments = {each.oid: each.comment for each in table.constraints}
     for index in indexes(table):
@@ -61,6 +61,10 @@ def add_constraints(rows: Rows, table: Table, namespace: int, owner: int) -> Non
             rows.describe(oids.PG_CONSTRAINT, index.constraint, 0, comments.get(index.constraint))
     for check in table.checks:
         _add_check(rows, table, check, namespace)
+    for foreign in table.foreign_keys:
+        referenced = catalog.by_oid(foreign.table)
+        if isinstance(referenced, Table):
+            _add_foreign_key(rows, table, foreign, referenced, namespace)
 
 
 def _add_index(rows: Rows, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
@@ -122,6 +126,36 @@ def _add_check(rows: Rows, table: Table, check: Check, namespace: int) -> None:
     rows.add("constraint_definitions", oid=check.oid, definition=f"CHECK (({check.expression})){valid}")
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
     _depend(rows, check.oid, table, numbers)
+
+
+_ACTIONS = {"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
+
+
+def _add_foreign_key(rows: Rows, table: Table, foreign: ForeignKey, referenced: Table, namespace: int) -> None:
+    numbers, others = _numbers(table, foreign.columns), _numbers(referenced, foreign.referenced)
+    index = next((i.oid for i in indexes(referenced) if i.unique and set(i.columns) == set(foreign.referenced)), 0)
+    rows.add(
+        "pg_constraint", oid=foreign.oid, conname=foreign.name, connamespace=namespace, contype="f",
+        conrelid=table.oid, conindid=index, conkey=numbers, confrelid=referenced.oid, confkey=others,
+        confupdtype=foreign.on_update, confdeltype=foreign.on_delete,
+        confmatchtype="f" if foreign.match_full else "s", convalidated=foreign.validated,
+    )  # fmt: skip
+    own, other = (", ".join(map(quoted_name, names)) for names in (foreign.columns, foreign.referenced))
+    target = quoted_name(referenced.name)
+    if referenced.schema != "public":
+        target = f"{quoted_name(referenced.schema)}.{target}"
+    definition = f"FOREIGN KEY ({own}) REFERENCES {target}({other})"
+    definition += " MATCH FULL" if foreign.match_full else ""
+    for what, action in (("UPDATE", foreign.on_update), ("DELETE", foreign.on_delete)):
+        definition += f" ON {what} {_ACTIONS[action]}" if action in _ACTIONS else ""
+    definition += "" if foreign.validated else " NOT VALID"
+    rows.add("constraint_definitions", oid=foreign.oid, definition=definition)
+    rows.describe(oids.PG_CONSTRAINT, foreign.oid, 0, foreign.comment)
+    _depend(rows, foreign.oid, table, numbers)
+    for number in others:
+        rows.depend(oids.PG_CONSTRAINT, foreign.oid, 0, oids.PG_CLASS, referenced.oid, number, "n")
+    if index:
+        rows.depend(oids.PG_CONSTRAINT, foreign.oid, 0, oids.PG_CLASS, index, 0, "n")
 
 
 def _depend(rows: Rows, constraint: int, table: Table, numbers: Sequence[int]) -> None:

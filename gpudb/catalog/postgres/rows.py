@@ -28,7 +28,7 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
     _database(made, catalog)
     for relation in catalog.relations.values():
         owner = owners.get(relation.owner, oids.BOOTSTRAP_ROLE)
-        add_relation(made, relation, namespaces[relation.schema], owner)
+        add_relation(made, catalog, relation, namespaces[relation.schema], owner)
         if owner != oids.BOOTSTRAP_ROLE:
             _owned(made, oids.PG_CLASS, relation.oid, owner)
         if stored_query(relation) is not None:

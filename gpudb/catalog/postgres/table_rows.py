@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Relation, Sequence, Table, stored_query
+from gpudb.catalog.model import Catalog, Relation, Sequence, Table, stored_query
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
@@ -10,7 +10,7 @@ from gpudb.catalog.postgres.constraint_rows import add_constraints
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 
 
-def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> None:
+def add_relation(rows: Rows, catalog: Catalog, relation: Relation, namespace: int, owner: int) -> None:
     """One table or view, its columns, types, key and descriptions."""
     if isinstance(relation, Sequence):
         add_sequence(rows, relation, namespace, owner)
@@ -43,7 +43,7 @@ def add_relation(rows: Rows, relation: Relation, namespace: int, owner: int) -> 
     rows.describe(oids.PG_CLASS, relation.oid, 0, relation.comment)
     rows.depend(oids.PG_CLASS, relation.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if table is not None:
-        add_constraints(rows, table, namespace, owner)
+        add_constraints(rows, catalog, table, namespace, owner)
     if query is not None:
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",

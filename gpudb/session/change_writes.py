@@ -1,0 +1,47 @@
+"""Computed changes carried out: each table is written once, then references between tables are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.catalog.model import Table
+from gpudb.session.context import Context
+from gpudb.session.outcomes import Outcome
+from gpudb.session.references import leaving_keys, settle_references
+from gpudb.session.row_checks import checked
+
+
+def write(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) -> None:
+    """Carries computed changes out: files with rows that leave are written anew. 23502, 23505, 23514."""
+    before = context.transaction.catalog
+    leaving = leaving_keys(context, outcomes)
+    for oid in dict.fromkeys(table.oid for table, _ in outcomes):
+        _write_table(context, oid, [outcome for table, outcome in outcomes if table.oid == oid])
+    settle_references(context, before, outcomes, leaving)
+
+
+def _write_table(context: Context, oid: int, outcomes: Sequence[Outcome]) -> None:
+    table = context.transaction.table(oid)
+    left = [outcome.gone for outcome in outcomes if outcome.gone is not None and outcome.gone.num_rows]
+    fresh = checked(context, table, [batch for outcome in outcomes for batch in outcome.fresh])
+    if not left:
+        if any(outcome.fresh for outcome in outcomes):
+            context.transaction.append(oid, fresh)
+        return
+    gone = pa.concat_tables(left)
+    paths = set(pc.unique(gone["file"]).to_pylist())
+    files = [file for file in table.files if file.path in paths]
+    new_keys = any(outcome.touches(key.columns) for outcome in outcomes for key in table.keys)
+    survivors = context.session.database.cpu.survivors(table, files, gone, context.cancel)
+    try:
+        context.transaction.replace(oid, files, _chain(survivors, fresh), check_keys=new_keys)
+    finally:
+        survivors.close()
+
+
+def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for part in parts:
+        yield from part

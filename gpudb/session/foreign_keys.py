@@ -1,0 +1,144 @@
+"""FOREIGN KEY as CREATE TABLE and ALTER TABLE define it, and what may not be taken away from under one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog, ForeignKey, Relation, Table
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.functions import resolve
+from gpudb.session.context import Context
+from gpudb.session.names import named_relation, spoken
+from gpudb.session.references import referencing
+from gpudb.sql.parse import strings
+
+_ACTIONS = {"c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
+
+
+def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...], name: str, oid: int) -> ForeignKey:
+    """A Constraint message of kind FOREIGN. 42P01, 42809, 42703, 42830, 42704, 42804, 42P16."""
+    known = {column.name for column in table.columns}
+    for each in columns:
+        if each not in known:
+            message = f'column "{each}" referenced in foreign key constraint does not exist'
+            raise SqlError.of("undefined_column", message)
+    if len(node.fk_del_set_cols):
+        raise FeatureNotSupported("ON DELETE SET … of some columns is not supported")
+    if node.fk_upd_action in _ACTIONS:
+        raise FeatureNotSupported(f"ON UPDATE {_ACTIONS[node.fk_upd_action]} is not supported")
+    if node.fk_matchtype == "p":
+        raise FeatureNotSupported("MATCH PARTIAL not yet implemented")
+    referenced = _referenced(context, table, node.pktable)
+    wanted = strings(node.pk_attrs) or _primary_key(referenced)
+    _check_key(referenced, wanted, columns)
+    _check_types(table, referenced, name, columns, wanted)
+    return ForeignKey(
+        oid,
+        name,
+        columns,
+        referenced.oid,
+        wanted,
+        node.fk_del_action or "a",
+        node.fk_upd_action or "a",
+        node.fk_matchtype == "f",
+        not node.skip_validation,
+    )
+
+
+def _referenced(context: Context, table: Table, node: Any) -> Table:
+    own = node.relname == table.name and node.schemaname in ("", table.schema)
+    found = table if own else named_relation(context, node)
+    if found is None:
+        raise UndefinedTable(f'relation "{spoken(node)}" does not exist')
+    if not isinstance(found, Table) or found.kind != "r":
+        raise SqlError.of("wrong_object_type", f'referenced relation "{found.name}" is not a table')
+    if found.temporary != table.temporary:
+        kind = "temporary" if table.temporary else "permanent"
+        message = f"constraints on {kind} tables may reference only {kind} tables"
+        raise SqlError.of("invalid_table_definition", message)
+    return found
+
+
+def _primary_key(table: Table) -> tuple[str, ...]:
+    if not table.primary_key:
+        message = f'there is no primary key for referenced table "{table.name}"'
+        raise SqlError.of("undefined_object", message)
+    return table.primary_key
+
+
+def _check_key(referenced: Table, wanted: Sequence[str], columns: Sequence[str]) -> None:
+    known = {column.name for column in referenced.columns}
+    for each in wanted:
+        if each not in known:
+            message = f'column "{each}" referenced in foreign key constraint does not exist'
+            raise SqlError.of("undefined_column", message)
+    if len(wanted) != len(columns):
+        message = "number of referencing and referenced columns for foreign key disagree"
+        raise SqlError.of("invalid_foreign_key", message)
+    if all(set(key.columns) != set(wanted) for key in referenced.keys):
+        message = f'there is no unique constraint matching given keys for referenced table "{referenced.name}"'
+        raise SqlError.of("invalid_foreign_key", message)
+
+
+def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[str], wanted: Sequence[str]) -> None:
+    own = {column.name: column.type for column in table.columns}
+    other = {column.name: column.type for column in referenced.columns}
+    for one, two in zip(columns, wanted, strict=True):
+        try:
+            resolve.operator("=", other[two].plain, own[one].plain)
+        except SqlError:
+            message = f'foreign key constraint "{name}" cannot be implemented'
+            detail = f'Key columns "{one}" and "{two}" are of incompatible types: {own[one]} and {other[two]}.'
+            raise SqlError.of("datatype_mismatch", message, detail=detail) from None
+
+
+# ------------------------------------------------------------------------------------------------ what stands on a key
+
+
+def release(context: Context, doomed: Sequence[Relation], *, cascade: bool) -> None:
+    """Before tables are dropped: 2BP01 for a foreign key of another table that refers to one; CASCADE drops it."""
+    gone = {relation.oid for relation in doomed}
+    for relation in doomed:
+        for owner, foreign in referencing(context.transaction.catalog, relation.oid):
+            if owner.oid not in gone:
+                what = f"table {relation.name}"
+                _drop_or_refuse(context, what, what, owner, foreign, cascade=cascade)
+
+
+def release_key(context: Context, table: Table, columns: tuple[str, ...], name: str, *, cascade: bool) -> None:
+    """Before a key is dropped: likewise for the foreign keys that need it."""
+    others = [key for key in table.keys if set(key.columns) == set(columns) and key.name != name]
+    for owner, foreign in referencing(context.transaction.catalog, table.oid):
+        if set(foreign.referenced) == set(columns) and not others:
+            what = f"constraint {name} on table {table.name}"
+            _drop_or_refuse(context, what, f"index {name}", owner, foreign, cascade=cascade)
+
+
+def _drop_or_refuse(context: Context, what: str, on: str, owner: Table, foreign: ForeignKey, *, cascade: bool) -> None:
+    described = f"constraint {foreign.name} on table {owner.name}"
+    if not cascade:
+        message = f"cannot drop {what} because other objects depend on it"
+        hint = "Use DROP ... CASCADE to drop the dependent objects too."
+        detail = f"{described} depends on {on}"
+        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+    context.notice(f"drop cascades to {described}")
+    current = context.transaction.table(owner.oid)
+    made = replace(current, constraints=tuple(c for c in current.constraints if c.oid != foreign.oid))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def renamed_reference(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:
+    """The catalog in which foreign keys know a referenced column by another name."""
+    for owner, _ in referencing(catalog, oid):
+        current = catalog.by_oid(owner.oid)
+        assert isinstance(current, Table)
+        listed = tuple(
+            replace(c, referenced=tuple(new if name == old else name for name in c.referenced))
+            if isinstance(c, ForeignKey) and c.table == oid
+            else c
+            for c in current.constraints
+        )
+        catalog = catalog.with_relation(replace(current, constraints=listed))
+    return catalog

@@ -1,0 +1,203 @@
+"""Foreign keys at a statement's end: new rows have what they refer to, and rows that leave take along or let go.
+
+What a foreign key does about rows that leave is ON DELETE's (no action, restrict, cascade, set null, set default);
+about keys that change it refuses alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Table
+from gpudb.session.context import Context
+from gpudb.session.execution import gathered
+from gpudb.session.outcomes import Outcome
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.changes import ROW_ID, default_of
+from gpudb.sql.bind.from_clause import table_columns
+from gpudb.sql.bind.operators import apply_operator, conjunction
+from gpudb.sql.bound import (
+    BoolOp,
+    Column,
+    Constant,
+    Exists,
+    Expr,
+    FrameScan,
+    Join,
+    OutputColumn,
+    Scan,
+    Select,
+    Test,
+)
+from gpudb.storage.references import still_referenced
+from gpudb.types import INT4, INT8, TEXT
+
+_PLACES, _KEYS = "gpudb leaving rows", "gpudb leaving keys"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Keys that rows of a referenced table had: of those that are removed (`deleted`) or changed."""
+
+    referenced: int
+    owner: int
+    foreign: ForeignKey
+    keys: pa.Table
+    deleted: bool
+
+
+def referencing(catalog: Catalog, oid: int) -> list[tuple[Table, ForeignKey]]:
+    """The foreign keys that refer to a table, each with the table that has it."""
+    return [(table, foreign) for table in catalog.tables() for foreign in table.foreign_keys if foreign.table == oid]
+
+
+def check_added(context: Context, before: Table) -> None:
+    """23503 for a row added to a table since it was `before` that refers to none."""
+    for foreign in context.transaction.table(before.oid).foreign_keys if before.foreign_keys else ():
+        context.transaction.check_references(before.oid, before.files, foreign)
+
+
+def leaving_keys(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) -> list[Leaving]:
+    """What others may refer to of the rows that computed changes take away; to be asked before they are written."""
+    found: list[Leaving] = []
+    for table, outcome in outcomes:
+        if outcome.gone is None or not outcome.gone.num_rows:
+            continue
+        for owner, foreign in referencing(context.transaction.catalog, table.oid):
+            removed = outcome.removed if outcome.removed is not None and outcome.removed.num_rows else None
+            if removed is not None:
+                found.append(_leaving(context, table, owner, foreign, removed, deleted=True))
+            if outcome.touches(foreign.referenced):
+                # Rows that are removed beside are among them: their keys are gone all the same.
+                found.append(_leaving(context, table, owner, foreign, outcome.gone, deleted=False))
+    return [each for each in found if each.keys.num_rows]
+
+
+def _leaving(
+    context: Context, table: Table, owner: Table, foreign: ForeignKey, places: pa.Table, *, deleted: bool
+) -> Leaving:
+    binder = context.session.binder(context)
+    table = context.transaction.table(table.oid)
+    scan, other = binder.rel(), binder.rel()
+    width = len(table.columns)
+    on = conjunction(
+        [
+            apply_operator(binder, "=", Column(scan, width, TEXT), Column(other, 0, TEXT)),
+            apply_operator(binder, "=", Column(scan, width + 1, INT8), Column(other, 1, INT8)),
+        ]
+    )
+    columns = _columns(table, scan, foreign.referenced)
+    there = conjunction([Test(column, "NULL", True) for column in columns])
+    source = Join("INNER", Scan(scan, table, row_ids=True), FrameScan(other, _PLACES, ROW_ID), on)
+    query = Select(_key_columns(table, foreign), columns, source, there, distinct=True)
+    keys = gathered(context, query, {_PLACES: places})
+    return Leaving(table.oid, owner.oid, foreign, keys, deleted)
+
+
+def settle_references(
+    context: Context,
+    before: Catalog,
+    outcomes: Sequence[tuple[Table, Outcome]],
+    leaving: Iterable[Leaving],
+) -> None:
+    """Carries ON DELETE out, then looks at what is refused: 23503."""
+    ordered = sorted(leaving, key=lambda each: not (each.deleted and each.foreign.on_delete in "cnd"))
+    for each in ordered:
+        _settle(context, each)
+    for oid in dict.fromkeys(table.oid for table, _ in outcomes):
+        known = before.by_oid(oid)
+        files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
+        for foreign in context.transaction.table(oid).foreign_keys:
+            if any(outcome.touches(foreign.columns) for table, outcome in outcomes if table.oid == oid):
+                context.transaction.check_references(oid, files, foreign)
+
+
+def _settle(context: Context, leaving: Leaving) -> None:
+    action = leaving.foreign.on_delete if leaving.deleted else leaving.foreign.on_update
+    referenced = context.transaction.table(leaving.referenced)
+    keys = leaving.keys if action == "r" else _vanished(context, referenced, leaving)
+    if not keys.num_rows:
+        return
+    owner = context.transaction.table(leaving.owner)
+    found = _referring(context, owner, leaving.foreign, referenced, keys)
+    if not found.num_rows:
+        return
+    if action in "ar":
+        width = 2 + len(owner.columns)
+        row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
+        raise still_referenced(owner, leaving.foreign, referenced, row)
+    from gpudb.session.change_writes import write
+
+    places = pa.table({"file": found.column(0), "row": found.column(1)})
+    if action == "c":
+        write(context, [(owner, Outcome(found.num_rows, [], places, removed=places))])
+        return
+    fresh = _without_reference(context, owner, leaving.foreign, found, default=action == "d")
+    columns = frozenset(leaving.foreign.columns)
+    write(context, [(owner, Outcome(found.num_rows, fresh, places, fresh, assigned=columns))])
+
+
+def _vanished(context: Context, referenced: Table, leaving: Leaving) -> pa.Table:
+    """Those of the keys that no row has any more."""
+    binder = context.session.binder(context)
+    outer, inner = binder.rel(), binder.rel()
+    columns = _key_columns(referenced, leaving.foreign)
+    keys = tuple(Column(outer, index, column.type) for index, column in enumerate(columns))
+    same = _same(binder, _columns(referenced, inner, leaving.foreign.referenced), keys)
+    inside = Select((OutputColumn("one", INT4),), (Constant(1, INT4),), Scan(inner, referenced), same)
+    query = Select(columns, keys, FrameScan(outer, _KEYS, columns), BoolOp("NOT", (Exists(inside),)))
+    return gathered(context, query, {_KEYS: _named(leaving.keys, columns)})
+
+
+def _referring(context: Context, owner: Table, foreign: ForeignKey, referenced: Table, keys: pa.Table) -> pa.Table:
+    """File, number and columns of the rows that refer to some of `keys`, and the keys."""
+    binder = context.session.binder(context)
+    scan, other = binder.rel(), binder.rel()
+    columns = _key_columns(referenced, foreign)
+    named = tuple(Column(other, index, column.type) for index, column in enumerate(columns))
+    on = _same(binder, _columns(owner, scan, foreign.columns), named)
+    width = len(owner.columns)
+    place = (Column(scan, width, TEXT), Column(scan, width + 1, INT8))
+    every = tuple(Column(scan, index, column.type) for index, column in enumerate(owner.columns))
+    source = Join("INNER", Scan(scan, owner, row_ids=True), FrameScan(other, _KEYS, columns), on)
+    query = Select((*ROW_ID, *table_columns(owner), *columns), (*place, *every, *named), source)
+    return gathered(context, query, {_KEYS: _named(keys, columns)})
+
+
+def _without_reference(
+    context: Context, owner: Table, foreign: ForeignKey, found: pa.Table, *, default: bool
+) -> list[pa.RecordBatch]:
+    """The rows with NULL, or their defaults, in the columns that refer."""
+    binder = context.session.binder(context)
+    rel = binder.rel()
+    columns = table_columns(owner)
+    targets: list[Expr] = []
+    for index, column in enumerate(owner.columns):
+        if column.name not in foreign.columns:
+            targets.append(Column(rel, index, column.type))
+        else:
+            targets.append(default_of(binder, column) if default else Constant(None, column.type))
+    query = Select(columns, tuple(targets), FrameScan(rel, _KEYS, columns))
+    rows = _named(found.select(range(2, 2 + len(columns))), columns)
+    return gathered(context, query, {_KEYS: rows}).to_batches()  # type: ignore[no-any-return]
+
+
+def _same(binder: Binder, left: Sequence[Expr], right: Sequence[Expr]) -> Expr:
+    return conjunction([apply_operator(binder, "=", one, other) for one, other in zip(left, right, strict=True)])
+
+
+def _columns(table: Table, rel: int, names: Sequence[str]) -> tuple[Column, ...]:
+    places = {column.name: index for index, column in enumerate(table.columns)}
+    return tuple(Column(rel, places[name], table.columns[places[name]].type, name) for name in names)
+
+
+def _key_columns(referenced: Table, foreign: ForeignKey) -> tuple[OutputColumn, ...]:
+    types = {column.name: column.type for column in referenced.columns}
+    return tuple(OutputColumn(f"k{n}", types[name]) for n, name in enumerate(foreign.referenced))
+
+
+def _named(table: pa.Table, columns: Sequence[OutputColumn]) -> pa.Table:
+    return table.rename_columns([column.name for column in columns])

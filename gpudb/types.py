@@ -111,6 +111,14 @@ class SqlType:
         return self.user.labels if self.user is not None and self.user.kind == "e" and self.name[0] == "." else None
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """The members of the struct that holds a row, quoted: its fields' names, or f1, f2, … where those repeat."""
+        names = [name for name, _ in self.fields]
+        if len({name.lower() for name in names}) < len(names):
+            names = [f"f{number}" for number in range(1, len(names) + 1)]
+        return tuple('"' + name.replace('"', '""') + '"' for name in names)
+
+    @property
     def array(self) -> SqlType:
         """The type of arrays of this one."""
         return replace(self, name="_" + self.name)
@@ -179,7 +187,8 @@ class SqlType:
         if self.carried:
             return f"STRUCT(v {self.duckdb_value}, s {'TINYINT' if self.name == 'numeric' else 'SMALLINT'})"
         if self.fields:
-            return f"STRUCT({', '.join(f'{name} {item.duckdb}' for name, item in self.fields)})"
+            held = zip(self.members, self.fields, strict=True)
+            return f"STRUCT({', '.join(f'{member} {item.duckdb}' for member, (_, item) in held)})"
         if self.labels:
             return "ENUM({})".format(", ".join("'" + each.name.replace("'", "''") + "'" for each in self.labels))
         return self.duckdb_value
@@ -204,7 +213,8 @@ class SqlType:
         if self.carried:
             return pa.struct([("v", self.arrow_value), ("s", pa.int8() if self.name == "numeric" else pa.int16())])
         if self.fields:
-            return pa.struct([(name, item.arrow) for name, item in self.fields])
+            held = zip(self.members, self.fields, strict=True)
+            return pa.struct([(member[1:-1].replace('""', '"'), item.arrow) for member, (_, item) in held])
         return self.arrow_value
 
     @property

@@ -108,6 +108,10 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         element = type_.element or type_
         rows = (item.values for item in column)
         return [None if row is None else python_values(element, row) for row in rows]
+    if type_.fields:
+        parts = [python_values(item, each) for (_, item), each in zip(type_.fields, column.flatten(), strict=True)]
+        valid = column.is_valid().to_pylist()
+        return [row if there else None for row, there in zip(zip(*parts, strict=True), valid, strict=True)]
     if type_.subtype is not None:
         return _ranges(type_, column)
     if pa.types.is_struct(column.type):

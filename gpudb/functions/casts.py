@@ -12,6 +12,7 @@ from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lane
 from gpudb.functions.let import let, raises
 from gpudb.functions.money import to_money
 from gpudb.functions.range_text import range_in
+from gpudb.functions.records import packed, rebuilt
 from gpudb.functions.text_literal import quoted
 from gpudb.functions.timetz import to_timetz
 from gpudb.functions.to_text import array_text, text_of, to_string
@@ -41,6 +42,8 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
 def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> Lanes:
     if target.element is not None or source.element is not None:
         return _arrays(sql, source, target, explicit), "0"
+    if target.fields and target.element is None:
+        return to_record(sql, source, target, explicit), "0"
     if target.labels is not None and source.user != target.user:
         return to_enum(sql, source, target), "0"
     if target.name == "numeric":
@@ -68,6 +71,24 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
     if made is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
     return made, "0"
+
+
+def to_record(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
+    """A row of another type, field by field, or of its text."""
+    if source.fields:
+        if [each for _, each in source.fields] == [each for _, each in target.fields]:
+            return sql if source.members == target.members else rebuilt(sql, source, target, lambda v, s, *_: (v, s))
+        return rebuilt(sql, source, target, lambda v, s, given, wanted: cast(v, s, given, wanted, explicit))
+    if source.name not in STRINGS:
+        raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
+
+    def read(value: str) -> str:
+        fields = []
+        for index, (_, wanted) in enumerate(target.fields):
+            fields.append(joined(*cast(f"{value}[{index + 1}]", "0", TEXT, wanted, False), wanted))
+        return f"(CASE WHEN {value} IS NOT NULL THEN {packed(fields, target)} END)"
+
+    return let(read, f"pg_record_in({sql}, {len(target.fields)})")
 
 
 def to_enum(sql: str, source: SqlType, target: SqlType) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from gpudb.functions.registry import declare
+from gpudb.functions.records import compared
+from gpudb.functions.registry import Template, declare
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FAMILIES = (
     "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 float4 float8 float48 float84 bpchar bytea"
     " uuid_ oid char name date_ time_ timestamp_ timestamptz_ interval_"
-    " oidvector record_ range_"
+    " oidvector range_"
 )
 
 
@@ -16,10 +17,15 @@ def _plain(symbol: str) -> str:
     return f"({{0}} {symbol} {{1}})"
 
 
+def _rows(symbol: str) -> Template:
+    return lambda o: f" {symbol} ".join(compared(o.sql[0], o.sql[1], o.types[0], o.types[1])).join("()")
+
+
 for _name, _symbol in _SYMBOLS.items():
     for _family in _FAMILIES.split():
         declare(_family + _name, _plain(_symbol))
     declare("numeric_" + _name, _plain(_symbol))
+    declare("record_" + _name, _rows(_symbol))
     for _pair in ("date", "timestamp"):
         declare(f"{_pair}_{_name}_timestamptz timestamptz_{_name}_{_pair}", _plain(_symbol))
     declare(f"date_{_name}_timestamp timestamp_{_name}_date", _plain(_symbol))

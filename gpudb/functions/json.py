@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import SqlError
 from gpudb.functions.lanes import INTEGERS, OIDS, opened
 from gpudb.functions.let import let, raises
+from gpudb.functions.records import member
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
@@ -114,6 +116,8 @@ declare("jsonb_ne", lambda o: f"(NOT {_equal(o.sql)})")
 def json_of(sql: str, scale: str, item: SqlType) -> str:
     """A value's JSON text; NULL where it is NULL."""
     name = item.name
+    if item.fields and item.element is None:
+        return row_json(sql, item)
     if item.element is not None:
         value, inner_scale = opened("pg_e", item.element)
         inner = f"coalesce({json_of(value, inner_scale, item.element)}, 'null')"
@@ -139,11 +143,34 @@ def json_of(sql: str, scale: str, item: SqlType) -> str:
         return f"('\"' || regexp_replace({text}, ' ', 'T') || '\"')"  # the first blank; another stands before BC
     if name == "timestamptz":
         return f"('\"' || pg_json_moment({text}) || '\"')"
-    if name == "record":
-        raise FeatureNotSupported("JSON of whole rows is not supported")
     if name in OIDS or name in {"date", "time", "uuid", "interval"}:
         return f"('\"' || {text} || '\"')"
     return f"CAST(to_json({text_of(sql, scale, item, output=True)}) AS VARCHAR)"
+
+
+def row_json(sql: str, item: SqlType, between: str = ",") -> str:
+    """A row's JSON: an object of its fields."""
+
+    def made(value: str) -> str:
+        parts = []
+        for index, (name, field) in enumerate(item.fields):
+            text = json_of(*member(value, item, index), field)
+            parts.append(f"{quoted(json.dumps(name, ensure_ascii=False) + ':')} || coalesce({text}, 'null')")
+        listed = f" || {quoted(between)} || ".join(parts)
+        return f"(CASE WHEN {value} IS NOT NULL THEN '{{' || {listed} || '}}' END)"
+
+    return let(made, sql)
+
+
+def _row_to_json(operands: Operands) -> str:
+    item = operands.types[0]
+    if len(operands.sql) == 1 or operands.constants[1] is False:
+        return row_json(operands.sql[0], item)
+    plain, pretty = (row_json(operands.sql[0], item, between) for between in (",", ",\n "))
+    return pretty if operands.constants[1] is True else f"(CASE WHEN {operands.sql[1]} THEN {pretty} ELSE {plain} END)"
+
+
+declare("row_to_json(record) row_to_json(record,bool)", _row_to_json)
 
 
 def _json(operands: Operands, index: int) -> str:
@@ -157,7 +184,7 @@ _NO_KEY = "null value not allowed for object key"
 def key_text(operands: Operands, index: int) -> str:
     """The text of an object's key; 22023 for a type that is none."""
     item = operands.types[index]
-    if item.element is not None or item.name in {"json", "jsonb", "record"}:
+    if item.element is not None or item.name in {"json", "jsonb"} or item.fields:
         message = "key value must be scalar, not array, composite, or json"
         raise SqlError.of("invalid_parameter_value", message)
     return text_of(operands.sql[index], operands.scales[index], item)
@@ -221,7 +248,8 @@ def _aggregated(binary: bool, strict: bool) -> Callable[[Operands], str]:
         item = json_of(operands.sql[0], operands.scales[0], operands.types[0])
         if not strict:
             item = f"coalesce({item}, 'null')"
-        made = operands.call("string_agg", item, "', '")
+        nested = operands.types[0].element is not None or bool(operands.types[0].fields)
+        made = operands.call("string_agg", item, "', \n '" if nested else "', '")
         if strict:
             made = f"(CASE WHEN {operands.call('count', '1')} > 0 THEN coalesce({made}, '') END)"
         return _canonical(binary, f"('[' || {made} || ']')")

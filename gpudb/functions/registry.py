@@ -17,7 +17,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.library import Function
 from gpudb.types import SqlType
 
-__all__ = ["MISSING", "Function", "Implementation", "Operands", "declare", "implementation", "result_type"]
+__all__ = ["MISSING", "Function", "Implementation", "Operands", "Template", "declare", "implementation", "result_type"]
 
 MISSING = object()
 

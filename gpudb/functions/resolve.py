@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
-from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.library import Function, Operator, casts, functions_by_name, operators_by_name
 from gpudb.types import TEXT, SqlType, exact
 
@@ -34,12 +34,19 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
     found = casts().get((source.name, target.name))
     if found is not None:
         return _allowed(found[0], context)
+    if (is_composite(source) and target.name == "record") or (source.name == "record" and is_composite(target)):
+        return True
     held = element_of(source)
     if held is not None and target.element is not None:
         return can_coerce(held, target.element, context)
     if target.category == "S":
         return context != "i"
     return context == "e" and source.category == "S"
+
+
+def is_composite(item: SqlType) -> bool:
+    """Whether this is a row type that has a name."""
+    return item.user is not None and item.user.kind == "c" and item.element is None
 
 
 # What a vector of the system catalog holds: they are arrays that start at 0.
@@ -319,6 +326,8 @@ def unify(types: Sequence[SqlType]) -> SqlType:
     first = types[0]
     if all(each == first for each in types):
         return first
+    if first.fields:
+        return _unified_rows(types)
     if first.name.lstrip("_") != "numeric":
         return first.plain
     arrays = first.element is not None
@@ -328,3 +337,13 @@ def unify(types: Sequence[SqlType]) -> SqlType:
     varying = len(scales) > 1 or any(each.carried for each in items)
     made = exact(whole + max(scales), max(scales), varying=varying)
     return replace(made, name="_numeric") if arrays else made
+
+
+def _unified_rows(types: Sequence[SqlType]) -> SqlType:
+    """One row type for several whose fields differ in modifiers or digits at most."""
+    first = types[0]
+    if any([item.name for _, item in each.fields] != [item.name for _, item in first.fields] for each in types):
+        raise FeatureNotSupported("rows whose fields are of different types in one place are not supported")
+    columns = zip(*([item for _, item in each.fields] for each in types), strict=True)
+    fields = tuple((name, unify(column)) for (name, _), column in zip(first.fields, columns, strict=True))
+    return replace(first, fields=fields)

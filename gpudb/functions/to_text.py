@@ -8,6 +8,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.range_text import range_text
+from gpudb.functions.records import member
 from gpudb.types import MAX_DIGITS, SqlType
 
 _TEXT_TYPES = STRINGS | {"json", "jsonb"}
@@ -18,6 +19,8 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     name = source.name
     if source.element is not None:
         return array_text(sql, source.element)
+    if source.fields:
+        return record_text(sql, source)
     if source.subtype is not None:
         return range_text(sql, scale, source, lambda v, s, item: text_of(v, s, item, output=True))
     if name == "bpchar" and output and source.length is not None:
@@ -88,6 +91,20 @@ def to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: 
         ),
         text,
     )
+
+
+def record_text(sql: str, source: SqlType) -> str:
+    """A row's text, `(1,,"a b")`."""
+
+    def made(value: str) -> str:
+        items = []
+        for index, (_, item) in enumerate(source.fields):
+            text = text_of(*member(value, source, index), item, output=True)
+            items.append(f"coalesce({text}, '')" if item.name in _UNQUOTED else f"pg_record_item({text})")
+        listed = " || ',' || ".join(items)
+        return f"(CASE WHEN {value} IS NOT NULL THEN '(' || {listed} || ')' END)"
+
+    return let(made, sql)
 
 
 def array_text(sql: str, element: SqlType) -> str:

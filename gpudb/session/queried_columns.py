@@ -11,9 +11,19 @@ from gpudb.sql.bound import Column as Reference
 from gpudb.types import COLUMN_TYPES, TEXT, SqlType
 
 
+def _check_fields(name: str, item: SqlType) -> None:
+    if not item.fields:
+        raise FeatureNotSupported(f'columns of type {item}, which has no fields, are not supported (column "{name}")')
+    for field, kind_of_field in item.fields:
+        check_column_type(f"{name}.{field}", kind_of_field)
+
+
 def check_column_type(name: str, item: SqlType) -> None:
     """0A000 or 42P16 for a type that no column may have."""
     base = item.element or item
+    if base.user is not None and base.user.kind == "c":
+        _check_fields(name, base)
+        return
     if base.labels is None and base.name not in COLUMN_TYPES:
         if base.category == "P" or base.name in {"unknown", "record"}:
             raise SqlError.of("invalid_table_definition", f'column "{name}" has pseudo-type {item}')

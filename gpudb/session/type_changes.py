@@ -72,7 +72,9 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
         elif found:
             context.notice(f"drop cascades to {found[0][0]}")
         for _, user in found:
-            if isinstance(user, TypeDefinition):
+            if isinstance(user, TypeDefinition) and user.user.kind == "c":
+                _drop_fields(context, user, made)
+            elif isinstance(user, TypeDefinition):
                 gone.add(user.oid)
                 queue.append(user)
             elif isinstance(user, View):
@@ -120,6 +122,16 @@ def _types_named(view: View) -> set[str]:
             if field.message_type is not None:
                 waiting += value if field.is_repeated else (value,)
     return found
+
+
+def _drop_fields(context: Context, composite: TypeDefinition, made: TypeDefinition) -> None:
+    catalog = context.transaction.catalog
+    kept = tuple((name, item) for name, item in composite.type.fields if not mentions(item, made.user))
+    used = any(mentions(c.type, composite.user) for relation in catalog.relations.values() for c in relation.columns)
+    if used or not kept:
+        raise FeatureNotSupported(f"dropping fields of composite type {composite.user} is not supported")
+    changed = replace(composite, type=replace(composite.type, fields=kept))
+    context.transaction.set_catalog(with_changed_type(catalog, changed))
 
 
 def _drop_columns(context: Context, table: Table, made: TypeDefinition) -> None:

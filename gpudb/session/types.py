@@ -1,4 +1,4 @@
-"""CREATE TYPE … AS ENUM, and ALTER TYPE … ADD VALUE and RENAME VALUE."""
+"""CREATE TYPE … AS ENUM and AS (…), and ALTER TYPE … ADD VALUE and RENAME VALUE."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 from gpudb.catalog.model import Catalog, TypeDefinition
 from gpudb.catalog.postgres.oids import type_array
 from gpudb.catalog.type_changes import with_changed_type
-from gpudb.errors import SqlError, UndefinedObject
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command, handles
 from gpudb.session.names import identifier, target_schema
+from gpudb.session.queried_columns import check_column_type
 from gpudb.session.results import Result
-from gpudb.sql.parse import strings
-from gpudb.types import Label, UserType, exists
+from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.parse import inner, strings
+from gpudb.types import Label, SqlType, UserType, exists
 
 _LABEL_BYTES = 63
 
@@ -61,6 +63,30 @@ def create_enum(context: Context) -> Result:
     user = replace(user, labels=tuple(labels))
     made = TypeDefinition(user.oid, user.schema, user.name, context.session.user, user.type)
     context.transaction.set_catalog(catalog.with_type(made))
+    return command("CREATE TYPE")
+
+
+@handles("CompositeTypeStmt")
+def create_composite(context: Context) -> Result:
+    """CREATE TYPE name AS (column type, …)."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE TYPE")
+    schema, name = node.typevar.schemaname, node.typevar.relname
+    user, catalog = new_type(context, (schema, name) if schema else (name,), "c")
+    binder = context.session.binder(context)
+    fields: list[tuple[str, SqlType]] = []
+    for each in node.coldeflist:
+        definition = inner(each)
+        if any(other == definition.colname for other, _ in fields):
+            raise SqlError.of("duplicate_column", f'column "{definition.colname}" specified more than once')
+        item = type_name(definition.type_name, binder)
+        check_column_type(definition.colname, item)
+        fields.append((identifier(definition.colname), item))
+    if not fields:
+        raise FeatureNotSupported("composite types without columns are not supported")
+    made = replace(user.type, fields=tuple(fields))
+    definition = TypeDefinition(user.oid, user.schema, user.name, context.session.user, made)
+    context.transaction.set_catalog(catalog.with_type(definition))
     return command("CREATE TYPE")
 
 

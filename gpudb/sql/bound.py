@@ -170,19 +170,21 @@ class Subscript:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """(record).field, by its name."""
+    """(row).field; `index` is its position among the fields of the row's type, from 0."""
 
     arg: Expr
     field: str
     type: SqlType
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """ROW(…); only compared, counted or tested: whole rows are not results here."""
+    """ROW(…), of a type whose `fields` are its items'; `whole` for a relation's name, which compares as one value."""
 
     items: tuple[Expr, ...]
     type: SqlType = RECORD
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from pyiceberg.types import (
 )
 
 from gpudb.catalog.model import Column, Table
+from gpudb.storage.stored import member_ids
 from gpudb.types import SqlType
 
 TYPE_PROPERTY = "gpudb.type."
@@ -78,6 +79,10 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
     if type.element is not None:
         element = iceberg_type(type.element, field_id + 1)
         return ListType(element_id=field_id + 1, element=element, element_required=False)
+    if type.fields:
+        ids = zip(type.arrow, type.fields, member_ids(type, field_id), strict=True)
+        parts = ((id, each.name, iceberg_type(item, id)) for each, (_, item), id in ids)
+        return StructType(*(NestedField(id, name, kind, required=False) for id, name, kind in parts))
     if type.name == "interval":
         return StructType(
             NestedField(field_id + 1, "months", IntegerType(), required=False),

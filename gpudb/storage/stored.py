@@ -16,7 +16,7 @@ ids within a column follow from its type and are never kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,8 @@ def id_span(type: SqlType) -> int:
     """How many consecutive field ids a column of this type takes, its own included."""
     if type.element is not None:
         return 1 + id_span(type.element)
+    if type.fields:
+        return 1 + sum(id_span(item) for _, item in type.fields)
     if type.name == "interval":
         return 4
     if type.name == "timetz":
@@ -54,6 +56,8 @@ def leaf_count(type: SqlType) -> int:
     """How many Parquet columns (leaves) a column of this type becomes."""
     if type.element is not None:
         return leaf_count(type.element)
+    if type.fields:
+        return sum(leaf_count(item) for _, item in type.fields)
     if type.name == "interval":
         return 3
     if type.name == "timetz":
@@ -65,14 +69,34 @@ def leaf_count(type: SqlType) -> int:
 
 def leaf_ids(column: Column) -> tuple[int, ...]:
     """The field ids of a column's leaves, in the order of the file."""
-    first = column.field_id + id_span(column.type) - leaf_count(column.type)
-    return tuple(range(first, column.field_id + id_span(column.type)))
+    return tuple(_leaf_ids(column.type, column.field_id))
+
+
+def _leaf_ids(type: SqlType, field_id: int) -> Iterator[int]:
+    if type.element is not None:
+        yield from _leaf_ids(type.element, field_id + 1)
+    elif type.fields:
+        for (_, item), member in zip(type.fields, member_ids(type, field_id), strict=True):
+            yield from _leaf_ids(item, member)
+    else:
+        yield from range(field_id + id_span(type) - leaf_count(type), field_id + id_span(type))
+
+
+def member_ids(type: SqlType, field_id: int) -> list[int]:
+    """The field ids of a row type's fields, whose own is given."""
+    ids = [field_id + 1]
+    for _, item in type.fields[:-1]:
+        ids.append(ids[-1] + id_span(item))
+    return ids
 
 
 def stored_type(type: SqlType, field_id: int) -> pa.DataType:
     """The Arrow type in the file of a column whose own field id is given."""
     if type.element is not None:
         return pa.list_(_field("element", stored_type(type.element, field_id + 1), field_id + 1))
+    if type.fields:
+        ids = zip(type.arrow, type.fields, member_ids(type, field_id), strict=True)
+        return pa.struct([_field(field.name, stored_type(item, id), id) for field, (_, item), id in ids])
     if type.name == "interval":
         return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)])
     if type.name == "timetz":
@@ -101,7 +125,7 @@ def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
 
 def is_struct(type: SqlType) -> bool:
     """Whether a column of this type is a struct in its file."""
-    return type.carried or type.subtype is not None or type.name in {"interval", "timetz"}
+    return type.carried or bool(type.fields) or type.subtype is not None or type.name in {"interval", "timetz"}
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -117,6 +141,9 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     """A column's values (`SqlType.arrow`) in their stored form; `target` is what `stored_type` says of it."""
     if type.element is not None:
         return _list_to_stored(array, type.element, target)
+    if type.fields:
+        pairs = zip(type.fields, array.flatten(), target, strict=True)
+        return _struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
     if type.subtype is not None:
         return _range_to_stored(nulls_of(type, array), type, target)
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
@@ -233,6 +260,9 @@ def stored_duckdb(type: SqlType) -> str:
     """The DuckDB type of a stored column as `read_parquet` gives it, before `restored`."""
     if type.element is not None:
         return stored_duckdb(type.element) + "[]"
+    if type.fields:
+        held = zip(type.members, type.fields, strict=True)
+        return f"STRUCT({', '.join(f'{member} {stored_duckdb(item)}' for member, (_, item) in held)})"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
     if type.name == "money":
@@ -257,6 +287,10 @@ def restored(type: SqlType, expression: str) -> str:
     if type.name == "timetz":
         utc = f"epoch_us(CAST({expression}.time AS TIME)) - CAST({expression}.east AS BIGINT) * 1000000"
         return f"(({utc}) * {1 << SHIFT} - {expression}.east + {MIDDLE})"
+    if type.fields:
+        held = zip(type.members, type.fields, strict=True)
+        made = ", ".join(f"{member} := {restored(item, f'{expression}.{member}')}" for member, (_, item) in held)
+        return f"(CASE WHEN {expression} IS NOT NULL THEN struct_pack({made}) END)"
     if type.subtype is not None:
         return _restored_range(type, expression)
     if type.labels:

@@ -278,7 +278,9 @@ def widens(old: SqlType, new: SqlType) -> bool:
     if old.element is not None or new.element is not None:
         return old.element is not None and new.element is not None and widens(old.element, new.element)
     if old.user is not None or new.user is not None:
-        return old.name == new.name and old.fields == new.fields
+        pairs = list(zip(old.fields, new.fields, strict=False))
+        kept = len(old.fields) == len(new.fields) and all(a[0] == b[0] and widens(a[1], b[1]) for a, b in pairs)
+        return old.name == new.name and kept
     if old.domain is not None or new.domain is not None:
         return widens(replace(old, domain=None), replace(new, domain=None))
     if old.name == new.name == "numeric":

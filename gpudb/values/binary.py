@@ -36,6 +36,8 @@ def parse_binary(type_: SqlType, data: bytes) -> object:
             return _array(type_, data)
         if (reader := _READERS.get(name)) is not None:
             return reader(type_, data)
+        if type_.fields:
+            return _record(type_, data)
         if type_.subtype is not None:
             return _range(type_, type_.subtype, data)
         if name.startswith("reg"):
@@ -174,6 +176,27 @@ def _range(type_: SqlType, subtype: SqlType, data: bytes) -> Range:
     if flags & _EMPTY:
         return EMPTY
     return make_range(type_, bounds[0], bounds[1], bool(flags & _LOWER_INC), bool(flags & _UPPER_INC))
+
+
+def _record(type_: SqlType, data: bytes) -> tuple[object, ...]:
+    count = _unpack("!i", data[:4])
+    if count != len(type_.fields):
+        message = f"wrong number of columns: {count}, expected {len(type_.fields)}"
+        raise SqlError.of("datatype_mismatch", message)
+    at, values = 4, []
+    for number, (_, item) in enumerate(type_.fields, 1):
+        oid, size = struct.unpack_from("!Ii", data, at)
+        at += 8
+        if oid != item.declared_oid:
+            message = f"binary data has type {oid} instead of expected {item.declared_oid} in record column {number}"
+            raise SqlError.of("datatype_mismatch", message)
+        if size < -1 or at + size > len(data):
+            raise _malformed("insufficient data left in message")
+        values.append(None if size == -1 else parse_binary(item, data[at : at + size]))
+        at += max(size, 0)
+    if at != len(data):
+        raise _malformed("improper binary format in record")
+    return tuple(values)
 
 
 def _array(type_: SqlType, data: bytes) -> list[object]:

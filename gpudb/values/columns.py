@@ -20,6 +20,7 @@ from gpudb.values.interval import interval_text
 from gpudb.values.money import money_texts
 from gpudb.values.numbers import float4_text, float8_text
 from gpudb.values.range_columns import nulls_of, range_text
+from gpudb.values.record_columns import record_texts
 from gpudb.values.timetz import timetz_texts
 
 Resolve = Callable[[str, int], str]
@@ -48,6 +49,8 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
     if type_.name == "timetz":
         return timetz_texts(column)
     if pa.types.is_struct(held):
+        if type_.fields:
+            return record_texts(type_, column, lambda item, field: text_column(item, field, zone, resolve))
         if type_.subtype is not None:
             return range_text(type_, nulls_of(type_, column), lambda item, bounds: text_column(item, bounds, zone))
         return _carried_text(column)

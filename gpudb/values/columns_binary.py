@@ -17,6 +17,7 @@ from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
 from gpudb.values.bit_strings import bits_binary
 from gpudb.values.columns import as_string, interval_parts, list_of, plain, text_column, validity
 from gpudb.values.range_columns import nulls_of, range_binary
+from gpudb.values.record_columns import record_binaries
 from gpudb.values.timetz import timetz_binary
 
 Array = npt.NDArray[np.generic]
@@ -48,6 +49,8 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return _array(type_, column)
     if name == "numeric":
         return _numeric(column)
+    if type_.fields:
+        return record_binaries(type_, column, lambda item, field: framed(binary_column(item, field)))
     if type_.subtype is not None:
         return range_binary(type_, nulls_of(type_, column), lambda item, each: framed(binary_column(item, each)))
     if name in {"jsonb", "jsonpath"}:

@@ -13,6 +13,7 @@
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
 | arrays | list, of lists where there are more dimensions; None is NULL |
+| rows | tuple |
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from gpudb.values.numbers import (
     parse_oid,
 )
 from gpudb.values.range import Range, parse_range, range_text
+from gpudb.values.record import format_record, split_record
 from gpudb.values.timetz import parse_timetz, timetz_key, timetz_text
 
 NAME_BYTES = 63
@@ -63,6 +65,9 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
     element = type_.element
     if element is not None:
         return parse_array(text, lambda item: parse_text(element, item, zone, now))
+    if type_.fields:
+        items = zip(type_.fields, split_record(text, len(type_.fields)), strict=True)
+        return tuple(None if field is None else parse_text(item, field, zone, now) for (_, item), field in items)
     name = type_.name
     if (simple := _SIMPLE.get(name)) is not None:
         return simple(type_, text)
@@ -151,6 +156,9 @@ def _jsonpath(text: str) -> str:
 def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
     """The text that PostgreSQL's output function prints for a value; `zone` is the session's TimeZone."""
     element = type_.element
+    if isinstance(value, tuple):
+        pairs = zip(type_.fields, value, strict=True)
+        return format_record([None if field is None else format_text(item, field, zone) for (_, item), field in pairs])
     if element is not None and isinstance(value, list):
         return format_array(value, lambda item: format_text(element, item, zone))
     match value:

@@ -20,3 +20,5 @@ CREATE SEQUENCE sales.loose AS smallint START 5 INCREMENT 2 MAXVALUE 99 CACHE 3 
 COMMENT ON SEQUENCE sales.loose IS 'of nobody';
 CREATE MATERIALIZED VIEW sales.summed AS SELECT code, count(*) AS n FROM sales.regions GROUP BY code;
 CREATE MATERIALIZED VIEW sales.unfilled AS SELECT code FROM sales.regions WITH NO DATA;
+CREATE TYPE sales.place AS (x integer, "Y" numeric(8,2), m mood, c positive);
+CREATE TABLE sales.placed (p sales.place, ps sales.place[]);

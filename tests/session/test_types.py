@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import psycopg
@@ -144,3 +145,84 @@ def test_parameters_become_domains(connect: Connect) -> None:
     with pytest.raises(psycopg.errors.CheckViolation, match='violates check constraint "d_even_check"'):
         connection.execute("INSERT INTO d_evens VALUES (%s)", (5,))
     assert connection.execute("SELECT e FROM d_evens WHERE e = %b", (4,), binary=True).fetchall() == [(4,)]
+
+
+_ITEM = "ROW('n', ROW(1, 2.50), '{a,NULL}', 'x', 1.500, '1 day', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')"
+_COMPOSITES = """
+CREATE TYPE {0}_in AS (x integer, y numeric(8,2));
+CREATE TYPE {0}_e AS ENUM ('x', 'y');
+CREATE TYPE {0}_out AS (name text, at {0}_in, tags text[], e {0}_e, n numeric, iv interval, u uuid);
+CREATE TABLE {0} (k integer, o {0}_out, os {0}_in[]);
+INSERT INTO {0} VALUES (1, {1}, ARRAY[ROW(1, 2), NULL]::{0}_in[]), (2, NULL, NULL), (3, ROW(), '{{}}')
+"""
+
+
+def _composites(session: Session, name: str) -> None:
+    statements = _COMPOSITES.format(name, _ITEM).replace("ROW()", "ROW(NULL, NULL, NULL, 'y', NULL, NULL, NULL)")
+    run(session, statements)
+
+
+def test_rows_survive_a_restart(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    _composites(session, "kept")
+    before = run(session, "SELECT k, o::text, os::text, (o).at::text, (o).n::text FROM kept ORDER BY k")
+    run(session, "ALTER TABLE kept ADD COLUMN more kept_in DEFAULT ROW(7, 8)")
+    session.close()
+    database.close()
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    try:
+        assert run(session, "SELECT k, o::text, os::text, (o).at::text, (o).n::text FROM kept ORDER BY k") == before
+        run(session, "ALTER TYPE kept_e RENAME VALUE 'x' TO 'z'")
+        assert value(session, "SELECT (o).e FROM kept WHERE k = 1") == "z"
+        run(session, "UPDATE kept SET o = NULL WHERE k = 1")
+        assert run(session, "SELECT k, (more).y::text FROM kept WHERE o IS NULL ORDER BY k") == [
+            (1, "8.00"),
+            (2, "8.00"),
+        ]
+        assert state(session, "DROP TYPE kept_in") == "2BP01"
+    finally:
+        session.close()
+        database.close()
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "binary"])
+def test_copy_of_rows(session: Session, form: str) -> None:
+    name = f"rows_{form}"
+    _composites(session, name)
+    before = run(session, f"SELECT {name}::text FROM {name}")
+    _, data = copying.run(session, f"COPY {name} TO STDOUT (FORMAT {form})")
+    run(session, f"TRUNCATE {name}")
+    assert copying.run(session, f"COPY {name} FROM STDIN (FORMAT {form})", data)[0] == "COPY 3"
+    assert run(session, f"SELECT {name}::text FROM {name}") == before
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_rows_through_psycopg(connect: Connect, binary: bool) -> None:
+    from psycopg.types.composite import CompositeInfo, register_composite
+
+    name = f"pair_{'b' if binary else 't'}"
+    connection = connect()
+    connection.execute(f"CREATE TYPE {name} AS (a integer, b text)")
+    info = CompositeInfo.fetch(connection, name)
+    assert info is not None
+    register_composite(info, connection)
+    assert info.python_type is not None
+    pair = info.python_type(5, "x, y")
+    connection.execute(f"CREATE TABLE {name}_t (p {name}, ps {name}[])")
+    connection.execute(f"INSERT INTO {name}_t VALUES (%s, %s)", (pair, [pair, pair]))
+    cursor = connection.execute(f"SELECT p, ps, ROW(1, 'a'::text) FROM {name}_t WHERE p = %s", (pair,), binary=binary)
+    assert cursor.fetchall() == [(pair, [pair, pair], (1, "a") if binary else ("1", "a"))]
+
+
+def test_rows_in_python() -> None:
+    """The embedded API gives tuples, and structs in Arrow."""
+    import gpudb
+
+    with gpudb.connect() as db:
+        db.execute("CREATE TYPE spot AS (x integer, at date)")
+        relation = db.sql("SELECT ROW(1, '2024-02-29')::spot AS s, ARRAY[ROW(2, NULL)::spot] AS l, NULL::spot AS n")
+        day = datetime.date(2024, 2, 29)
+        assert relation.fetchall() == [((1, day), [(2, None)], None)]
+        assert relation.arrow().to_pylist() == [{"s": {"x": 1, "at": day}, "l": [{"x": 2, "at": None}], "n": None}]

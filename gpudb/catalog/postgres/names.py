@@ -51,6 +51,9 @@ def namespaces() -> dict[str, int]:
 def _relations(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
     for oid, namespace, name in _system("pg_class", "oid", "relnamespace", "relname"):
         yield Named(int(oid), int(namespace), name)
+    for made in catalog.types.values():
+        if made.user.kind == "c":
+            yield Named(oids.type_relation(made.oid), schemas[made.schema], made.name)
     for relation in catalog.relations.values():
         namespace_oid = schemas[relation.schema]
         yield Named(relation.oid, namespace_oid, relation.name)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import cache
 
 from gpudb import pgdata
-from gpudb.catalog.model import TypeDefinition
+from gpudb.catalog.model import Column, TypeDefinition
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
+from gpudb.catalog.postgres.column_rows import add_column
 from gpudb.catalog.postgres.expressions import default_text
 from gpudb.types import SqlType
 
@@ -31,14 +32,29 @@ def add_type(rows: Rows, made: TypeDefinition, namespace: int, owner: int) -> No
     small = user.kind == "e"
     rows.add(
         "pg_type", oid=user.oid, typname=made.name, typtype=user.kind, typcategory=user.kind.upper(),
+        typrelid=0 if small else oids.type_relation(user.oid),
         typlen=4 if small else -1, typbyval=small, typalign="i" if small else "d", typstorage="p" if small else "x",
         typarray=user.array_oid, typinput=reader, typoutput=writer, typreceive=receiver, typsend=sender, **shared,
     )  # fmt: skip
     _add_array(rows, made, shared, "i" if small else "d")
     rows.depend(oids.PG_TYPE, user.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     rows.describe(oids.PG_TYPE, user.oid, 0, made.comment)
+    if user.kind == "c":
+        _add_relation(rows, made, namespace, owner)
     for place, label in enumerate(user.labels, 1):
         rows.add("pg_enum", oid=label.oid, enumtypid=user.oid, enumsortorder=float(place), enumlabel=label.name)
+
+
+def _add_relation(rows: Rows, made: TypeDefinition, namespace: int, owner: int) -> None:
+    """The relation in whose columns PostgreSQL keeps a composite type's fields."""
+    relation = oids.type_relation(made.oid)
+    rows.add(
+        "pg_class", oid=relation, relname=made.name, relnamespace=namespace, reltype=made.oid, relowner=owner, relam=0,
+        relfilenode=0, reltuples=0.0, relkind="c", relnatts=len(made.type.fields), relreplident="n",
+    )  # fmt: skip
+    for number, (name, item) in enumerate(made.type.fields, 1):
+        add_column(rows, relation, number, Column(name, item), nullable=True)
+    rows.depend(oids.PG_CLASS, relation, 0, oids.PG_TYPE, made.oid, 0, "i")
 
 
 def _add_array(rows: Rows, made: TypeDefinition, shared: dict[str, object], alignment: str) -> None:

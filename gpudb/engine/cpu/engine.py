@@ -179,16 +179,33 @@ class CpuEngine:
 
 
 def _leaving(column: str, item: SqlType) -> str:
-    """A result column as Arrow is to have it: uuids as text, objects of the catalog by their names."""
+    """A result column as Arrow is to have it: uuids and labels as text, objects of the catalog by their names."""
     base = item.element or item
-    if base.name == "uuid" or base.labels is not None:
-        return f"CAST({column} AS VARCHAR{'' if base is item else '[]'})"
-    if not base.name.startswith("reg"):
-        return column
-    if base is item:
-        return f"pg_{base.name}_name({column})"
-    pairs = f"SELECT unnest({column}) AS item, generate_subscripts({column}, 1) AS place"
-    return f"(SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u)"
+    if base.name.startswith("reg"):
+        if base is item:
+            return f"pg_{base.name}_name({column})"
+        pairs = f"SELECT unnest({column}) AS item, generate_subscripts({column}, 1) AS place"
+        return f"(SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u)"
+    if item.fields and any(field.name.lstrip("_").startswith("reg") for _, field in item.fields):
+        members = ", ".join(
+            f"{member} := {_leaving(f'struct_extract_at({column}, {place})', field)}"
+            for place, (member, (_, field)) in enumerate(zip(item.members, item.fields, strict=True), 1)
+        )
+        return f"(CASE WHEN {column} IS NOT NULL THEN struct_pack({members}) END)"
+    outside = _outside(item)
+    return column if outside == item.duckdb else f"CAST({column} AS {outside})"
+
+
+def _outside(item: SqlType) -> str:
+    """The DuckDB type in which a result column leaves."""
+    if item.element is not None:
+        return _outside(item.element) + "[]"
+    if item.name == "uuid" or item.labels is not None:
+        return "VARCHAR"
+    if item.fields:
+        held = zip(item.members, item.fields, strict=True)
+        return f"STRUCT({', '.join(f'{member} {_outside(field)}' for member, (_, field) in held)})"
+    return item.duckdb
 
 
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:

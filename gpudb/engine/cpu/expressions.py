@@ -18,6 +18,7 @@ from gpudb.functions.casts import cast
 from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.numeric import NARROW
+from gpudb.functions.records import compared, packed
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -151,7 +152,8 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.DistinctFrom) -> Lanes:
         negation = "NOT " if expr.negated else ""
-        return Lanes(f"({self.value(expr.left)} IS {negation}DISTINCT FROM {self.value(expr.right)})")
+        left, right = compared(self.value(expr.left), self.value(expr.right), expr.left.type, expr.right.type)
+        return Lanes(f"({left} IS {negation}DISTINCT FROM {right})")
 
     @_render.register
     def _(self, expr: bound.Case) -> Lanes:
@@ -286,7 +288,11 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Field) -> Lanes:
-        return self.opened(f"struct_extract({self.value(expr.arg)}, '{expr.field}')", expr.type)
+        return self.opened(f"struct_extract_at({self.value(expr.arg)}, {expr.index + 1})", expr.type)
+
+    @_render.register
+    def _(self, expr: bound.Row) -> Lanes:
+        return Lanes(packed([self.whole(item) for item in expr.items], expr.type))
 
     # -------------------------------------------------------------------------------------------- aggregates
 

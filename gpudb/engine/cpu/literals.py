@@ -36,6 +36,9 @@ def literal(value: object, item: SqlType) -> str:
         return f"CAST([{items}] AS {item.duckdb})"
     if item.name == "timetz" and isinstance(value, dt.time | str):
         return f"({timetz_key(value)})::BIGINT"
+    if item.fields and isinstance(value, tuple):
+        fields = zip(item.members, value, item.fields, strict=True)
+        return f"struct_pack({', '.join(f'{member} := {literal(each, kind)}' for member, each, (_, kind) in fields)})"
     match value:
         case list() | tuple():
             raise FeatureNotSupported("arrays of more than one dimension are not supported")

@@ -7,6 +7,11 @@
 -- keeps it from being turned into a join; a cast does not.
 CREATE MACRO pg_error(state, message) AS CAST(CAST('[' || state || '] ' || message AS INTEGER) AS VARCHAR);
 
+-- A field in a row's text: nothing for NULL, in quotes where it needs them.
+CREATE MACRO pg_record_item(t) AS list_transform([t], lambda v: CASE WHEN v IS NULL THEN ''
+    WHEN v = '' OR regexp_matches(v, '[ \t\n\r\v\f(),"\\]') THEN '"' || replace(replace(v, '\', '\\'), '"', '""') || '"'
+    ELSE v END)[1];
+
 -- LIMIT and OFFSET: NULL means none.
 CREATE MACRO pg_row_count(n, clause) AS CASE
     WHEN n < 0 THEN pg_error(CASE clause WHEN 'LIMIT' THEN '2201W' ELSE '2201X' END, clause || ' must not be negative')

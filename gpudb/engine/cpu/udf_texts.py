@@ -17,6 +17,7 @@ from gpudb.values.columns import text_column
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import parse_numeric
+from gpudb.values.record import split_record
 from gpudb.values.text import parse_text
 from gpudb.values.timetz import timetz_key
 
@@ -53,6 +54,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
     registry.scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)
     registry.scalar("pg_name_in", "VARCHAR", "VARCHAR", lambda t: t.encode()[:_NAME_BYTES].decode(errors="ignore"))
+    registry.scalar("pg_record_in", "VARCHAR INTEGER", "VARCHAR[]", split_record)
     registry.scalar("pg_array_in", "VARCHAR", "VARCHAR[]", _items)
     for name, item, held in (
         ("float4_text_slow", FLOAT4, "FLOAT"),

@@ -20,7 +20,8 @@ class Binder:
     `frames` are registered data frames by name; `system` gives the columns of a pg_catalog or information_schema
     relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the
     names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
-    bound expression, by its identity.
+    bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
+    for whole, by relation, until their FROM is made.
     """
 
     catalog: Catalog
@@ -33,6 +34,7 @@ class Binder:
     stable: bool = True
     stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
     places: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
+    presence: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
     _rels: int = 0
     _ctes: int = 0
     depth: int = 0

@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.model import Sequence, Table
+from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import stored
@@ -188,7 +189,7 @@ def bind_returning(
     alias = node.relation.alias if node.relation.HasField("alias") else None
     frame = (*columns, *(OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs)))
     scan = FrameScan(rel, CHANGED, frame)
-    source = named(binder, rel, scan, columns, table.name, alias, table.schema)
+    source = named(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
     scope.add(source.items, source.columns)
     scope.add(others.items_over(rel, len(columns)), others.columns_over(rel, len(columns)))
     scope.rels.add(rel)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gpudb.errors import DatatypeMismatch, GpudbError, SqlError, UndefinedFunction
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
+from gpudb.functions.records import carries
 from gpudb.functions.resolve import as_numeric, can_coerce, common_type
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.constants import small_integer, typed
-from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter, Row
+from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter
 from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
@@ -28,7 +29,13 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         return to_domain(binder, expr, target, context, what)
     if isinstance(expr, Default):
         raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
-    if isinstance(expr, Parameter) and expr.type.name == "unknown":
+    settles = isinstance(expr, Parameter) and expr.type.name == "unknown"
+    if (target.name == "record" or target.fields) and target.element is None and not settles:
+        from gpudb.sql.bind.records import to_row
+
+        return to_row(binder, expr, target, context, what)
+    if settles:
+        assert isinstance(expr, Parameter)
         settled = binder.settle_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
     if isinstance(expr, Constant):
@@ -50,8 +57,6 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if not coercible(source, target, context):
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
-    if isinstance(expr, Row):
-        raise refusal(source, target, context, what)
     return Cast(expr, _held(source, target), context == "e")
 
 
@@ -157,6 +162,11 @@ def check_equality(types: Iterable[SqlType]) -> None:
     for item in types:
         if item.name in {"json", "_json"}:
             raise UndefinedFunction(f"could not identify an equality operator for type {item}")
+        if item.fields:
+            check_equality(field for _, field in item.fields)
+            if carries(item):
+                message = f"telling rows with numerics of varying scale apart ({item}) is not supported"
+                raise FeatureNotSupported(message)
 
 
 def settled(binder: Binder, expr: Expr) -> Expr:

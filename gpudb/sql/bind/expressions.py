@@ -13,15 +13,15 @@ from gpudb.errors import (
     FeatureNotSupported,
     GpudbError,
     SqlError,
-    UndefinedColumn,
     UndefinedObject,
     UndefinedTable,
 )
 from gpudb.functions import resolve
-from gpudb.sql.bind import aggregates, calls, operators, quantified, sql_json
+from gpudb.sql.bind import aggregates, calls, operators, quantified, records, sql_json
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
+from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import (
@@ -35,7 +35,6 @@ from gpudb.sql.bound import (
     Default,
     Exists,
     Expr,
-    Field,
     Query,
     Row,
     ScalarSubquery,
@@ -110,8 +109,7 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 item = scope.relation(name)
                 if item is None:
                     raise
-                fields = tuple((each, expr.type) for each, expr in item.columns)
-                return Row(tuple(expr for _, expr in item.columns), SqlType("record", fields=fields))
+                return records.whole_row(binder, item)
         case (alias, name):
             return scope.qualified(alias, name)
         case (schema, alias, name):
@@ -163,8 +161,8 @@ def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     arg = bind_expression(binder, scope, node.arg)
     negated = node.nulltesttype == pg.IS_NOT_NULL
-    if isinstance(arg, Row):
-        return operators.conjunction([Test(item, "NULL", negated) for item in arg.items])
+    if records.is_row(arg.type) and arg.type.fields:
+        return records.null_test(arg, negated)
     return Test(coerce(binder, arg, TEXT) if arg.type == UNKNOWN else arg, "NULL", negated)
 
 
@@ -237,7 +235,32 @@ def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("row_expr")
 def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
-    return Row(tuple(bind_expression(binder, scope, each) for each in node.args))
+    items: list[Expr] = []
+    for each in node.args:
+        spread = spread_row(binder, scope, each)
+        items += [bind_expression(binder, scope, each)] if spread is None else [expr for _, expr in spread]
+    return records.row(items)
+
+
+def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
+    """The names and expressions that `t.*` or `(row).*` stands for; None for a node that is no such star."""
+    if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
+        names = strings(inner(node).fields[:-1])
+        if not names:
+            return list(scope.columns)
+        item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
+        if item is None:
+            raise binder.locate(missing_table(scope, names[-1]), inner(node).location)
+        return list(item.columns)
+    if kind(node) != "a_indirection" or kind(inner(node).indirection[-1]) != "a_star":
+        return None
+    shorter = type(inner(node))()
+    shorter.CopyFrom(inner(node))
+    del shorter.indirection[-1]
+    made = _indirection(binder, scope, shorter)
+    if not records.is_row(made.type) or not made.type.fields:
+        raise SqlError.of("wrong_object_type", f"type {made.type} is not composite")
+    return [(name, records.field_at(made, index)) for index, (name, _) in enumerate(made.type.fields)]
 
 
 @binds("a_indirection")
@@ -252,16 +275,7 @@ def _field(arg: Expr, step: Any) -> Expr:
     """(record).name."""
     if kind(step) == "a_star":
         raise FeatureNotSupported("(record).* is not supported")
-    name = inner(step).sval
-    if arg.type.name != "record":
-        message = f"column notation .{name} applied to type {arg.type}, which is not a composite type"
-        raise DatatypeMismatch(message)
-    found = [item for each, item in arg.type.fields if each == name]
-    if not found:
-        raise UndefinedColumn(f'could not identify column "{name}" in record data type')
-    if isinstance(arg, Row):
-        return next(expr for (each, _), expr in zip(arg.type.fields, arg.items, strict=True) if each == name)
-    return Field(arg, name, found[0])
+    return records.field_named(arg, inner(step).sval)
 
 
 def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
@@ -336,8 +350,9 @@ def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
     match operators.expression_kind(node):
         case "AEXPR_OP" | "AEXPR_LIKE" | "AEXPR_ILIKE" | "AEXPR_SIMILAR":
             left = bind_expression(binder, scope, node.lexpr) if present(node.lexpr) else None
-            if isinstance(left, Row) and (query := _row_query(binder, scope, node.rexpr)) is not None:
-                return quantified.row_subquery(binder, name, left, query)
+            row = left if isinstance(left, Row) and not left.whole else None
+            if row is not None and (query := _row_query(binder, scope, node.rexpr)) is not None:
+                return quantified.row_subquery(binder, name, row, query)
             return operators.apply_operator(binder, name, left, bind_expression(binder, scope, node.rexpr))
         case "AEXPR_IN":
             left = bind_expression(binder, scope, node.lexpr)

@@ -11,6 +11,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Relation, Sequence, Table, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function, implementation
@@ -37,7 +38,7 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse import inner, kind, parse, present, strings
-from gpudb.types import INT8, OID
+from gpudb.types import INT8, OID, SqlType
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 _HIDDEN = ("tableoid", "xmin")
@@ -98,8 +99,9 @@ def named(
     alias: str,
     node: Any,
     schema: str | None = None,
+    row: SqlType | None = None,
 ) -> Source:
-    """A relation under an alias, with the column aliases that an Alias message gives."""
+    """A relation under an alias, with the column aliases that an Alias message gives; `row` is its rows' own type."""
     names = [column.name for column in columns]
     if node is not None:
         alias = node.aliasname
@@ -113,7 +115,7 @@ def named(
         (name, Column(rel, index, column.type, name))
         for index, (name, column) in enumerate(zip(names, columns, strict=True))
     )
-    return Source(relation, (Item(alias, made, schema),), made, frozenset({rel}))
+    return Source(relation, (Item(alias, made, schema, row_type=row),), made, frozenset({rel}))
 
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:
@@ -147,7 +149,8 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
         return _view(binder, rel, relation, alias)
     if isinstance(relation, Sequence):
         return _sequence(binder, rel, relation, alias)
-    return named(binder, rel, Scan(rel, relation), table_columns(relation), node.relname, alias, relation.schema)
+    scan = Scan(rel, relation)
+    return named(binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation))
 
 
 def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
@@ -206,7 +209,7 @@ def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
     )
-    return named(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema)
+    return named(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, row_type(view))
 
 
 def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -255,11 +258,12 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Source:
     rel = binder.rel()
     scan = FunctionScan(rel, function, made.args, columns, node.ordinality, lateral=True)
     alias = node.alias if node.HasField("alias") else None
-    return named(binder, rel, scan, columns, name, alias)
+    row = made.type if made.type.user is not None and made.type.fields and not node.ordinality else None
+    return named(binder, rel, scan, columns, name, alias, row=row)
 
 
 def _function_columns(function: Function, result: Any, name: str, node: Any) -> tuple[OutputColumn, ...]:
-    if result.fields:
+    if result.fields and result.element is None:
         return tuple(OutputColumn(each, item) for each, item in result.fields)
     single = function.out_names[0] if function.out_names else name
     if not function.out_names and node.HasField("alias"):
@@ -299,13 +303,18 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
         how = "CROSS"
     relation = Join(how, left.relation, right.relation, on)  # type: ignore[arg-type]
     rels = left.rels | right.rels
-    items = left.items + right.items
+    items = _nullable(left.items, how in {"RIGHT", "FULL"}) + _nullable(right.items, how in {"LEFT", "FULL"})
     if node.HasField("join_using_alias"):
         items += (Item(node.join_using_alias.aliasname, columns[: len(node.using_clause)]),)
     if node.HasField("alias"):
         source = _aliased(columns, node.alias)
         return Source(relation, (Item(node.alias.aliasname, source),), source, rels)
     return Source(relation, items, columns, rels)
+
+
+def _nullable(items: tuple[Item, ...], outer: bool) -> tuple[Item, ...]:
+    """Relations of one side of a join; rows of an outer join's other side may be made up."""
+    return tuple(replace(item, nullable=True) for item in items) if outer else items
 
 
 def _aliased(columns: Columns, alias: Any) -> Columns:

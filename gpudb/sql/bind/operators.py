@@ -64,10 +64,16 @@ def constants(args: Sequence[Expr]) -> tuple[object, ...]:
 
 def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) -> Expr:
     """`left name right`, or `name right`."""
-    if isinstance(left, Row) and isinstance(right, Row):
+    if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
+        # ROW(…) compares item by item; a relation's row compares as one value
         return compare_rows(binder, name, left, right)
     candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
-    return call(binder, candidate, (right,) if left is None else (left, right))
+    made = call(binder, candidate, (right,) if left is None else (left, right))
+    if left is not None and left.type.fields and right.type.fields:
+        from gpudb.sql.bind.records import check_alike
+
+        check_alike(left.type, right.type)
+    return made
 
 
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
@@ -111,7 +117,7 @@ def disjunction(parts: Sequence[Expr]) -> Expr:
 
 def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
     """left [NOT] IN (items): one comparison where all share a type, else one each."""
-    if isinstance(left, Row):
+    if isinstance(left, Row) and not left.whole:
         rows = [item if isinstance(item, Row) else Row((item,)) for item in items]
         made = disjunction([compare_rows(binder, "=", left, row) for row in rows])
         return BoolOp("NOT", (made,)) if negated else made
@@ -160,7 +166,7 @@ def _items(array: Expr) -> tuple[Expr, ...]:
 
 def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
     """IS [NOT] DISTINCT FROM."""
-    if isinstance(left, Row) and isinstance(right, Row):
+    if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
         if len(left.items) != len(right.items):
             raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
         parts = [distinct_from(binder, a, b, True) for a, b in zip(left.items, right.items, strict=True)]

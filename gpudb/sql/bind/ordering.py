@@ -14,7 +14,7 @@ from gpudb.sql.bind.operators import apply_operator
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, SortKey
 from gpudb.sql.parse import inner, strings
-from gpudb.types import TEXT, UNKNOWN
+from gpudb.types import TEXT, UNKNOWN, SqlType
 
 # Of ORDER BY … USING: whether the operator sorts from high to low.
 _ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
@@ -29,15 +29,27 @@ def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> tuple[SortK
 
 def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
     """A SortBy message around a bound expression, with PostgreSQL's default for NULLs: last, first if descending."""
-    if expr.type.name in {"json", "record"}:
-        message = f"could not identify an ordering operator for type {expr.type}"
-        raise UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
+    if (error := unordered(expr.type)) is not None:
+        raise error
     descending = node.sortby_dir == pg.SORTBY_DESC
     if node.use_op:
         descending = _descends(binder, expr, node)
     first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
     expr = coerce(binder, expr, TEXT) if expr.type == UNKNOWN else expr
     return SortKey(expr, descending, first)
+
+
+def unordered(item: SqlType) -> UndefinedFunction | None:
+    """42883 for a type whose values, or whose fields', PostgreSQL cannot put in order."""
+    if item.name == "json":
+        message = f"could not identify an ordering operator for type {item}"
+        return UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
+    for _, field in item.fields:
+        if field.name == "json":
+            return UndefinedFunction(f"could not identify a comparison function for type {field}")
+        if (error := unordered(field)) is not None:
+            return error
+    return None
 
 
 def _descends(binder: Binder, expr: Expr, node: Any) -> bool:

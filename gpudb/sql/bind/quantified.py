@@ -32,7 +32,7 @@ _PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
     """left op ANY (SELECT …), or ALL; a row on the left for several columns."""
-    items = left.items if isinstance(left, Row) else (left,)
+    items = left.items if isinstance(left, Row) and not left.whole else (left,)
     _check_width(len(items), query)
     if name not in _PLAIN or (len(items) > 1 and (name, every) not in {("=", False), ("<>", True)}):
         return _counted(binder, name, left, query, every)
@@ -58,7 +58,7 @@ def _compared(binder: Binder, name: str, left: Expr, query: Query) -> Select:
     """`left op row` for each row of a subquery."""
     rel = binder.rel()
     columns = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(query.columns))
-    if isinstance(left, Row):
+    if isinstance(left, Row) and not left.whole:
         test = compare_rows(binder, name, left, Row(columns))
     else:
         test = condition(binder, apply_operator(binder, name, left, columns[0]), name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gpudb.errors import SqlError
 from gpudb.sql.bind.missing import Entry, barred, missing_column, missing_table
 from gpudb.sql.bound import Cte, Expr, OutputColumn
+from gpudb.types import SqlType
 
 Columns = tuple[tuple[str, Expr], ...]
 
@@ -16,13 +17,16 @@ Columns = tuple[tuple[str, Expr], ...]
 class Item:
     """A relation in FROM under its alias. A join's USING column may be an expression over two relations.
 
-    `hidden` columns are there for whoever names them, and no part of `*`.
+    `hidden` columns are there for whoever names them, and no part of `*`. `row_type` is the type of its rows where
+    that has a name; an outer join may make up rows of a `nullable` one.
     """
 
     alias: str
     columns: Columns
     schema: str | None = None
     hidden: Columns = ()
+    row_type: SqlType | None = None
+    nullable: bool = False
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, condition, settled
-from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.expressions import bind_expression, spread_row
 from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_reference
 from gpudb.sql.bind.lending import grouped_below
@@ -18,6 +18,7 @@ from gpudb.sql.bind.limits import bind_limits, limited
 from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.ordering import sort_key
 from gpudb.sql.bind.output_names import output_name
+from gpudb.sql.bind.records import with_presence
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.set_operations import bind_values, set_operation
 from gpudb.sql.bind.windows import named_windows
@@ -30,7 +31,6 @@ from gpudb.sql.bound import (
     Join,
     OutputColumn,
     Query,
-    Row,
     Scan,
     Select,
     SortKey,
@@ -96,6 +96,7 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
         keys = (*keys, *implied)
     limit, offset = bind_limits(binder, scope, node)
     columns = tuple(_output(name, expr, source) for name, expr in targets)
+    source = with_presence(binder, source)
     made = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
@@ -112,9 +113,10 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: 
             binder.places.update({id(expr): (expr, node.val) for _, expr in columns})
             targets += columns
             continue
+        if kind(node.val) == "a_indirection" and (spread := spread_row(binder, scope, node.val)) is not None:
+            targets += spread
+            continue
         expr = bind_expression(binder, scope, node.val)
-        if isinstance(expr, Row):
-            raise FeatureNotSupported("a whole row as a result column is not supported")
         targets.append((node.name or output_name(node.val), settled(binder, expr) if settle else expr))
     return targets
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Table
+from gpudb.catalog.row_types import row_type
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.changes import (
@@ -21,6 +22,7 @@ from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from, entries, named, table_columns
 from gpudb.sql.bind.generated import with_generated
+from gpudb.sql.bind.records import with_presence
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bound import (
@@ -49,6 +51,7 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
     several = len(node.from_clause) > 0
+    source = with_presence(binder, source) or source
     query = replace(_rows(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
     made = with_generated(binder, table.name, table.columns, query, len(ROW_ID))
     return Update(table, made, bind_returning(binder, table, node, scope, ctes, others))
@@ -61,6 +64,7 @@ def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete
     where = _where(binder, scope, node)
     old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     several = len(node.using_clause) > 0
+    source = with_presence(binder, source) or source
     query = replace(_rows(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
     return Delete(table, query, bind_returning(binder, table, node, scope, ctes, others))
 
@@ -74,7 +78,7 @@ def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
     scan = Scan(rel, table, row_ids=True)
     alias = node.relation.alias if node.relation.HasField("alias") else None
-    source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema)
+    source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
     scope.add(source.items, source.columns)
     scope.entries += entries(source, table.name)
     scope.rels.add(rel)

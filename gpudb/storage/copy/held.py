@@ -33,6 +33,9 @@ def check_held(type_: SqlType, value: object) -> None:
     elif isinstance(value, Interval):
         if abs(value.microseconds) > _MICROSECONDS_LIMIT or abs(value.months) >= _MONTHS_LIMIT:
             raise SqlError.of("interval_field_overflow", "interval out of range")
+    elif isinstance(value, tuple):
+        for (_, item), field in zip(type_.fields, value, strict=True):
+            check_held(item, field)
     elif isinstance(value, Range) and type_.subtype is not None:
         check_held(type_.subtype, value.lower)
         check_held(type_.subtype, value.upper)
@@ -47,6 +50,8 @@ def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
     """The values as an array of `type_.arrow`, None as NULL; each must pass `check_held`."""
     if type_.element is not None:
         return _lists(type_, values)
+    if type_.fields:
+        return _records(type_, values)
     if type_.subtype is not None:
         return _ranges(type_, values)
     convert = _CONVERTERS.get("carried" if type_.carried else type_.name)
@@ -95,6 +100,15 @@ def _interval(type_: SqlType, values: Sequence[Interval | None]) -> pa.Array:
 
 def _uuid(type_: SqlType, values: Sequence[Any]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _records(type_: SqlType, values: Sequence[tuple[object, ...] | None]) -> pa.Array:
+    columns = [
+        held_array(item, [None if value is None else value[place] for value in values])
+        for place, (_, item) in enumerate(type_.fields)
+    ]
+    mask = pa.array([value is None for value in values], pa.bool_())
+    return pa.StructArray.from_arrays(columns, fields=list(type_.arrow), mask=mask)
 
 
 def _ranges(type_: SqlType, values: Sequence[Range | None]) -> pa.Array:

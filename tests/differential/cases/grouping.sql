@@ -36,7 +36,6 @@ SELECT k FROM gr_s GROUP BY k HAVING count(*) > 1;
 SELECT count(*) FROM gr_s HAVING count(*) > 100;
 SELECT 1 FROM gr_none HAVING true;
 SELECT sum(n) FILTER (WHERE ok), count(*) FILTER (WHERE k IS NULL) FROM gr_s;
--- refused 0A000: rows as values
 SELECT count(DISTINCT (k, ok)) FROM gr_s;
 SELECT sum(DISTINCT s), avg(DISTINCT s) FROM gr_s;
 SELECT DISTINCT k FROM gr_s;

@@ -18,7 +18,6 @@ SELECT json_build_object('a', 1, 'b', NULL, 'c', 'x'), json_build_array(1, 'two'
 SELECT to_json('a"b'::text), to_json(1.50), to_json(ARRAY[1, 2]), to_json(date '2024-02-29'), to_json(true), to_jsonb(timestamp '2024-02-29 10:00');
 SELECT json_agg(id ORDER BY id), jsonb_agg(id ORDER BY id DESC) FROM js_t;
 SELECT json_object_agg(id, id * 2 ORDER BY id) FROM js_t;
--- refused 0A000: rows as values
 SELECT row_to_json(r) FROM (SELECT 1 AS a, 'x' AS b, NULL AS c) r;
 SELECT value FROM json_array_elements('[1, {"a": 2}, null, "s"]');
 SELECT value FROM json_array_elements_text('[1, "s", null]');

@@ -55,7 +55,6 @@ SELECT k, sum(n) FROM ta GROUP BY k ORDER BY sum(n) DESC NULLS LAST, k;
 -- ordered
 SELECT k FROM ta GROUP BY k ORDER BY count(*) DESC, max(t), k;
 SELECT sum(DISTINCT i2), avg(DISTINCT i2), count(DISTINCT b), max(DISTINCT i4) FROM ta;
--- refused 0A000: rows as values
 SELECT count(DISTINCT (k, b)), count(DISTINCT ROW(i2)) FROM ta;
 SELECT sum(i4) / count(i4), sum(i4)::numeric / count(i4), round(avg(n), 2) FROM ta;
 SELECT sum(CASE WHEN b THEN i4 ELSE -i4 END), count(CASE WHEN b THEN 1 END) FROM ta;

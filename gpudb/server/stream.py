@@ -33,6 +33,7 @@ class Stream(BVBuffer):
         self._in = b""
         self._at = 0
         self._out = bytearray()
+        self._whole: int = socket.MSG_WAITALL  # one call for a long message, however it comes
         self.set_deadline(deadline)
 
     def set_deadline(self, deadline: float | None) -> None:
@@ -56,27 +57,28 @@ class Stream(BVBuffer):
 
     def read_bytes(self, n: int) -> bytes:
         """Exactly n bytes; memory grows as they come, not as they are announced."""
-        at = self._at
-        if len(self._in) - at < n <= _READ_BUFFER:
-            self._fill(n)
-            at = self._at
-        if len(self._in) - at >= n:
-            self._at = at + n
-            return self._in[at : at + n]
-        whole = bytearray(self._in[at:])
+        at, end = self._at, self._at + n
+        held = self._in
+        if len(held) >= end:
+            self._at = end
+            return held[at:end]
+        held = held[at:]
+        if n < _READ_BUFFER:
+            while len(held) < n:
+                held += self._receive(_READ_BUFFER)
+            self._in, self._at = held, n
+            return held[:n]
         self._in, self._at = b"", 0
+        if n <= _CHUNK:
+            while len(held) < n:
+                held += self._receive(n - len(held), self._whole)
+            return held
+        whole = bytearray(held)
         while len(whole) < n:
-            whole += self._receive(min(n - len(whole), _CHUNK))
+            whole += self._receive(min(n - len(whole), _CHUNK), self._whole)
         return bytes(whole)
 
-    def _fill(self, n: int) -> None:
-        """Receives until n bytes are kept, and whatever else has come by then."""
-        held = self._in[self._at :]
-        while len(held) < n:
-            held += self._receive(_READ_BUFFER)
-        self._in, self._at = held, 0
-
-    def _receive(self, n: int) -> bytes:
+    def _receive(self, n: int, flags: int = 0) -> bytes:
         """Up to n bytes from the client, at least one."""
         if self._deadline is not None:
             left = self._deadline - time.monotonic()
@@ -84,7 +86,7 @@ class Stream(BVBuffer):
                 raise DeadlinePassed("the client was too slow")
             self.connection.settimeout(left)
         try:
-            data = self.connection.recv(n)
+            data = self.connection.recv(n, flags)
         except TimeoutError as error:
             raise DeadlinePassed("the client was too slow") from error
         except OSError as error:
@@ -106,6 +108,7 @@ class Stream(BVBuffer):
             self.connection = context.wrap_socket(self.connection, server_side=True)
         except (OSError, ssl.SSLError) as error:
             raise ClientGone(f"TLS handshake failed: {error}") from error
+        self._whole = 0  # TLS takes no flags
 
     def send(self, data: bytes | memoryview) -> None:
         """Hands bytes over, at `flush` at the latest."""

@@ -29,9 +29,9 @@ def pair() -> Iterator[Pair]:
 class _Counted(Stream):
     receives = 0
 
-    def _receive(self, n: int) -> bytes:
+    def _receive(self, n: int, flags: int = 0) -> bytes:
         self.receives += 1
-        return super()._receive(n)
+        return super()._receive(n, flags)
 
 
 def test_messages_that_come_together_cost_one_call(pair: Pair) -> None:

@@ -26,7 +26,7 @@ def numeric_column(
     values = np.zeros(len(starts), np.int64)
     there = np.flatnonzero(~null)
     if len(there) == 0:
-        return decimals(type_, values, null)
+        return decimals(type_, values, _valid(null))
     begin = starts[there]
     if (lengths[there] < _HEAD).any():
         return None
@@ -54,7 +54,11 @@ def numeric_column(
     if (total >= 10**precision).any():
         return None
     values[there] = np.where(sign == 0, total, -total)
-    return decimals(type_, values, null)
+    return decimals(type_, values, _valid(null))
+
+
+def _valid(null: npt.NDArray[np.bool_]) -> pa.Buffer | None:
+    return pa.array(~null).buffers()[1] if null.any() else None
 
 
 _POWERS = 10 ** np.arange(INT64_DIGITS + 1, dtype=np.int64)

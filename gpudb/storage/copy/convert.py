@@ -129,20 +129,26 @@ _NO_OVERFLOW = r"^[+-]?(0+(\.0*)?|\.0+|(?i:inf(inity)?))$"
 def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
     """Doubles, each the nearest to a decimal text, as the exact decimals; None if one is not surely such."""
     precision, scale = type_.numeric_digits
-    values = pc.fill_null(numbers, 0.0).to_numpy(zero_copy_only=False) * 10.0**scale
+    held = numbers if numbers.null_count == 0 else pc.fill_null(numbers, 0.0)
+    values = held.to_numpy(zero_copy_only=False) * 10.0**scale
+    if not len(values):
+        return decimals(type_, values, None)
     whole = np.rint(values)
-    # digits beyond the scale show as a remainder; what is too long for the type, or not finite, is left too
-    if not (np.abs(values - whole) < 1e-3).all() or not (np.abs(whole) < 10.0**precision).all():
+    # too long for the type, or not finite; a NaN is less than nothing
+    if not (whole.max() < 10.0**precision and whole.min() > -(10.0**precision)):
         return None
-    return decimals(type_, whole.astype(np.int64), pc.is_null(numbers).to_numpy(zero_copy_only=False))
+    # digits beyond the scale show as a remainder
+    values -= whole
+    if not (values.max() < 1e-3 and values.min() > -1e-3):
+        return None
+    return decimals(type_, whole, pc.is_valid(numbers).buffers()[1] if numbers.null_count else None)
 
 
-def decimals(type_: SqlType, unscaled: npt.NDArray[np.int64], null: npt.NDArray[np.bool_]) -> pa.Array:
-    """Integers, each 10^scale times its value, as a column of a numeric(p,s)."""
+def decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer | None) -> pa.Array:
+    """Whole numbers, each 10^scale times its value, as a column of a numeric(p,s); `valid` is its bitmap, if any."""
     words = np.empty((len(unscaled), 2), np.int64)
     words[:, 0] = unscaled
-    words[:, 1] = unscaled >> 63
-    valid = pa.array(~null).buffers()[1] if null.any() else None
+    np.right_shift(words[:, 0], 63, out=words[:, 1])
     return pa.Array.from_buffers(pa.decimal128(*type_.numeric_digits), len(unscaled), [valid, pa.py_buffer(words)])
 
 

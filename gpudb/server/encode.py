@@ -5,7 +5,8 @@ A message is `D`, its length, the number of columns, and each value behind its l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +23,16 @@ TEXT, BINARY = 0, 1
 ROWS = 16_384
 """Rows that are encoded at once: their columns stay within the processor's caches."""
 
-_FEW = 8  # rows that are framed sooner one by one than as columns
+FEW = 8
+"""Rows that are framed sooner one by one than as columns."""
+
 _SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
 _BYTES = 32 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
 _NULL = b"\xff\xff\xff\xff"
 _HEAD = [("type", "u1"), ("length", ">i4"), ("columns", ">i2")]
+_COPY_HEAD = [("type", "u1"), ("length", ">i4")]
+_LARGEST_COPY, _LARGEST_ARRAY = 1 << 24, (1 << 31) - 1
 
 
 def encode_rows(
@@ -42,22 +47,44 @@ def encode_rows(
     `types` and `formats` (0 text, 1 binary) are by column; `zone` is the session's TimeZone, `resolve` names
     reg* values. 54000 for a row that no message can hold.
     """
-    if batch.num_rows <= _FEW:
-        yield _few_rows(batch, types, formats, zone, resolve)
+    for encoder in encoders(batch, types, formats, zone, resolve):
+        yield encoder()
+
+
+def encoders(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str = "UTC",
+    resolve: Resolve | None = None,
+) -> Iterator[Callable[[], bytes | memoryview]]:
+    """What makes each of these pieces, to be called in any order and from any thread."""
+    if batch.num_rows <= FEW:
+        yield partial(few_rows, batch, types, formats, zone, resolve)
         return
     for start, count in _pieces(batch):
-        piece = batch.slice(start, count)
-        fixed = _fixed_rows(piece, types, formats)
-        yield _rows(piece, types, formats, zone, resolve) if fixed is None else fixed
+        yield partial(_many_rows, batch.slice(start, count), types, formats, zone, resolve)
 
 
-def _few_rows(
+def _many_rows(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str,
+    resolve: Resolve | None,
+) -> memoryview:
+    fixed = _fixed_rows(batch, types, formats)
+    return _rows(batch, types, formats, zone, resolve) if fixed is None else fixed
+
+
+def few_rows(
     batch: pa.RecordBatch,
     types: Sequence[SqlType],
     formats: Sequence[int],
     zone: str,
     resolve: Resolve | None,
 ) -> bytes:
+    """The DataRow messages of a batch, one by one."""
     columns: list[list[bytes | None]] = []
     for at, (type_, form) in enumerate(zip(types, formats)):
         column = batch.column(at)
@@ -129,6 +156,7 @@ def _rows(
     resolve: Resolve | None,
 ) -> memoryview:
     count = batch.num_rows
+    head = np.empty(count, [*_HEAD, ("size", ">i4")] if types else _HEAD)
     total = np.full(count, 6, np.int64)
     parts: list[pa.Array] = []
     for type_, form, column in zip(types, formats, batch.columns):
@@ -141,14 +169,33 @@ def _rows(
             lengths, values = pc.fill_null(lengths, -1), pc.fill_null(values, b"")
         sizes = lengths.to_numpy(zero_copy_only=False)
         total += np.maximum(sizes, 0) + 4
-        parts += [binary_of(sizes.astype(">i4")), values]
+        if parts:
+            parts.append(binary_of(sizes.astype(">i4")))
+        else:
+            head["size"] = sizes  # joining costs by the piece
+        parts.append(values)
     if total.max(initial=0) > _LARGEST_MESSAGE:
         raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
-    head = np.empty(count, _HEAD)
     head["type"] = ord("D")
     head["length"] = total
     head["columns"] = len(types)
+    return _joined(head, *parts)
+
+
+def copy_data(rows: pa.BinaryArray) -> memoryview | None:
+    """A CopyData message a row; None if they, or one of them, are too much for this."""
+    lengths = pc.binary_length(rows).to_numpy(zero_copy_only=False)
+    if lengths.max(initial=0) > _LARGEST_COPY or lengths.sum(dtype=np.int64) + 5 * len(rows) > _LARGEST_ARRAY:
+        return None
+    head = np.empty(len(rows), _COPY_HEAD)
+    head["type"] = ord("d")
+    head["length"] = lengths + 4
+    return _joined(head, rows)
+
+
+def _joined(head: npt.NDArray[np.void], *parts: pa.Array) -> memoryview:
+    """Row by row the bytes of a head and of some parts."""
     joined = pc.binary_join_element_wise(binary_of(head), *parts, b"")
     _, offsets, data = joined.buffers()
-    end = np.frombuffer(offsets, np.int32)[joined.offset + count]
+    end = np.frombuffer(offsets, np.int32)[joined.offset + len(head)]
     return memoryview(data)[:end] if data is not None else memoryview(b"")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
 
 import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.server import messages, replies
-from gpudb.server.encode import encode_rows
+from gpudb.server.encode import FEW, copy_data, encoders, few_rows
 from gpudb.session.results import CopyOut, Result
+from gpudb.storage.copy.pipeline import in_order
 from gpudb.values.columns import Resolve
 
 Send = Callable[[bytes | memoryview], None]
 
+_LARGEST = messages.LARGE_MESSAGE // 2
 _COUNTED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "FETCH", "MOVE"})
 
 
@@ -34,25 +38,41 @@ class Rows:
     def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
         """Sends up to `limit` rows (0: all). True if they ended; a limit just reached leaves that open."""
         self.sent = 0
-        while not self.ended:
+        batches = self._within(limit)
+        try:
+            first = next(batches, None)
+            if first is not None and first.num_rows <= FEW:
+                send(few_rows(first, self._types, self._formats, zone, resolve))
+                first = next(batches, None)
+            if first is not None:
+                self._send_many(send, chain((first,), batches), zone, resolve)
+        except pa.ArrowInvalid as error:
+            # Only a damaged file holds what its own type does not.
+            message = f"a value is none of its column's type: {error}"
+            raise GpudbError(message, condition="data_corrupted") from error
+        return not limit or self.sent < limit
+
+    def _send_many(self, send: Send, batches: Iterable[pa.RecordBatch], zone: str, resolve: Resolve | None) -> None:
+        """Sends pieces while those that follow them are computed and encoded."""
+        made = in_order(
+            task for batch in batches for task in encoders(batch, self._types, self._formats, zone, resolve)
+        )
+        with closing(made):
+            for piece in made:
+                send(piece)
+
+    def _within(self, limit: int) -> Iterator[pa.RecordBatch]:
+        """The batches that are left, up to so many rows (0: all); what is beyond them stays."""
+        while not self.ended and (not limit or self.sent < limit):
             batch = self._next()
             if batch is None:
-                break
+                return
             if limit and self.sent + batch.num_rows > limit:
                 taken = limit - self.sent
                 batch, self._left = batch.slice(0, taken), batch.slice(taken)
-            try:
-                for piece in encode_rows(batch, self._types, self._formats, zone, resolve):
-                    send(piece)
-            except pa.ArrowInvalid as error:
-                # Only a damaged file holds what its own type does not.
-                message = f"a value is none of its column's type: {error}"
-                raise GpudbError(message, condition="data_corrupted") from error
             self.sent += batch.num_rows
             self._total += batch.num_rows
-            if limit and self.sent == limit:
-                return False
-        return True
+            yield batch
 
     def _next(self) -> pa.RecordBatch | None:
         batch, self._left = self._left, None
@@ -83,10 +103,15 @@ def send_copy(result: CopyOut, send: Send) -> str:
     """Sends COPY TO's data; gives the tag."""
     send(replies.copy_out_response(result.binary, result.width))
     for chunk in result.chunks:
-        for start in range(0, len(chunk), messages.LARGE_MESSAGE // 2):
-            part = memoryview(chunk)[start : start + messages.LARGE_MESSAGE // 2]
-            send(replies.copy_data_header(len(part)))
-            send(part)
+        framed = None if isinstance(chunk, bytes) else copy_data(chunk)
+        if framed is not None:
+            send(framed)
+            continue
+        for payload in [chunk] if isinstance(chunk, bytes) else chunk.to_pylist():
+            for start in range(0, len(payload), _LARGEST):
+                part = memoryview(payload)[start : start + _LARGEST]
+                send(replies.copy_data_header(len(part)))
+                send(part)
     send(replies.COPY_DONE)
     return result.tag
 

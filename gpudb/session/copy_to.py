@@ -129,7 +129,7 @@ def to_client(context: Context, source: Source, options: CopyOptions) -> Result:
     writer = _writer(context, source, options)
     copy = CopyOut("COPY", close=result.close, binary=options.format == "binary", width=len(source.columns))
 
-    def chunks() -> Iterator[bytes]:
+    def chunks() -> Iterator[bytes | pa.BinaryArray]:
         yield from writer.messages(_checked(context, result.batches))
         copy.tag = f"COPY {writer.rows}"
 

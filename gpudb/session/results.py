@@ -39,11 +39,19 @@ class Result:
 
 @dataclass(slots=True)
 class CopyOut(Result):
-    """COPY … TO STDOUT: `chunks` are CopyData payloads, one row or more each; tag `COPY n` stands once they end."""
+    """COPY … TO STDOUT: `chunks` are CopyData payloads, in bytes one of a row or more, in an array one a row.
 
-    chunks: Iterator[bytes] = field(default_factory=lambda: iter(()))
+    Tag `COPY n` stands once they end.
+    """
+
+    chunks: Iterator[bytes | pa.BinaryArray] = field(default_factory=lambda: iter(()))
     binary: bool = False
     width: int = 0
+
+    def payloads(self) -> Iterator[bytes]:
+        """The payloads one by one."""
+        for chunk in self.chunks:
+            yield from [chunk] if isinstance(chunk, bytes) else chunk.to_pylist()
 
 
 @dataclass(slots=True)

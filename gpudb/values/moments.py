@@ -47,7 +47,7 @@ def timestamp_column(column: pa.Array, zone: str | None) -> pa.StringArray:
     suffix: pa.Array | str = ""
     if where is not None:
         tame, suffix = _local(tame, where)
-    text = _trimmed(pc.cast(tame.view(pa.timestamp("us")), pa.string()))
+    text = _moments_text(tame)
     if where is not None:
         text = pc.binary_join_element_wise(text, suffix, "")
 
@@ -58,6 +58,14 @@ def timestamp_column(column: pa.Array, zone: str | None) -> pa.StringArray:
         return civil.timestamp_text(moment + offset * _SECOND, offset)
 
     return text if odd is None else _mended(text, moments, odd, write)
+
+
+def _moments_text(moments: pa.Array) -> pa.StringArray:
+    """Microseconds of tame years; whole seconds have no fraction that would have to be cut off again."""
+    values = moments.to_numpy(zero_copy_only=False)
+    if moments.null_count == 0 and not (values % _SECOND).any():
+        return pc.cast(pa.array(values // _SECOND).view(pa.timestamp("s")), pa.string())
+    return _trimmed(pc.cast(moments.view(pa.timestamp("us")), pa.string()))
 
 
 def _local(moments: pa.Array, zone: zones.Zone) -> tuple[pa.Array, pa.Array | str]:

@@ -41,7 +41,7 @@ def run(session: Session, sql: str, data: bytes = b"", chunk: int = 1 << 16) -> 
             finally:
                 result.close()
         elif isinstance(result, CopyOut):
-            out = b"".join(result.chunks)
+            out = b"".join(result.payloads())
             tag = result.tag
         elif result.columns is not None:
             values = [str(value) for batch in result.batches for value in batch.column(0).to_pylist()]

@@ -130,7 +130,7 @@ def test_the_bytes_are_postgresqls(filled: Database, oracle: Oracle, sql: str) -
         run(session, "BEGIN")
         for result in session.run(sql):
             assert isinstance(result, CopyOut)
-            assert list(result.chunks) == expected
+            assert list(result.payloads()) == expected
             assert result.tag == f"COPY {len(expected) - _extra(sql, expected)}"
             assert result.binary == ("binary" in sql)
             result.close()

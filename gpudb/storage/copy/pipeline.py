@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -61,3 +63,32 @@ class Pipeline(Generic[T]):
         if self._stopped.is_set():
             raise Stopped
         self._pool.shutdown(wait=False)
+
+
+def in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generator[T]:
+    """The tasks' results in order, up to `ahead` of them made while an earlier one is used.
+
+    The first is made at once, in the caller's thread: a single one pays for no other. A task's exception is raised in
+    its place.
+    """
+    remaining = iter(tasks)
+    first = next(remaining, None)
+    if first is None:
+        return
+    yield first()
+    waiting: deque[Future[T]] = deque()
+    try:
+        for task in remaining:
+            waiting.append(_shared().submit(task))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+@cache
+def _shared() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix="gpudb-ahead")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +13,7 @@ import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.copy.pipeline import WORKERS
+from gpudb.storage.copy.pipeline import in_order
 from gpudb.types import SqlType
 from gpudb.values.columns import text_column
 from gpudb.values.columns_binary import binary_column, framed
@@ -26,8 +24,6 @@ TRAILER = struct.pack("!h", -1)
 
 STEP = 16_384
 """Rows that are joined at once."""
-
-_AHEAD = 2 * WORKERS
 
 _BARE = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timestamp timestamptz uuid".split())
 _USUAL_DELIMITERS = "\t,|;"
@@ -49,17 +45,17 @@ class RowWriter:
         self._quotable = rf"[\n\r{separator}{re.escape(options.quote)}]"
         self.rows = 0
 
-    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-        """One piece a row, as clients that read rows expect; the header before them, the trailer after."""
+    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes | pa.BinaryArray]:
+        """Pieces of one row, as clients that read rows expect, many in an array; header before, trailer after."""
         binary = self._options.format == "binary"
         before = HEADER if binary else b""
         if self._options.header != "none":
             yield self._header()
         for rows in self._row_arrays(batches):
-            pieces = rows.to_pylist()
-            if before and pieces:
-                pieces[0], before = before + pieces[0], b""
-            yield from pieces
+            if before and len(rows):
+                yield before + rows[0].as_py()
+                rows, before = rows[1:], b""
+            yield rows
         if binary:
             yield before + TRAILER
 
@@ -82,24 +78,8 @@ class RowWriter:
 
     def _row_arrays(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.BinaryArray]:
         """The rows of all batches, in order; a few parts are joined at once while earlier ones are sent."""
-        parts = self._parts(batches)
-        first, second = next(parts, None), next(parts, None)
-        if first is None or second is None:
-            if first is not None:
-                yield from self._counted(self._joined(first))
-            return
-        waiting: deque[Future[list[pa.BinaryArray]]] = deque()
-        with ThreadPoolExecutor(WORKERS, thread_name_prefix="gpudb-copy") as pool:
-            try:
-                for part in chain((first, second), parts):
-                    waiting.append(pool.submit(self._joined, part))
-                    if len(waiting) > _AHEAD:
-                        yield from self._counted(waiting.popleft().result())
-                while waiting:
-                    yield from self._counted(waiting.popleft().result())
-            finally:
-                for future in waiting:
-                    future.cancel()
+        for arrays in in_order(partial(self._joined, part) for part in self._parts(batches)):
+            yield from self._counted(arrays)
 
     def _counted(self, arrays: list[pa.BinaryArray]) -> list[pa.BinaryArray]:
         self.rows += sum(map(len, arrays))

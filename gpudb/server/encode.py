@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
-from gpudb.values.columns import Resolve, plain, text_column
-from gpudb.values.columns_binary import binary_column, binary_of, fixed_width
+from gpudb.values.columns import Resolve, text_column
+from gpudb.values.columns_binary import RowPieces, binary_column, binary_of
 
 TEXT, BINARY = 0, 1
 
@@ -30,7 +29,6 @@ _SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text 
 _BYTES = 32 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
 _NULL = b"\xff\xff\xff\xff"
-_HEAD = [("type", "u1"), ("length", ">i4"), ("columns", ">i2")]
 _COPY_HEAD = [("type", "u1"), ("length", ">i4")]
 _LARGEST_COPY, _LARGEST_ARRAY = 1 << 24, (1 << 31) - 1
 
@@ -63,18 +61,7 @@ def encoders(
         yield partial(few_rows, batch, types, formats, zone, resolve)
         return
     for start, count in _pieces(batch):
-        yield partial(_many_rows, batch.slice(start, count), types, formats, zone, resolve)
-
-
-def _many_rows(
-    batch: pa.RecordBatch,
-    types: Sequence[SqlType],
-    formats: Sequence[int],
-    zone: str,
-    resolve: Resolve | None,
-) -> memoryview:
-    fixed = _fixed_rows(batch, types, formats)
-    return _rows(batch, types, formats, zone, resolve) if fixed is None else fixed
+        yield partial(_rows, batch.slice(start, count), types, formats, zone, resolve)
 
 
 def few_rows(
@@ -124,30 +111,6 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
         start += count
 
 
-def _fixed_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> memoryview | None:
-    """One numpy record a row, where every column is in binary format, of one width and without NULL."""
-    binary = bool(types) and all(form == BINARY for form in formats)
-    if not binary or any(column.null_count for column in batch.columns):
-        return None
-    columns: list[npt.NDArray[np.generic]] = []
-    for type_, column in zip(types, batch.columns):
-        values = fixed_width(type_, plain(column))
-        if values is None:
-            return None
-        columns.append(values)
-    fields = list(_HEAD)
-    for at, values in enumerate(columns):
-        fields += [(f"size{at}", ">i4"), (f"value{at}", values.dtype)]  # type: ignore[list-item]
-    rows = np.empty(batch.num_rows, fields)
-    rows["type"] = ord("D")
-    rows["length"] = rows.dtype.itemsize - 1
-    rows["columns"] = len(columns)
-    for at, values in enumerate(columns):
-        rows[f"size{at}"] = values.dtype.itemsize
-        rows[f"value{at}"] = values
-    return rows.view(np.uint8).data
-
-
 def _rows(
     batch: pa.RecordBatch,
     types: Sequence[SqlType],
@@ -155,31 +118,20 @@ def _rows(
     zone: str,
     resolve: Resolve | None,
 ) -> memoryview:
-    count = batch.num_rows
-    head = np.empty(count, [*_HEAD, ("size", ">i4")] if types else _HEAD)
-    total = np.full(count, 6, np.int64)
-    parts: list[pa.Array] = []
+    rows = RowPieces(batch.num_rows)
+    length = np.empty(batch.num_rows, np.int64)
+    rows.fixed("u1", ord("D"))
+    rows.fixed(">i4", length)
+    rows.fixed(">i2", len(types))
     for type_, form, column in zip(types, formats, batch.columns):
         if form == BINARY:
-            values = binary_column(type_, column)
+            rows.binary(type_, column)
         else:
-            values = text_column(type_, column, zone, resolve).view(pa.binary())
-        lengths = pc.binary_length(values)
-        if values.null_count:
-            lengths, values = pc.fill_null(lengths, -1), pc.fill_null(values, b"")
-        sizes = lengths.to_numpy(zero_copy_only=False)
-        total += np.maximum(sizes, 0) + 4
-        if parts:
-            parts.append(binary_of(sizes.astype(">i4")))
-        else:
-            head["size"] = sizes  # joining costs by the piece
-        parts.append(values)
-    if total.max(initial=0) > _LARGEST_MESSAGE:
+            rows.varying(text_column(type_, column, zone, resolve).view(pa.binary()))
+    length[:] = rows.sizes - 1
+    if length.max(initial=0) > _LARGEST_MESSAGE:
         raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
-    head["type"] = ord("D")
-    head["length"] = total
-    head["columns"] = len(types)
-    return _joined(head, *parts)
+    return _bytes(rows.joined())
 
 
 def copy_data(rows: pa.BinaryArray) -> memoryview | None:
@@ -190,12 +142,11 @@ def copy_data(rows: pa.BinaryArray) -> memoryview | None:
     head = np.empty(len(rows), _COPY_HEAD)
     head["type"] = ord("d")
     head["length"] = lengths + 4
-    return _joined(head, rows)
+    return _bytes(pc.binary_join_element_wise(binary_of(head), rows, b""))
 
 
-def _joined(head: npt.NDArray[np.void], *parts: pa.Array) -> memoryview:
-    """Row by row the bytes of a head and of some parts."""
-    joined = pc.binary_join_element_wise(binary_of(head), *parts, b"")
-    _, offsets, data = joined.buffers()
-    end = np.frombuffer(offsets, np.int32)[joined.offset + len(head)]
-    return memoryview(data)[:end] if data is not None else memoryview(b"")
+def _bytes(items: pa.BinaryArray) -> memoryview:
+    """What the items are one after the other."""
+    _, offsets, data = items.buffers()
+    start, end = np.frombuffer(offsets, np.int32)[[items.offset, items.offset + len(items)]].tolist()
+    return memoryview(data)[start:end] if data is not None else memoryview(b"")

@@ -232,8 +232,57 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
 
 def framed(items: pa.BinaryArray) -> pa.BinaryArray:
     """Each item behind its length in four bytes; NULL becomes the length -1 alone."""
-    lengths = pc.fill_null(pc.binary_length(items), -1).to_numpy(zero_copy_only=False)
-    return pc.binary_join_element_wise(binary_of(lengths.astype(">i4")), pc.fill_null(items, b""), b"")
+    rows = RowPieces(len(items))
+    rows.varying(items)
+    return rows.joined()
+
+
+class RowPieces:
+    """Rows put together from their fields. Joining costs by the piece: what is of one width is gathered into one."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pieces: list[list[tuple[str, int | Array]] | pa.BinaryArray] = []
+        self.sizes: npt.NDArray[np.int64] = np.zeros(count, np.int64)
+        """The bytes of each row so far."""
+
+    def fixed(self, form: str, values: int | Array) -> None:
+        """A number of a numpy format in each row, or the same in all; an array is looked at when rows are joined."""
+        if not self._pieces or not isinstance(self._pieces[-1], list):
+            self._pieces.append([])
+        self._pieces[-1].append((form, values))
+        self.sizes += np.dtype(form).itemsize
+
+    def varying(self, items: pa.BinaryArray) -> None:
+        """An item in each row behind its length; NULL is the length -1 alone."""
+        lengths = pc.binary_length(items)
+        if items.null_count:
+            lengths, items = pc.fill_null(lengths, -1), pc.fill_null(items, b"")
+        sizes = lengths.to_numpy(zero_copy_only=False)
+        self.fixed(">i4", sizes)
+        self.sizes += np.maximum(sizes, 0)
+        self._pieces.append(items)
+
+    def binary(self, type_: SqlType, column: pa.Array) -> None:
+        """A column in binary format, each value behind its length."""
+        column = plain(column)
+        values = fixed_width(type_, column) if column.null_count == 0 else None
+        if values is None or values.dtype.names:
+            self.varying(binary_column(type_, column))
+        else:
+            self.fixed(">i4", values.dtype.itemsize)
+            self.fixed(values.dtype.str, values)
+
+    def joined(self) -> pa.BinaryArray:
+        """The rows."""
+        pieces = [self._gathered(each) if isinstance(each, list) else each for each in self._pieces]
+        return pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else pieces[0]
+
+    def _gathered(self, fields: list[tuple[str, int | Array]]) -> pa.BinaryArray:
+        record = np.empty(self._count, [(f"f{at}", form) for at, (form, _) in enumerate(fields)])
+        for at, (_, values) in enumerate(fields):
+            record[f"f{at}"] = values
+        return binary_of(record)
 
 
 def _rows(column: pa.ListArray) -> Iterator[pa.ListArray | None]:

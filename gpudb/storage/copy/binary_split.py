@@ -8,6 +8,7 @@ after column, and the chain that starts at the first row is kept.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -204,20 +205,21 @@ class _Guesses:
         number = int(np.searchsorted(self.begins, at))
         if number >= len(self.begins) or self.begins[number] != at or not self._whole[number]:
             return np.empty(0, np.int64)
-        # most often every guess is a row
-        linked = self._linked[number:] & (self._following[number:] == np.arange(number + 1, len(self.begins) + 1))
-        straight = int(np.argmin(linked)) if not linked.all() else len(linked)
-        found = list(range(number, number + straight))
-        at_number = number + straight
-        if at_number < len(self.begins) and self._whole[at_number]:
-            linked_list, following = self._linked.tolist(), self._following.tolist()
-            whole = self._whole.tolist()
-            while True:
-                found.append(at_number)
-                if not linked_list[at_number] or not whole[following[at_number]]:
-                    break
-                at_number = following[at_number]
-        return np.array(found, np.int64)
+        # Most guesses are rows, so that whole runs of them follow each other: only where a run breaks is looked closer.
+        straight = self._linked & (self._following == np.arange(1, len(self.begins) + 1))
+        breaks = np.flatnonzero(~straight)
+        following = self._following[breaks]
+        ends, whole, onward = breaks.tolist(), self._whole[breaks].tolist(), following.tolist()
+        linked = (self._linked[breaks] & self._whole[following]).tolist()
+        steps = np.zeros(len(self.begins) + 1, np.int64)
+        index = 0
+        while True:
+            index = bisect_left(ends, number, index)
+            steps[number] += 1
+            steps[ends[index] + whole[index]] -= 1
+            if not linked[index]:
+                return np.flatnonzero(np.cumsum(steps[:-1]))
+            number = onward[index]
 
 
 def _row(data: bytes, at: int, names: Sequence[str], line: int) -> tuple[list[int], list[int], int] | int:

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -57,7 +57,10 @@ class Pipeline(Generic[T]):
         while (future := self._results.get()) is not None:
             if self._stopped.is_set():
                 break
-            result = future.result()
+            try:
+                result = future.result()
+            except CancelledError:  # only `stop` cancels
+                break
             self._room.release()
             yield result
         if self._stopped.is_set():

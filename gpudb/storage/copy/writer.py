@@ -16,7 +16,7 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.pipeline import in_order
 from gpudb.types import SqlType
 from gpudb.values.columns import text_column
-from gpudb.values.columns_binary import binary_column, framed
+from gpudb.values.columns_binary import RowPieces
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER = SIGNATURE + struct.pack("!ii", 0, 0)
@@ -180,8 +180,8 @@ class RowWriter:
     # ---- binary
 
     def _binary(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        count = struct.pack("!h", len(self._types))
-        fields = [framed(binary_column(type_, column)) for type_, column in zip(self._types, batch.columns)]
-        if not fields:
-            return pa.array([count] * batch.num_rows, pa.binary())
-        return pc.binary_join_element_wise(pa.scalar(count, pa.binary()), *fields, b"")
+        rows = RowPieces(batch.num_rows)
+        rows.fixed(">i2", len(self._types))
+        for type_, column in zip(self._types, batch.columns):
+            rows.binary(type_, column)
+        return rows.joined()

@@ -33,7 +33,6 @@ _INTEGERS = {
     "cid": ">u4",
 }
 _FLOATS = {"float4": ">f4", "float8": ">f8"}
-_NUMERIC_GROUPS = 9  # of four digits: five before the point and four after it hold what fits in 64 bits
 _FAST_DIGITS = 16
 _INT64 = np.iinfo(np.int64)
 
@@ -153,30 +152,34 @@ def _numeric(column: pa.Array) -> pa.BinaryArray:
 def _packed_numeric(values: npt.NDArray[np.int64], scale: int, column: pa.Array) -> pa.BinaryArray:
     """`values` are unscaled: value × 10^scale."""
     count = len(values)
-    size = np.abs(values)
-    whole, fraction = np.divmod(size, 10**scale)
-    fraction_groups = -(-scale // 4)
-    fraction = fraction * 10 ** (4 * fraction_groups - scale)
-    groups = np.zeros((count, 4 + _NUMERIC_GROUPS), np.int64)
-    digits = groups[:, 4:]
-    for at in range(4, -1, -1):
-        whole, digits[:, at] = np.divmod(whole, 10_000)
-    for at in range(4 + fraction_groups, 4, -1):
-        fraction, digits[:, at] = np.divmod(fraction, 10_000)
+    whole, fraction = np.divmod(np.abs(values), 10**scale)
+    # the groups of four digits before and after the point that these values may have
+    before, after = -(-len(str(whole.max(initial=0))) // 4), -(-scale // 4)
+    width = before + after
+    fraction *= 10 ** (4 * after - scale)
+    digits = np.empty((width, count), np.int64)
+    for at in range(before - 1, -1, -1):
+        whole, digits[at] = np.divmod(whole, 10_000)
+    for at in range(width - 1, before - 1, -1):
+        fraction, digits[at] = np.divmod(fraction, 10_000)
+    # what lies between the first and the last that is not zero is kept; of a zero, nothing
     used = digits != 0
-    any_used = used.any(axis=1)
-    first = np.where(any_used, used.argmax(axis=1), _NUMERIC_GROUPS)
-    last = np.where(any_used, _NUMERIC_GROUPS - 1 - used[:, ::-1].argmax(axis=1), _NUMERIC_GROUPS - 1)
+    first, last = np.full(count, width), np.full(count, width - 1)
+    for at in range(width):
+        last[used[at]] = at
+        first[used[width - 1 - at]] = width - 1 - at
+    groups = np.empty((count, 4 + width), ">u2")
     groups[:, 0] = last - first + 1
-    groups[:, 1] = np.where(any_used, 4 - first, 0)
+    groups[:, 1] = np.where(first < width, before - 1 - first, 0).astype(np.int16).view(np.uint16)
     groups[:, 2] = np.where(values < 0, NUMERIC_NEGATIVE, 0)
     groups[:, 3] = scale
+    groups[:, 4:] = digits.T
     kept = np.ones(groups.shape, bool)
-    position = np.arange(_NUMERIC_GROUPS)
-    kept[:, 4:] = (position >= first[:, None]) & (position <= last[:, None])
+    for at in range(width):
+        kept[:, 4 + at] = (first <= at) & (at <= last)
     offsets = np.zeros(count + 1, np.int32)
-    np.cumsum(2 * (groups[:, 0] + 4), out=offsets[1:])
-    data = groups[kept].astype(">u2")  # row by row: exactly what each row keeps
+    np.cumsum(2 * (last - first + 5), out=offsets[1:])
+    data = groups[kept]  # row by row: exactly what each row keeps
     buffers = [validity(column), pa.py_buffer(offsets), pa.py_buffer(data.view(np.uint8))]
     return pa.Array.from_buffers(pa.binary(), count, buffers)
 

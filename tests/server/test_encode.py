@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from gpudb.server import encode
-from gpudb.server.encode import encode_rows
+from gpudb.server.encode import copy_data, encode_rows
 from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT, SqlType
 from tests.server import raw
 
@@ -97,3 +99,28 @@ def test_a_row_that_fits_no_message_is_refused(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(Exception, match="larger than 1 GiB") as raised:
         list(encode_rows(data, (TEXT,), (0,)))
     assert getattr(raised.value, "sqlstate", None) == "54000"
+
+
+def test_copied_rows_are_framed_one_by_one() -> None:
+    rows = pa.array([b"ab", b"", b"c" * 300], pa.binary())
+    framed = copy_data(rows[1:])
+    assert framed is not None
+    assert bytes(framed) == b"d\0\0\0\x04" + b"d\0\0\x01\x30" + b"c" * 300
+    whole = copy_data(rows)
+    assert whole is not None
+    assert [len(answer.payload) for answer in raw.split(bytes(whole))] == [2, 0, 300]
+    assert copy_data(pa.array([b"x" * (1 << 25)], pa.binary())) is None
+
+
+def test_fields_of_one_width_are_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joining costs by the piece: two integers and a date between lengths are gathered beforehand."""
+    joined: list[int] = []
+    join = pc.binary_join_element_wise
+    monkeypatch.setattr(pc, "binary_join_element_wise", lambda *parts, **how: joined.append(len(parts)) or join(*parts))
+    numbers = pa.array(range(20), pa.int32())
+    data = pa.RecordBatch.from_arrays([numbers, numbers, pa.array(["x"] * 20), numbers], names=list("abcd"))
+    types = (SqlType("int4"), SqlType("int4"), TEXT, SqlType("int4"))
+    (piece,) = encode_rows(data, types, (1,) * 4)
+    assert joined == [4]  # head and two numbers, the text, the last number, and the separator
+    first = raw.split(bytes(piece))[0].payload
+    assert first == struct.pack("!hiiiii1sii", 4, 4, 0, 4, 0, 1, b"x", 4, 0)

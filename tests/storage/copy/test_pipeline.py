@@ -1,0 +1,94 @@
+"""Work done by several threads: results in order, made ahead only where there is more than one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from gpudb.storage.copy.pipeline import Pipeline, Stopped, in_order
+
+
+def test_results_come_in_order() -> None:
+    late = threading.Event()
+
+    def task(number: int) -> int:
+        if number == 1:
+            assert late.wait(10)  # the second ends after the third
+        if number == 2:
+            late.set()
+        return number
+
+    assert list(in_order(partial(task, number) for number in range(20))) == list(range(20))
+
+
+def test_a_single_task_stays_in_its_thread() -> None:
+    assert list(in_order([threading.get_ident])) == [threading.get_ident()]
+    assert list(in_order([])) == []
+
+
+def test_tasks_run_while_a_result_is_used() -> None:
+    started = threading.Event()
+    results = in_order([lambda: None, lambda: None, started.set, lambda: None, lambda: None])
+    next(results)
+    next(results)
+    assert started.wait(10)
+    results.close()
+
+
+def test_no_more_tasks_are_taken_than_may_run_ahead() -> None:
+    taken: list[int] = []
+
+    def tasks() -> Iterator[Callable[[], None]]:
+        for number in range(100):
+            taken.append(number)
+            yield lambda: None
+
+    results = in_order(tasks(), ahead=3)
+    next(results)
+    assert taken == [0]
+    next(results)
+    assert len(taken) == 5
+    results.close()
+    assert len(taken) == 5
+
+
+def test_an_error_comes_in_its_place() -> None:
+    def fail() -> int:
+        raise ValueError("the third")
+
+    results = in_order([lambda: 1, lambda: 2, fail, lambda: 4])
+    assert [next(results), next(results)] == [1, 2]
+    with pytest.raises(ValueError, match="the third"):
+        next(results)
+
+
+def test_a_stopped_pipeline_ends_though_tasks_wait() -> None:
+    """A task that `stop` cancels while the consumer waits for it is no error of the copy's."""
+    running, go_on = threading.Event(), threading.Event()
+    pipeline: Pipeline[None] = Pipeline(workers=1)
+
+    def held() -> None:
+        running.set()
+        assert go_on.wait(10)
+
+    ended: list[type[BaseException]] = []
+
+    def consume() -> None:
+        try:
+            for _ in pipeline:
+                go_on.clear()
+        except BaseException as error:
+            ended.append(type(error))
+
+    for _ in range(3):
+        pipeline.put(held)
+    assert running.wait(10)
+    consumer = threading.Thread(target=consume)
+    consumer.start()
+    pipeline.stop()
+    go_on.set()
+    consumer.join(10)
+    assert ended == [Stopped]

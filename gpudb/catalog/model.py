@@ -292,6 +292,65 @@ def type_key(schema: str, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a routine: `mode` is i, o, b (INOUT) or t (a column of RETURNS TABLE); `default` SQL text."""
+
+    name: str
+    type: SqlType
+    mode: str = "i"
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A function (`kind` f) or procedure (p) in SQL. `body` is its statements as SQL text.
+
+    A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); the text of another is read at each call.
+    `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc alone.
+    `rows_of` is the OID of the table whose rows it returns, whose columns are among the arguments then.
+    """
+
+    oid: int
+    schema: str
+    name: str
+    owner: str
+    arguments: tuple[Argument, ...]
+    result: SqlType
+    body: str
+    kind: str = "f"
+    returns_set: bool = False
+    standard: bool = False
+    volatility: str = "v"
+    strict: bool = False
+    parallel: str = "u"
+    cost: float = 100.0
+    rows: float = 0.0
+    leakproof: bool = False
+    rows_of: int = 0
+    comment: str | None = None
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """The parameters that a call gives."""
+        return tuple(each for each in self.arguments if each.mode in {"i", "b"} or (self.kind == "p"))
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """The parameters that a call gets back."""
+        return tuple(each for each in self.arguments if each.mode in {"o", "b", "t"})
+
+    @property
+    def signature(self) -> str:
+        """As messages name it: `add(integer, integer)`."""
+        return f"{self.name}({', '.join(str(each.type) for each in self.inputs)})"
+
+    @property
+    def key(self) -> str:
+        """Its schema, name and argument types, as the catalog finds it."""
+        return f"{type_key(self.schema, self.name)}({','.join(str(each.type.oid) for each in self.inputs)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """A namespace of relations."""
 
@@ -329,6 +388,7 @@ class Catalog:
     relations: Mapping[tuple[str, str], Relation]
     roles: Mapping[str, Role]
     types: Mapping[str, TypeDefinition] = field(default_factory=lambda: MappingProxyType({}))
+    routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
@@ -388,6 +448,23 @@ class Catalog:
     def without_type(self, key: str) -> Catalog:
         """This catalog without a type."""
         return replace(self, types=MappingProxyType({k: v for k, v in self.types.items() if k != key}))
+
+    def find_routines(self, name: str, search_path: tuple[str, ...]) -> tuple[Routine, ...]:
+        """The routines of that name on the search path; of those with the same argument types the first."""
+        found: dict[tuple[SqlType, ...], Routine] = {}
+        for schema in search_path if self.routines else ():
+            for each in self.routines.values():
+                if each.schema == schema and each.name == name:
+                    found.setdefault(tuple(argument.type for argument in each.inputs), each)
+        return tuple(found.values())
+
+    def with_routine(self, made: Routine) -> Catalog:
+        """This catalog with a routine added or replaced."""
+        return replace(self, routines=MappingProxyType({**self.routines, made.key: made}))
+
+    def without_routine(self, key: str) -> Catalog:
+        """This catalog without a routine."""
+        return replace(self, routines=MappingProxyType({k: v for k, v in self.routines.items() if k != key}))
 
     def with_schema(self, schema: Schema) -> Catalog:
         """This catalog with a schema added or replaced."""

@@ -28,6 +28,7 @@ class Function:
     out_names: tuple[str, ...] = ()
     out_types: tuple[SqlType, ...] = ()
     ordered_set: bool = False
+    arg_names: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:
@@ -82,7 +83,20 @@ def _function(row: dict[str, str], kinds: Mapping[int, str]) -> Function:
         out_names=tuple(names[index] for index in outs) if names else (),
         out_types=tuple(by_oid(every[index]) for index in outs),
         ordered_set=kinds.get(oid, "n") != "n",
+        arg_names=tuple(names[index] for index in range(len(names)) if index not in outs),
     )
+
+
+@cache
+def _signatures() -> Mapping[int, str]:
+    found = pgdata.system("function_signatures")
+    assert found is not None
+    return {int(row[0] or 0): row[2] or "" for row in found[1]}
+
+
+def default_text(function: Function, place: int) -> str:
+    """The default of a function's parameter, as SQL text."""
+    return _signatures()[function.oid].split(", ")[place].partition(" DEFAULT ")[2]
 
 
 @cache

@@ -76,15 +76,32 @@ class Candidate:
     target: Function | Operator
     types: tuple[SqlType, ...]
     variadic: bool = False
+    places: tuple[int, ...] = ()
 
 
 @cache
-def function(name: str, types: tuple[SqlType, ...], kinds: str = "faw", variadic_call: bool = False) -> Candidate:
-    """The function that `name(types)` means, from types without modifiers; 42883 for none, 42725 for several."""
-    candidates = list(_expand(functions_by_name().get(name, ()), len(types), kinds, variadic_call))
+def function(
+    name: str,
+    types: tuple[SqlType, ...],
+    kinds: str = "faw",
+    variadic_call: bool = False,
+    own: tuple[Function, ...] = (),
+    named: tuple[str, ...] = (),
+) -> Candidate:
+    """The function that `name(types)` means, from types without modifiers; 42883 for none, 42725 for several.
+
+    `own` are functions of users beside PostgreSQL's. `named` are the names of the last arguments, where they have
+    some: the candidate's `places` then say which parameter each argument is for.
+    """
+    functions = (*functions_by_name().get(name, ()), *own)
+    if named:
+        candidates = [c for each in functions if (c := _by_name(each, types, kinds, named)) is not None]
+    else:
+        candidates = list(_expand(functions, len(types), kinds, variadic_call))
     chosen = _choose(candidates, types)
     if chosen is None:
-        shown = f"{name}({', '.join(map(str, types))})"
+        labels = [""] * (len(types) - len(named)) + [f"{each} => " for each in named]
+        shown = f"{name}({', '.join(label + str(item) for label, item in zip(labels, types, strict=True))})"
         raise UndefinedFunction(
             f"function {shown} does not exist",
             hint="No function matches the given name and argument types. You might need to add explicit type casts.",
@@ -135,6 +152,18 @@ def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call
             yield Candidate(each, each.args[:-1] + (item,) * (count - size + 1), variadic=True)
         elif size - each.defaults <= count <= size:
             yield Candidate(each, each.args[:count])
+
+
+def _by_name(each: Function, types: Sequence[SqlType], kinds: str, named: tuple[str, ...]) -> Candidate | None:
+    """A function as a candidate for a call by names: every argument has its place, every other one a default."""
+    count = len(types) - len(named)
+    if each.kind not in kinds or not set(named) <= set(each.arg_names[count:]):
+        return None
+    places = (*range(count), *(each.arg_names.index(item) for item in named))
+    missing = set(range(len(each.args) - each.defaults)) - set(places)
+    if missing or max(places) >= len(each.args):
+        return None
+    return Candidate(each, tuple(each.args[place] for place in places), places=places)
 
 
 def _choose(

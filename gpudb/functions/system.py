@@ -80,13 +80,14 @@ declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)",
 declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regclass({0}))")
 declare("pg_get_function_result", _macro("sys_function_result"))
 declare("pg_get_function_arguments", _macro("sys_function_arguments"))
+declare("pg_get_functiondef", _macro("sys_function_definition"))
 declare("pg_get_function_identity_arguments", _macro("sys_function_identity"))
 declare("pg_get_serial_sequence", _macro("sys_serial_sequence", 2))
 # Triggers, rules, partitions, extended statistics and functions of users do not exist here.
 declare(
     "pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
     " pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
-    " pg_get_function_sqlbody pg_get_functiondef pg_get_function_arg_default",
+    " pg_get_function_sqlbody pg_get_function_arg_default",
     "CAST(NULL AS VARCHAR)",
 )
 declare("pg_partition_ancestors", "CAST([] AS BIGINT[])")

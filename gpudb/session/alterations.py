@@ -34,6 +34,7 @@ from gpudb.session.names import check_free, identifier, named_relation, spoken, 
 from gpudb.session.queried_columns import check_column_type
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
+from gpudb.session.routine_changes import KINDS, comment_on_routine, move_routine, rename_routine
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.tables import column_definition
 from gpudb.session.type_changes import comment_on_type, move_type, rename_type
@@ -325,6 +326,8 @@ def rename(context: Context) -> Result:
     if what == "SCHEMA":
         context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
         return command("ALTER SCHEMA")
+    if what in KINDS:
+        return rename_routine(context, node, what, new)
     if what == "DOMCONSTRAINT":
         return rename_domain_constraint(context, node)
     if what in {"TYPE", "DOMAIN"}:
@@ -405,6 +408,8 @@ def set_schema(context: Context) -> Result:
     what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
     if what in {"TYPE", "DOMAIN"}:
         return move_type(context, node, what)
+    if what in KINDS:
+        return move_routine(context, node, what)
     if what not in {"TABLE", "VIEW", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
     relation = named_relation(context, node.relation)
@@ -446,6 +451,8 @@ def comment(context: Context) -> Result:
         return command("COMMENT")
     if what in {"TYPE", "DOMAIN"}:
         return comment_on_type(context, node)
+    if what in KINDS:
+        return comment_on_routine(context, node, what)
     if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
     names = strings(inner(node.object).items)

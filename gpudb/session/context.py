@@ -12,6 +12,7 @@ import pyarrow as pa
 from gpudb.engine.protocol import Cancel, Request, Settings
 from gpudb.session import system_tables
 from gpudb.session.results import Notice, Result, ResultColumn
+from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bound import OutputColumn, Query, Statement, outputs
 from gpudb.sql.parse import RawStatement
 from gpudb.storage.transaction import Transaction
@@ -49,7 +50,11 @@ class Later(Mapping[K, V]):
 
 @dataclass(slots=True)
 class Context:
-    """One statement being carried out. `draws` says whether it calls sequence functions, where that is known."""
+    """One statement being carried out.
+
+    `draws` says whether it calls sequence functions, where that is known; `arguments` are those of the procedure that
+    it is a statement of, and `level` counts the procedures around it.
+    """
 
     session: Session
     statement: RawStatement
@@ -59,6 +64,8 @@ class Context:
     parameter_oids: tuple[int, ...] = ()
     started: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
     draws: bool | None = None
+    arguments: Arguments | None = None
+    level: int = 0
 
     def request(self, query: Query) -> Request:
         """A query over this transaction's snapshot."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, Table, stored_query
+from gpudb.catalog.model import Catalog, Relation, Routine, Schema, Sequence, Table, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.foreign_keys import release
@@ -56,6 +56,10 @@ def drop(context: Context) -> Result:
     if what in {"TYPE", "DOMAIN"}:
         dropped: Result = type_changes().drop_types(context, node, what)
         return dropped
+    if what in {"FUNCTION", "PROCEDURE", "ROUTINE"}:
+        from gpudb.session.routine_changes import drop_routines
+
+        return drop_routines(context, node, what)
     what = what.replace("MATVIEW", "MATERIALIZED VIEW")
     if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
@@ -138,6 +142,15 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
                 context.notice(f"drop cascades to {what}")
                 undefaulted.append((table.oid, column))
             continue
+        for routine in _routines_over(catalog, relation):
+            what = f"{'procedure' if routine.kind == 'p' else 'function'} {routine.signature}"
+            if not cascade:
+                on = (
+                    f"type {relation.name}" if routine.rows_of == relation.oid else f"{_noun(relation)} {relation.name}"
+                )
+                raise _still_needed(relation, f"{what} depends on {on}")
+            context.notice(f"drop cascades to {what}")
+            catalog = catalog.without_routine(routine.key)
         for view in dependents(context, relation):
             if view.oid in gone:
                 continue
@@ -155,6 +168,18 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
             columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
             catalog = catalog.with_relation(replace(user, columns=columns))
     context.transaction.set_catalog(catalog)
+
+
+def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
+    """The routines that return a relation's rows, or that were parsed with its name in them."""
+    found = []
+    for each in catalog.routines.values():
+        names: set[tuple[str, str]] = set()
+        for statement in parse(each.body) if each.standard else ():
+            names |= relation_names(statement.node)
+        if each.rows_of == relation.oid or (relation.schema, relation.name) in names:
+            found.append(each)
+    return found
 
 
 def _still_needed(relation: Relation, detail: str) -> SqlError:
@@ -216,6 +241,8 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
     ]
     types = [each for each in catalog.types.values() if each.schema == name]
     spoken = [*(f"type {each.user}" for each in types), *(f"{_noun(r)} {name}.{r.name}" for r in inside)]
+    routines = [each for each in catalog.routines.values() if each.schema == name]
+    spoken += [f"{'procedure' if each.kind == 'p' else 'function'} {name}.{each.signature}" for each in routines]
     if spoken and not cascade:
         message = f"cannot drop schema {name} because other objects depend on it"
         detail = "\n".join(f"{each} depends on schema {name}" for each in spoken)
@@ -225,6 +252,8 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
         context.notice(f"drop cascades to {each}")
     drop_with_dependents(context, inside, cascade)
     type_changes().drop_with_users(context, types, cascade)
+    for routine in routines:
+        context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
     context.transaction.set_catalog(context.transaction.catalog.without_schema(name))
 
 

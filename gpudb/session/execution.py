@@ -29,6 +29,7 @@ from gpudb.sql.bound import (
     Expr,
     FrameScan,
     From,
+    Let,
     OutputColumn,
     Query,
     Select,
@@ -286,6 +287,9 @@ class _Drawing:
         if not draws(node):
             self._inner.append(node)
             return Column(self._rel, len(self._inner) - 1, node.type)
+        if isinstance(node, Let) and not draws(node.body):
+            # Its body is of what is bound there, and goes to the engine with it.
+            return replace(node, values=tuple(mapped(value, self._taken) for value in node.values))
         if isinstance(node, Aggregate | Window | SetReturning) or not isinstance(node, Expr.__args__):
             raise FeatureNotSupported("a sequence function is not supported here")
         return None

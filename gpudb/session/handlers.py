@@ -8,6 +8,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.session import (
     alterations,
+    calls,
     changes,
     copying,
     cursors,
@@ -19,6 +20,7 @@ from gpudb.session import (
     prepared,
     queries,
     roles,
+    routines,
     sequences,
     set_show,
     tables,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 REGISTERED = (
     alterations,
+    calls,
     changes,
     copying,
     cursors,
@@ -48,6 +51,7 @@ REGISTERED = (
     prepared,
     queries,
     roles,
+    routines,
     sequences,
     set_show,
     tables,

@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session import handlers, session_functions
+from gpudb.session import calls, handlers, session_functions
 from gpudb.session.binding import BINDABLE, bind_statement, statements_of
 from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.execution import draws
@@ -120,6 +120,7 @@ class Session:
             self.settings["timezone"],
             self.frame_columns,
             self.database.cpu.system_columns,
+            arguments=context.arguments,
         )
 
     def engine(self, query: Query) -> Engine:
@@ -192,6 +193,10 @@ class Session:
                 return Prepared(sql, (), None, None)
             statement = statements[0]
             self._check_failed(statement)
+            if statement.kind == "CallStmt":
+                inside = Context(self, statement, self._begin(), Cancel(), (), oids)
+                parameters, columns = calls.described(inside)
+                return Prepared(sql, parameters, columns, statement)
             if statement.kind not in BINDABLE or is_load_call(statement):
                 return Prepared(sql, (), handlers.columns_of(self, statement), statement)
             context = Context(self, statement, self._begin(), Cancel())
@@ -288,7 +293,7 @@ class Session:
 
     def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
         key = self._key(text, oids)
-        cacheable = not self.frames
+        cacheable = not self.frames and context.arguments is None
         if cacheable and (plan := self.database.plans.get(key)) is not None:
             return plan
         binder = self.binder(context)

@@ -296,6 +296,16 @@ class Default:
     type: SqlType
 
 
+@dataclass(frozen=True, slots=True)
+class Let:
+    """`body`, in which columns of the relation `rel`, a negative number, are `values`, each computed once."""
+
+    rel: int
+    values: tuple[Expr, ...]
+    body: Expr
+    type: SqlType
+
+
 Expr = (
     Column
     | Constant
@@ -323,6 +333,7 @@ Expr = (
     | Grouping
     | Window
     | SetReturning
+    | Let
     | Default
 )
 

@@ -39,6 +39,9 @@ _USUAL: Mapping[str, Mapping[str, object]] = {
         "confrelid": 0, "confupdtype": " ", "confdeltype": " ", "confmatchtype": " ", "conislocal": True,
         "coninhcount": 0, "connoinherit": True,
     },
+    "pg_proc": {
+        "provariadic": 0, "prosupport": "-", "prosecdef": False, "proleakproof": False,
+    },
     "pg_authid": {
         "rolinherit": True, "rolcreaterole": False, "rolcreatedb": False, "rolcanlogin": False,
         "rolreplication": False, "rolbypassrls": False, "rolconnlimit": -1,
@@ -50,6 +53,7 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     "constraint_definitions": (("oid", OID), ("definition", TEXT)),
     "index_definitions": (("oid", OID), ("definition", TEXT)),
     "function_signatures": (("oid", OID), ("result", TEXT), ("arguments", TEXT), ("identity_arguments", TEXT)),
+    "function_definitions": (("oid", OID), ("definition", TEXT)),
     "relation_names": (
         ("oid", OID), ("name", TEXT), ("short", TEXT), ("qualified", TEXT), ("visible", BOOL),
     ),
@@ -96,7 +100,7 @@ class Rows:
     def __init__(self) -> None:
         self._rows: dict[str, list[dict[str, object]]] = {}
 
-    def add(self, name: str, **values: object) -> None:
+    def add(self, name: str, /, **values: object) -> None:
         """One row of a relation."""
         self._rows.setdefault(name, []).append(values)
 

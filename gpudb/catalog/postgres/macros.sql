@@ -194,6 +194,8 @@ CREATE MACRO sys_function_result(x) AS
     (SELECT first(df.result) FROM function_signatures AS df WHERE df.oid = x);
 CREATE MACRO sys_function_arguments(x) AS
     (SELECT first(df.arguments) FROM function_signatures AS df WHERE df.oid = x);
+CREATE MACRO sys_function_definition(x) AS
+    (SELECT first(df.definition) FROM function_definitions AS df WHERE df.oid = x);
 CREATE MACRO sys_function_identity(x) AS
     (SELECT first(df.identity_arguments) FROM function_signatures AS df WHERE df.oid = x);
 CREATE MACRO sys_encoding(x) AS CASE x WHEN 0 THEN 'SQL_ASCII' WHEN 6 THEN 'UTF8' WHEN 8 THEN 'LATIN1' ELSE '' END;

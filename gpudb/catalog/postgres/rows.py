@@ -11,6 +11,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.constraint_rows import indexes
 from gpudb.catalog.postgres.dependencies import referenced
+from gpudb.catalog.postgres.routine_rows import add_routine
 from gpudb.catalog.postgres.sequence_rows import add_uses
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type
@@ -39,6 +40,13 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         add_type(made, each, namespaces[each.schema], owner)
         if owner != oids.BOOTSTRAP_ROLE:
             _owned(made, oids.PG_TYPE, each.oid, owner)
+    for routine in catalog.routines.values():
+        owner = owners.get(routine.owner, oids.BOOTSTRAP_ROLE)
+        returned = catalog.by_oid(routine.rows_of) if routine.rows_of else None
+        name = returned.name if returned is not None else None
+        add_routine(made, routine, namespaces[routine.schema], owner, name)
+        if owner != oids.BOOTSTRAP_ROLE:
+            _owned(made, oids.PG_PROC, routine.oid, owner)
     add_uses(made, catalog)
     return made.tables()
 

@@ -84,7 +84,15 @@ class Expressions:
         raise FeatureNotSupported(f"{type(expr).__name__} expressions are not supported here")
 
     @_render.register
+    def _(self, expr: bound.Let) -> Lanes:
+        fields = ", ".join(f"c{n} := {self.whole(value)}" for n, value in enumerate(expr.values, 1))
+        made = f"list_transform([struct_pack({fields})], lambda let{-expr.rel}: {self.whole(expr.body)})[1]"
+        return self.opened(made, expr.type)
+
+    @_render.register
     def _(self, expr: bound.Column) -> Lanes:
+        if expr.rel < 0:
+            return self.opened(f"let{-expr.rel}.c{expr.index + 1}", expr.type)
         return self.opened(self.column(expr), expr.type)
 
     @_render.register

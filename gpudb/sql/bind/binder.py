@@ -14,6 +14,27 @@ from gpudb.types import TEXT, UNKNOWN, SqlType, by_oid
 
 
 @dataclass(slots=True)
+class Arguments:
+    """What the parameters of the routine whose body is being bound stand for; `uses` counts how often each does."""
+
+    routine: str
+    names: tuple[str, ...]
+    values: tuple[Expr, ...]
+    uses: list[int] = field(default_factory=list)
+
+    def numbered(self, number: int) -> Expr:
+        """`$number`; 42P02."""
+        if not 1 <= number <= len(self.values):
+            raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
+        self.uses.append(number - 1)
+        return self.values[number - 1]
+
+    def named(self, name: str) -> Expr | None:
+        """The argument of that name."""
+        return self.numbered(self.names.index(name) + 1) if name and name in self.names else None
+
+
+@dataclass(slots=True)
 class Binder:
     """The state of binding one statement: what exists, what was declared, and the numbers given out so far.
 
@@ -21,7 +42,7 @@ class Binder:
     relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the
     names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
     bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
-    for whole, by relation, until their FROM is made.
+    for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
     """
 
     catalog: Catalog
@@ -35,9 +56,11 @@ class Binder:
     stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
     places: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
     presence: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
+    arguments: Arguments | None = None
     _rels: int = 0
     _ctes: int = 0
     depth: int = 0
+    nested: int = 0
 
     def declare_parameters(self, oids: Sequence[int]) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpudb.catalog.model import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
-from gpudb.functions.library import functions_by_name
+from gpudb.functions.library import default_text, functions_by_name
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.aggregates import ORDERED_SETS, aggregate, ordered_set
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
 from gpudb.sql.bind.operators import call
 from gpudb.sql.bind.ordering import sort_keys
+from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, items, scalar
 from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bind.windows import window
 from gpudb.sql.bound import (
@@ -21,7 +23,7 @@ from gpudb.sql.bound import (
     Expr,
     SetReturning,
 )
-from gpudb.sql.parse import present, strings
+from gpudb.sql.parse import inner, kind, parse, present, strings
 from gpudb.types import SqlType, exists
 
 
@@ -36,7 +38,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
 
     names = strings(node.funcname)
     name = names[-1]
-    if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"}:
+    routines = find_routines(binder, names)
+    if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"} and not routines:
         raise _no_function(binder, scope, names, node)
     candidates = functions_by_name().get(name, ())
     aggregating = any(each.kind == "a" for each in candidates)
@@ -49,19 +52,25 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if over is not None:
         scope.in_window = True
     try:
-        args = [bind_expression(binder, scope, _unnamed(each)) for each in node.args]
+        args = [bind_expression(binder, scope, unnamed(each)) for each in node.args]
         order = sort_keys(binder, scope, node.agg_order)
-        chosen = present(node.agg_filter)
-        keep = condition(binder, bind_expression(binder, scope, node.agg_filter), "FILTER") if chosen else None
+        filtered = present(node.agg_filter)
+        keep = condition(binder, bind_expression(binder, scope, node.agg_filter), "FILTER") if filtered else None
     finally:
         scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
         if over is not None:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
         return ordered_set(binder, scope, name, args, order, keep)
-    if (converted := _type_call(binder, name, args)) is not None:
+    if not routines and (converted := _type_call(binder, name, args)) is not None:
         return converted
-    candidate = resolve.function(name, tuple(arg.type.plain for arg in args), "faw", node.func_variadic)
+    own = tuple(map(as_function, routines))
+    types = tuple(arg.type.plain for arg in args)
+    candidate = resolve.function(name, types, "fawp", node.func_variadic, own, given_names(node.args))
+    if (routine := chosen(routines, candidate)) is not None:
+        return _routine(binder, scope, routine, complete(binder, routine, candidate, args), node)
+    if candidate.places:
+        candidate, args = in_places(binder, candidate, args)
     target = candidate.target
     assert isinstance(target, Function)
     if target.kind == "f":
@@ -98,7 +107,7 @@ def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) 
 
     if names[0] not in binder.catalog.schemas:
         return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
-    types = ", ".join(str(bind_expression(binder, scope, each).type.plain) for each in node.args)
+    types = ", ".join(str(bind_expression(binder, scope, unnamed(each)).type.plain) for each in node.args)
     hint = "No function matches the given name and argument types. You might need to add explicit type casts."
     return UndefinedFunction(f"function {'.'.join(names)}({types}) does not exist", hint=hint)
 
@@ -119,10 +128,53 @@ def _check_plain(node: Any, name: str) -> None:
         raise SqlError.of("wrong_object_type", message)
 
 
-def _unnamed(node: Any) -> Any:
-    if node.WhichOneof("node") == "named_arg_expr":
-        raise FeatureNotSupported("named arguments are not supported")
-    return node
+def _routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], node: Any) -> Expr:
+    """A call of a function that a user made: its body."""
+    if routine.kind == "p":
+        hint = "To call a procedure, use CALL."
+        raise SqlError.of("wrong_object_type", f"{routine.signature} is a procedure", hint=hint)
+    _check_plain(node, routine.name)
+    if not routine.returns_set:
+        return scalar(binder, routine, args)
+    if scope.clause in _NO_SETS:
+        raise FeatureNotSupported(f"set-returning functions are not allowed in {spoken(scope.clause)}")
+    scope.sets += 1
+    scope.set_location = node.location
+    return items(binder, scope, routine, args)
+
+
+def unnamed(node: Any) -> Any:
+    """An argument without its name."""
+    return inner(node).arg if kind(node) == "named_arg_expr" else node
+
+
+def given_names(nodes: Sequence[Any]) -> tuple[str, ...]:
+    """The names of the last arguments of a call; 42601 for one without a name behind them, or a name given twice."""
+    named = [inner(each).name for each in nodes if kind(each) == "named_arg_expr"]
+    if named and any(kind(each) != "named_arg_expr" for each in nodes[len(nodes) - len(named) :]):
+        raise SqlError.of("syntax_error", "positional argument cannot follow named argument")
+    for index, name in enumerate(named):
+        if name in named[:index]:
+            raise SqlError.of("syntax_error", f'argument name "{name}" used more than once')
+    return tuple(named)
+
+
+def in_places(
+    binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]
+) -> tuple[resolve.Candidate, list[Expr]]:
+    """A call by names of a function of PostgreSQL's as one by places, with the defaults that it leaves out before."""
+    from gpudb.sql.bind.expressions import bind_expression
+
+    target = candidate.target
+    assert isinstance(target, Function)
+    given = dict(zip(candidate.places, args, strict=True))
+    made = []
+    for place in range(max(candidate.places) + 1):
+        if place not in given:
+            node = inner(parse(f"SELECT {default_text(target, place)}")[0].node.target_list[0]).val
+            given[place] = bind_expression(binder, Scope(), node)
+        made.append(given[place])
+    return resolve.Candidate(target, target.args[: len(made)]), made
 
 
 def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:

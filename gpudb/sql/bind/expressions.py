@@ -87,6 +87,8 @@ def _constant(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("param_ref")
 def _parameter(binder: Binder, scope: Scope, node: Any) -> Expr:
+    if binder.arguments is not None:
+        return binder.arguments.numbered(node.number)
     return binder.parameter(node.number)
 
 
@@ -105,12 +107,20 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
         case (name,):
             try:
                 return scope.lookup(name)
-            except GpudbError:
+            except GpudbError as error:
+                argument = binder.arguments.named(name) if binder.arguments is not None else None
+                if argument is not None and error.sqlstate == "42703":
+                    return argument
                 item = scope.relation(name)
                 if item is None:
                     raise
                 return records.whole_row(binder, item)
         case (alias, name):
+            known = binder.arguments
+            if known is not None and known.routine == alias and scope.relation(alias) is None:
+                argument = known.named(name)
+                if argument is not None:
+                    return argument
             return scope.qualified(alias, name)
         case (schema, alias, name):
             return scope.qualified(alias, name, schema)
@@ -405,6 +415,8 @@ def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
 def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
     from gpudb.sql.bind.select import bind_query
 
+    if scope.clause == "CALL":
+        raise FeatureNotSupported("cannot use subquery in CALL argument")
     if scope.clause == "CHECK":
         raise FeatureNotSupported("cannot use subquery in check constraint")
     query: Query = bind_query(binder, inner(node.subselect), scope)

@@ -9,7 +9,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Relation, Sequence, Table, View
+from gpudb.catalog.model import Relation, Routine, Sequence, Table, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
@@ -17,9 +17,11 @@ from gpudb.functions import resolve
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind import operators
 from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.calls import given_names, in_places, unnamed
 from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.missing import Entry
+from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, result_names, rows
 from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
 from gpudb.sql.bound import (
     Choice,
@@ -199,12 +201,13 @@ def find_relation(binder: Binder, schema: str, name: str) -> Relation:
 def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
     from gpudb.sql.bind.select import bind_query
 
-    text, path, stars = binder.text, binder.search_path, binder.stars
+    text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
     binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
+    binder.arguments = None
     try:
         query = bind_query(binder, parse(view.query)[0].node, None)
     finally:
-        binder.text, binder.search_path, binder.stars = text, path, stars
+        binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
     columns = tuple(
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
@@ -245,10 +248,16 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Source:
         return _system(binder, binder.rel(), f"pg_catalog.{name}()", system, alias)
     outer, scope.clause = scope.clause, "FROM"
     try:
-        args = [bind_expression(binder, scope, each) for each in call.args]
+        args = [bind_expression(binder, scope, unnamed(each)) for each in call.args]
     finally:
         scope.clause = outer
-    candidate = resolve.function(name, tuple(arg.type.plain for arg in args), "f", call.func_variadic)
+    routines = find_routines(binder, strings(call.funcname))
+    own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
+    candidate = resolve.function(name, types, "f", call.func_variadic, own, given_names(call.args))
+    if (routine := chosen(routines, candidate)) is not None:
+        return _routine(binder, routine, complete(binder, routine, candidate, args), node)
+    if candidate.places:
+        candidate, args = in_places(binder, candidate, args)
     made = operators.call(binder, candidate, args)
     function = made.function
     implementation(function)
@@ -260,6 +269,18 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Source:
     alias = node.alias if node.HasField("alias") else None
     row = made.type if made.type.user is not None and made.type.fields and not node.ordinality else None
     return named(binder, rel, scan, columns, name, alias, row=row)
+
+
+def _routine(binder: Binder, routine: Routine, args: Several[Expr], node: Any) -> Source:
+    """A function that a user made: its body as a subquery that sees what is to its left."""
+    if node.ordinality:
+        raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
+    query = rows(binder, routine, args)
+    alias = node.alias if node.HasField("alias") else None
+    names = result_names(routine, alias.aliasname if alias is not None else None)
+    columns = tuple(OutputColumn(name, c.type) for name, c in zip(names, query.columns, strict=True))
+    rel = binder.rel()
+    return named(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
 
 
 def _function_columns(function: Function, result: Any, name: str, node: Any) -> tuple[OutputColumn, ...]:

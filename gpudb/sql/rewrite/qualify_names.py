@@ -1,4 +1,4 @@
-"""Relation names written with their schemas, so that a stored query means the same under any search_path."""
+"""Names of relations and routines written with their schemas: a stored query means the same under any path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudb.catalog.model import Catalog
 
 
 def qualified(node: Any, catalog: Catalog, search_path: tuple[str, ...]) -> Any:
-    """A copy of a query in which every relation that the catalog knows carries its schema."""
+    """A copy of a query in which every relation and routine that the catalog knows carries its schema."""
     copy = type(node)()
     copy.CopyFrom(node)
     _qualify(copy, catalog, search_path, frozenset())
@@ -17,6 +17,12 @@ def qualified(node: Any, catalog: Catalog, search_path: tuple[str, ...]) -> Any:
 
 def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: frozenset[str]) -> None:
     name = node.DESCRIPTOR.name
+    if name == "FuncCall" and len(node.funcname) == 1:
+        routines = catalog.find_routines(node.funcname[0].string.sval, search_path)
+        if routines:
+            own = node.funcname[0].string.sval
+            node.funcname[0].string.sval = routines[0].schema
+            node.funcname.add().string.sval = own
     if name == "RangeVar":
         if not node.schemaname and node.relname not in hidden:
             found = catalog.find(node.relname, search_path)

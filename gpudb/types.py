@@ -7,6 +7,7 @@ A type is immutable. Some things about it decide how values are held:
   decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
 - `char(n)` is held without its padding, which the encoder puts back;
 - `timetz` is one integer that compares as it does (`values.timetz`);
+- `inet` and `cidr` are bytes that compare as they do (`values.inet`);
 - `money` is a whole number of cents;
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, made so that bounds, and so ranges, compare
   as structs do: `k` is -1 in both bounds of an empty range, 0 for a lower bound that is infinite, 2 for an upper one,
@@ -234,7 +235,7 @@ class SqlType:
         """The Polars type of a result column; a carried numeric arrives as the Decimal that holds its value."""
         import polars as pl
 
-        if self.subtype is not None or self.name == "timetz":
+        if self.subtype is not None or self.name in {"timetz", "inet", "cidr"}:
             return pl.String()  # as PostgreSQL prints it
         if self.name == "money":
             return pl.Decimal(19, 2)
@@ -299,6 +300,9 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "uuid": ("UUID", pa.string()),
     "json": _TEXT,
     "jsonb": _TEXT,
+    "inet": ("BLOB", pa.binary()),
+    "cidr": ("BLOB", pa.binary()),
+    "macaddr": _TEXT,
     "bit": _TEXT,
     "varbit": _TEXT,
     "jsonpath": _TEXT,
@@ -329,7 +333,6 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "pg_node_tree": _TEXT,
     "pg_lsn": _TEXT,
     "aclitem": _TEXT,
-    "inet": _TEXT,
     "pg_ndistinct": _TEXT,
     "pg_dependencies": _TEXT,
     "pg_mcv_list": _TEXT,
@@ -341,7 +344,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
     " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
-    " timetz money".split()
+    " timetz money inet cidr macaddr".split()
 )
 
 _SPOKEN = {

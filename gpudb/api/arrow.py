@@ -9,6 +9,7 @@
 | interval | month_day_nano_interval | gpudb.values.Interval |
 | uuid; json, jsonb | string | uuid.UUID; what json.loads gives |
 | money | decimal128(19,2) | Decimal |
+| inet, cidr, macaddr | string, as PostgreSQL prints it | str |
 | timetz | string, as PostgreSQL prints it | aware time |
 | ranges | string, as PostgreSQL prints them | gpudb.values.Range |
 | others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
@@ -53,7 +54,7 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
     if element.name == "money":
         return _mapped(column, money_decimals, pa.decimal128(19, 2))
-    if element.subtype is not None or element.name == "timetz":
+    if element.subtype is not None or element.name in {"timetz", "inet", "cidr"}:
         return _mapped(column, lambda leaf: text_column(element, leaf), pa.string())
     return column
 
@@ -125,6 +126,8 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
             return _moments(column, pa.int64(), time_value, time_text)
         case "money":
             return [None if cents is None else money_value(cents) for cents in column.to_pylist()]
+        case "inet" | "cidr":
+            return list(text_column(type_, column).to_pylist())
         case "timetz":
             return [None if key is None else timetz_value(key) for key in column.to_pylist()]
         case "timestamp":

@@ -8,6 +8,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.bit_strings import BITS, from_bits, to_bits
 from gpudb.functions.cast_moments import to_date, to_interval, to_time, to_timestamp
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
+from gpudb.functions.inet import to_network
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.money import to_money
@@ -54,6 +55,8 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return made, "0"
     if source.name in BITS and target.name in {"int4", "int8"}:
         return from_bits(sql, target), "0"
+    if target.name in {"inet", "cidr", "macaddr"} and (made := to_network(sql, source, target)) is not None:
+        return made, "0"
     if target.name == "money" and (made := to_money(sql, source)) is not None:
         return made, "0"
     if target.name == "timetz" and (made := to_timetz(sql, source, target)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.inet import NETWORKS, network_text
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.range_text import range_text
@@ -23,6 +24,8 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return record_text(sql, source)
     if source.subtype is not None:
         return range_text(sql, scale, source, lambda v, s, item: text_of(v, s, item, output=True))
+    if name in NETWORKS:
+        return network_text(sql, source, output)
     if name == "bpchar" and output and source.length is not None:
         return f"rpad({sql}, {source.length}, ' ')"
     if name in _TEXT_TYPES:

@@ -15,6 +15,8 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.session import sequence_values
 from gpudb.session.settings import SETTINGS, milliseconds
+from gpudb.types import SqlType
+from gpudb.values.inet import network_key
 
 if TYPE_CHECKING:
     from gpudb.session.context import Context
@@ -119,7 +121,7 @@ def _activity(session: Session, context: Context) -> Row:
         "xact_start": session.transaction_started,
         "query_start": started,
         "state_change": started,
-        "client_addr": session.client or None,
+        "client_addr": network_key(SqlType("inet"), session.client) if session.client else None,
         "wait_event_type": None if state == "active" or own else "Client",
         "wait_event": None if state == "active" or own else "ClientRead",
         "ssl": False,

@@ -46,6 +46,7 @@ _PLAIN: dict[str, IcebergType] = {
     "bpchar": StringType(),
     "json": StringType(),
     "jsonb": StringType(),
+    "macaddr": StringType(),
     "bit": StringType(),
     "varbit": StringType(),
     "jsonpath": StringType(),
@@ -88,6 +89,11 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 1, "months", IntegerType(), required=False),
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
+        )
+    if type.name in {"inet", "cidr"}:
+        return StructType(
+            NestedField(field_id + 1, "text", StringType(), required=False),
+            NestedField(field_id + 2, "key", BinaryType(), required=False),
         )
     if type.name == "money":
         return DecimalType(19, 2)

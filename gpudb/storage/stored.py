@@ -9,6 +9,7 @@ ids within a column follow from its type and are never kept.
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
     bit, varbit  string of the digits
     money     decimal(19,2)
+    inet, cidr  struct(text string, key binary), the key being what compares (`values.inet`)
     timetz    struct(time time, east int), the zone in seconds east of Greenwich
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
               A numrange has one member more: scales int, 64 times the decimals that lower shows and those of upper
@@ -25,11 +26,14 @@ import pyarrow.compute as pc
 from gpudb.catalog.model import Column
 from gpudb.errors import InternalError, SqlError
 from gpudb.types import SqlType
+from gpudb.values.inet import network_texts
 from gpudb.values.money import money_decimals
 from gpudb.values.range_columns import nulls_of
 from gpudb.values.timetz import MIDDLE, SHIFT, unpacked_column
 
 FIELD_ID = b"PARQUET:field_id"
+# Types that lie in files as structs of two members.
+_PAIRS = frozenset({"timetz", "inet", "cidr"})
 INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
     ("months", pa.int32()),
     ("days", pa.int32()),
@@ -45,7 +49,7 @@ def id_span(type: SqlType) -> int:
         return 1 + sum(id_span(item) for _, item in type.fields)
     if type.name == "interval":
         return 4
-    if type.name == "timetz":
+    if type.name in _PAIRS:
         return 3
     if type.subtype is not None:
         return 1 + len(_range_members(type))
@@ -60,7 +64,7 @@ def leaf_count(type: SqlType) -> int:
         return sum(leaf_count(item) for _, item in type.fields)
     if type.name == "interval":
         return 3
-    if type.name == "timetz":
+    if type.name in _PAIRS:
         return 2
     if type.subtype is not None:
         return len(_range_members(type))
@@ -99,6 +103,8 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
         return pa.struct([_field(field.name, stored_type(item, id), id) for field, (_, item), id in ids])
     if type.name == "interval":
         return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)])
+    if type.name in {"inet", "cidr"}:
+        return pa.struct([_field("text", pa.string(), field_id + 1), _field("key", pa.binary(), field_id + 2)])
     if type.name == "timetz":
         return pa.struct([_field("time", pa.time64("us"), field_id + 1), _field("east", pa.int32(), field_id + 2)])
     if type.subtype is not None:
@@ -125,7 +131,7 @@ def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
 
 def is_struct(type: SqlType) -> bool:
     """Whether a column of this type is a struct in its file."""
-    return type.carried or bool(type.fields) or type.subtype is not None or type.name in {"interval", "timetz"}
+    return type.carried or bool(type.fields) or type.subtype is not None or type.name in _PAIRS | {"interval"}
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -144,6 +150,8 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     if type.fields:
         pairs = zip(type.fields, array.flatten(), target, strict=True)
         return _struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
+    if type.name in {"inet", "cidr"}:
+        return _struct([network_texts(type, array), array], array, target)
     if type.subtype is not None:
         return _range_to_stored(nulls_of(type, array), type, target)
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
@@ -265,6 +273,8 @@ def stored_duckdb(type: SqlType) -> str:
         return f"STRUCT({', '.join(f'{member} {stored_duckdb(item)}' for member, (_, item) in held)})"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
+    if type.name in {"inet", "cidr"}:
+        return "STRUCT(text VARCHAR, key BLOB)"
     if type.name == "money":
         return "DECIMAL(19,2)"
     if type.name == "timetz":
@@ -282,6 +292,8 @@ def restored(type: SqlType, expression: str) -> str:
         return expression
     if type.element is not None:
         return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    if type.name in {"inet", "cidr"}:
+        return f"{expression}.key"
     if type.name == "money":
         return f"CAST({expression} * 100 AS BIGINT)"
     if type.name == "timetz":

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
 from gpudb.values import moments
+from gpudb.values.inet import network_texts
 from gpudb.values.interval import interval_text
 from gpudb.values.money import money_texts
 from gpudb.values.numbers import float4_text, float8_text
@@ -44,6 +45,8 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _list_text(type_ if element is None else element, column, zone, resolve)
     held = column.type
+    if type_.name in {"inet", "cidr"}:
+        return network_texts(type_, column)
     if type_.name == "money":
         return money_texts(column)
     if type_.name == "timetz":

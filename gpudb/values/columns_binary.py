@@ -16,6 +16,7 @@ from gpudb.values import civil
 from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
 from gpudb.values.bit_strings import bits_binary
 from gpudb.values.columns import as_string, interval_parts, list_of, plain, text_column, validity
+from gpudb.values.inet import each_of, network_binary
 from gpudb.values.range_columns import nulls_of, range_binary
 from gpudb.values.record_columns import record_binaries
 from gpudb.values.timetz import timetz_binary
@@ -54,6 +55,10 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return range_binary(type_, nulls_of(type_, column), lambda item, each: framed(binary_column(item, each)))
     if name in {"jsonb", "jsonpath"}:
         return pc.binary_join_element_wise(b"\x01", pc.cast(as_string(column), pa.binary()), b"")
+    if name in ("inet", "cidr"):
+        return each_of(column, lambda key: network_binary(type_, key), pa.binary())
+    if name == "macaddr":
+        return pa.array([None if text is None else bytes.fromhex(text.replace(":", "")) for text in column.to_pylist()])
     if name in ("bit", "varbit"):
         return bits_binary(column)
     if name in ("bytea", "void"):

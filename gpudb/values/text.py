@@ -5,7 +5,7 @@
 | bool; int2, int4, int8, oid | bool; int |
 | float4, float8; numeric | float; Decimal |
 | text, varchar, bpchar, name, json, jsonb, enums | str (bpchar without its padding, jsonb canonical) |
-| bit, varbit | str of the digits |
+| bit, varbit; inet, cidr, macaddr | str of the digits; canonical str |
 | bytea; uuid | bytes; uuid.UUID |
 | date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
 | money | int: cents |
@@ -31,6 +31,7 @@ from gpudb.values.array import format_array, parse_array
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.bytes import parse_bytea, parse_uuid
 from gpudb.values.datetimes import parse_date, parse_time, parse_timestamp, rounded, timestamptz_text
+from gpudb.values.inet import parse_macaddr, parse_network
 from gpudb.values.interval import Interval, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.money import money_text, parse_money
@@ -131,6 +132,9 @@ _SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
     "text": lambda _, text: text,
     "varchar": _text,
     "bpchar": _text,
+    "inet": parse_network,
+    "cidr": parse_network,
+    "macaddr": lambda _, text: parse_macaddr(text),
     "money": lambda _, text: parse_money(text),
     "bit": parse_bits,
     "varbit": parse_bits,

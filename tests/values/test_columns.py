@@ -74,6 +74,11 @@ RANGES = {
     "tsrange": ("[2020-01-01 10:00,infinity)", "", "(,2020-01-01 10:00:00.5]"),
     "tstzrange": ("[2020-07-01 10:00+02,)", "", "empty"),
 }
+NETWORKS = {
+    "inet": ("1.2.3.4", "", "1.2.3.4/8", "::1", "2001:db8::1/64", "1.2.3.4"),
+    "cidr": ("10/8", "", "1.2.3.4", "::/0", "2001:db8::/32"),
+    "macaddr": ("08:00:2b:01:02:03", ""),
+}
 COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     *((f"numeric_{p}_{s}", exact(p, s), decimals(p, s))
       for p, s in ((18, 2), (5, 2), (38, 8), (38, 20), (38, 0), (10, 10), (18, 16), (17, 3))),
@@ -85,6 +90,8 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("time", TIME, pa.array([0, None, 86_400_000_000, 1_500_000], pa.int64()).view(pa.time64("us"))),
     ("timetz", SqlType("timetz"), held_array(SqlType("timetz"), [parse_text(SqlType("timetz"), text) if text else None for text in
       ("10:00:00+02", "", "24:00:00-15:59", "00:00:00.000001+00", "23:59:59.5-03:30:52")])),
+    *((name, SqlType(name), held_array(SqlType(name), [parse_text(SqlType(name), text) if text else None for text in texts]))
+      for name, texts in NETWORKS.items()),
     ("money", SqlType("money"), pa.array([0, None, -1, 123456, -(2**63), 2**63 - 1])),
     ("interval", INTERVAL, pa.array(SPANS)),
     ("float8", FLOAT8, pa.array([1.0, None, 0.1, 1e20, 1e-5, float("nan"), float("-inf"), -0.0, 1e10, 1e23, 5e-324, 12345678901.5])),
@@ -233,6 +240,9 @@ def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> 
             "varbit",
             "timetz",
             "money",
+            "inet",
+            "cidr",
+            "macaddr",
             "jsonb",
             "_int4",
             "_text",

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.values.inet import network_key
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
@@ -34,6 +35,8 @@ def literal(value: object, item: SqlType) -> str:
     if item.element is not None and isinstance(value, list | tuple):
         items = ", ".join(literal(each, item.element) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
+    if item.name in {"inet", "cidr"} and isinstance(value, str):
+        value = network_key(item, value)
     if item.name == "timetz" and isinstance(value, dt.time | str):
         return f"({timetz_key(value)})::BIGINT"
     if item.fields and isinstance(value, tuple):

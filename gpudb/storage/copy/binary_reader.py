@@ -112,6 +112,7 @@ _WIDTHS = {
     "time": 8,
     "timetz": 12,
     "money": 8,
+    "macaddr": 6,
     "timestamp": 8,
     "timestamptz": 8,
     "interval": 16,

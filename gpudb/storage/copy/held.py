@@ -13,6 +13,7 @@ import pyarrow as pa
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil
+from gpudb.values.inet import network_key
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
@@ -98,6 +99,10 @@ def _interval(type_: SqlType, values: Sequence[Interval | None]) -> pa.Array:
     return pa.array(parts, type_.arrow)
 
 
+def _network(type_: SqlType, values: Sequence[str | None]) -> pa.Array:
+    return pa.array([None if value is None else network_key(type_, value) for value in values], pa.binary())
+
+
 def _uuid(type_: SqlType, values: Sequence[Any]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 
@@ -150,4 +155,6 @@ _CONVERTERS: dict[str, Convert] = {
     "carried": _carried,
     "interval": _interval,
     "uuid": _uuid,
+    "inet": _network,
+    "cidr": _network,
 }

@@ -1,0 +1,80 @@
+"""inet, cidr and macaddr (PostgreSQL's manual, 9.12). An address is held as bytes that compare as it does.
+
+What contains what is a comparison too: a network's members lie between two keys (`pg_inet_low`, `pg_inet_high`).
+"""
+
+from __future__ import annotations
+
+from gpudb.functions.lanes import STRINGS
+from gpudb.functions.let import let
+from gpudb.functions.registry import declare
+from gpudb.types import SqlType
+
+NETWORKS = frozenset({"inet", "cidr"})
+
+for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    declare(f"network_{_name} macaddr_{_name}", f"({{0}} {_symbol} {{1}})")
+_COMPARED = "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 WHEN {0} = {1} THEN 0 END)::INTEGER"
+declare("network_cmp macaddr_cmp", _COMPARED)
+declare("network_larger", "(CASE WHEN {0} >= {1} THEN {0} WHEN {0} < {1} THEN {1} END)")
+declare("network_smaller", "(CASE WHEN {0} <= {1} THEN {0} WHEN {0} > {1} THEN {1} END)")
+
+# ---------------------------------------------------------------------------------------------- containing
+
+
+def _within(inner: str, outer: str, strict: bool) -> str:
+    low = f"pg_inet_low({outer}, {str(strict).lower()})"
+    return f"({inner} >= {low} AND {inner} <= pg_inet_high({outer}))"
+
+
+declare("network_sub", lambda o: let(lambda a, b: _within(a, b, True), *o.sql))
+declare("network_subeq", lambda o: let(lambda a, b: _within(a, b, False), *o.sql))
+declare("network_sup", lambda o: let(lambda a, b: _within(b, a, True), *o.sql))
+declare("network_supeq", lambda o: let(lambda a, b: _within(b, a, False), *o.sql))
+declare("network_overlap", lambda o: let(lambda a, b: f"({_within(a, b, False)} OR {_within(b, a, False)})", *o.sql))
+declare("inet_same_family", "(octet_length({0}) = octet_length({1}))")
+
+# ---------------------------------------------------------------------------------------------- parts
+
+declare("family(inet)", "(CASE octet_length({0}) WHEN 10 THEN 4 WHEN 34 THEN 6 END)::INTEGER")
+declare("host(inet)", "pg_inet_host({0})")
+declare("masklen(inet)", "pg_inet_masklen({0})")
+declare("network(inet)", "pg_inet_network({0})")
+declare("broadcast(inet)", "pg_inet_broadcast({0})")
+declare("netmask(inet)", "pg_inet_netmask({0})")
+declare("hostmask(inet)", "pg_inet_hostmask({0})")
+declare("abbrev(inet)", "pg_inet_text({0})")
+declare("set_masklen(inet,int4)", "pg_inet_set_masklen({0}, {1})")
+declare("set_masklen(cidr,int4)", "pg_inet_network(pg_inet_set_masklen({0}, {1}))")
+declare("inet_merge", "pg_inet_merge({0}, {1})")
+
+# ---------------------------------------------------------------------------------------------- arithmetic
+
+declare("inetnot", "pg_inet_not({0})")
+declare("inetand", "pg_inet_and({0}, {1})")
+declare("inetor", "pg_inet_or({0}, {1})")
+declare("inetpl", "pg_inet_plus({0}, {1})")
+declare("int8pl_inet", "pg_inet_plus({1}, {0})")
+declare("inetmi_int8", "pg_inet_minus({0}, {1})")
+declare("inetmi", "pg_inet_difference({0}, {1})")
+declare("macaddr_not", "pg_macaddr_not({0})")
+declare("macaddr_and", "pg_macaddr_and({0}, {1})")
+declare("macaddr_or", "pg_macaddr_or({0}, {1})")
+declare("trunc(macaddr)", "(left({0}, 9) || '00:00:00')")
+
+# ---------------------------------------------------------------------------------------------- casts
+
+
+def to_network(sql: str, source: SqlType, target: SqlType) -> str | None:
+    """A value as an inet, cidr or macaddr; a cidr of an inet drops the host's bits."""
+    if source.name in STRINGS:
+        return f"pg_{target.name}_in({sql})"
+    if source.name == "inet" and target.name == "cidr":
+        return f"pg_inet_network({sql})"
+    same = source.name == target.name or (source.name == "cidr" and target.name == "inet")
+    return sql if same else None
+
+
+def network_text(sql: str, item: SqlType, output: bool) -> str:
+    """As its output function prints it, or as a cast to text does: always with the mask's length."""
+    return f"pg_inet_text({sql})" if output and item.name == "inet" else f"pg_cidr_text({sql})"

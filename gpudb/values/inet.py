@@ -1,0 +1,245 @@
+"""inet, cidr and macaddr.
+
+An inet or cidr is held as bytes that compare as PostgreSQL compares them: 2 or 3 for the family, the network (the
+address without its host bits), the length of the mask, the whole address. Outside it is its canonical text. A macaddr
+is its canonical text everywhere. Source: PostgreSQL 16's network.c, inet_net_pton.c, inet_net_ntop.c, mac.c.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import struct
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from gpudb.errors import InvalidText, NumericOutOfRange, SqlError
+from gpudb.types import SqlType
+from gpudb.values.numbers import SPACE
+
+_FAMILIES = {4: 2, 16: 3}  # bytes of an address → PostgreSQL's number of its family
+
+Address = tuple[int, int, int]
+"""Bytes of the address (4 or 16), the address as a number, the length of the mask."""
+
+
+def key_of(width: int, address: int, length: int) -> bytes:
+    """The bytes that hold an address."""
+    network = address & mask_of(width, length)
+    return bytes([_FAMILIES[width]]) + network.to_bytes(width, "big") + bytes([length]) + address.to_bytes(width, "big")
+
+
+def address_of(key: bytes) -> Address:
+    """The inverse of `key_of`."""
+    width = 4 if key[0] == 2 else 16
+    return width, int.from_bytes(key[2 + width :], "big"), key[1 + width]
+
+
+def mask_of(width: int, length: int) -> int:
+    """A number whose first `length` bits are set."""
+    bits = 8 * width
+    return ((1 << length) - 1) << (bits - length)
+
+
+# ---- text
+
+
+def parse_network(type_: SqlType, text: str) -> str:
+    """The canonical text of an inet or cidr; 22P02."""
+    return network_text(type_, network_key(type_, text))
+
+
+def network_key(type_: SqlType, text: str) -> bytes:
+    """The bytes of an inet or cidr from its text; 22P02."""
+    cidr = type_.name == "cidr"
+    read = _parse_ipv6 if ":" in text else _parse_cidr_ipv4 if cidr else _parse_ipv4
+    found = read(text)
+    if found is None:
+        raise InvalidText(f'invalid input syntax for type {type_.name}: "{text}"')
+    width, address, length = found
+    if cidr and address & ~mask_of(width, length):
+        raise InvalidText(f'invalid cidr value: "{text}"', detail="Value has bits set to right of mask.")
+    return key_of(*found)
+
+
+_IPV4 = re.compile(r"(\d+(?:\.\d+)*\.?)(?:/(\d+))?", re.ASCII)
+_HEXADECIMAL = re.compile(r"0[xX]([0-9a-fA-F]+)(?:/(\d+))?")
+
+
+def _octets(text: str) -> list[int] | None:
+    numbers = [int(each[:9]) for each in text.split(".") if each]
+    return numbers if len(numbers) <= 4 and all(number <= 255 for number in numbers) else None
+
+
+def _parse_ipv4(text: str) -> Address | None:
+    found = _IPV4.fullmatch(text)
+    octets = _octets(found[1]) if found is not None else None
+    if found is None or octets is None:
+        return None
+    length = 32 if found[2] is None else int(found[2][:9])
+    if (found[2] is None and len(octets) != 4) or length > 32 or length // 8 > len(octets):
+        return None
+    return 4, _number(octets), length
+
+
+def _number(octets: list[int]) -> int:
+    return int.from_bytes(bytes(octets).ljust(4, b"\0"), "big")
+
+
+def _parse_cidr_ipv4(text: str) -> Address | None:
+    """Octets may be left out at the end; without a length the class of the network says it."""
+    if (found := _HEXADECIMAL.fullmatch(text)) is not None:
+        digits = found[1] + "0" * (len(found[1]) % 2)
+        octets: list[int] | None = list(bytes.fromhex(digits))
+    else:
+        found = _IPV4.fullmatch(text)
+        octets = _octets(found[1]) if found is not None and found[1][-1] != "." else None
+    if found is None or octets is None or len(octets) > 4:
+        return None
+    if found[2] is not None:
+        length = int(found[2][:9])
+        return (4, _number(octets), length) if length <= 32 else None
+    first = octets[0]
+    length = next(size for least, size in ((240, 32), (224, 8), (192, 24), (128, 16), (0, 8)) if first >= least)
+    length = max(length, 8 * len(octets))
+    return 4, _number(octets), 4 if length == 8 and first == 224 else length
+
+
+# IPv4 octets at the end of an IPv6 address, fewer than four: PostgreSQL reads those.
+_SHORT_TAIL = re.compile(r".*:(\d+(?:\.\d+){1,2})", re.ASCII)
+
+
+def _parse_ipv6(text: str) -> Address | None:
+    address, slash, bits = text.partition("/")
+    if slash and (not re.fullmatch(r"0|[1-9]\d{0,2}", bits, re.ASCII) or int(bits) > 128):
+        return None
+    try:
+        if "%" in address:
+            return None
+        if (short := _SHORT_TAIL.fullmatch(address)) is not None:
+            address += ".0" * (3 - short[1].count("."))
+        return 16, int(ipaddress.IPv6Address(address)), int(bits) if slash else 128
+    except ValueError:
+        return None
+
+
+def network_text(type_: SqlType, key: bytes) -> str:
+    """As the output function prints it: the mask's length is left out of a host's inet."""
+    width, _, length = address_of(key)
+    whole = type_.name != "cidr" and length == 8 * width
+    return host_text(key) if whole else f"{host_text(key)}/{length}"
+
+
+def host_text(key: bytes) -> str:
+    """The address alone."""
+    width, address, _ = address_of(key)
+    octets = address.to_bytes(width, "big")
+    return ".".join(map(str, octets)) if width == 4 else _ipv6_text(octets)
+
+
+def _ipv6_text(octets: bytes) -> str:
+    words = [int.from_bytes(octets[at : at + 2], "big") for at in range(0, 16, 2)]
+    start, count = _longest_zeros(words)
+    embedded = start == 0 and (count == 6 or (count == 5 and words[5] == 0xFFFF))
+    parts = [f"{word:x}" for word in words]
+    if embedded:
+        parts[6:] = [".".join(map(str, octets[12:]))]
+    if count < 2:
+        return ":".join(parts)
+    return ":".join(parts[:start]) + "::" + ":".join(parts[start + count :])
+
+
+def _longest_zeros(words: list[int]) -> tuple[int, int]:
+    """Where the first of the longest runs of zeros starts, and its length."""
+    best = (0, 0)
+    at = 0
+    while at < len(words):
+        end = at
+        while end < len(words) and words[end] == 0:
+            end += 1
+        if end - at > best[1]:
+            best = at, end - at
+        at = max(end, at + 1)
+    return best
+
+
+_PAIR = r"\s*([0-9a-fA-F]{1,2})"
+_MACADDR = tuple(
+    re.compile(form + rf"[{SPACE}]*", re.ASCII)
+    for form in (
+        ":".join([r"\s*([0-9a-fA-F]+)"] * 6),
+        "-".join([r"\s*([0-9a-fA-F]+)"] * 6),
+        *(
+            mark.join([_PAIR * size] * (6 // size))
+            for size, mark in ((3, ":"), (3, "-"), (2, r"\."), (2, "-"), (6, ""))
+        ),
+    )
+)
+
+
+def parse_macaddr(text: str) -> str:
+    """The canonical text of a macaddr; 22P02, 22003."""
+    for form in _MACADDR:
+        if (found := form.fullmatch(text)) is not None:
+            octets = [int(each, 16) for each in found.groups()]
+            if any(octet > 255 for octet in octets):
+                raise NumericOutOfRange(f'invalid octet value in "macaddr" value: "{text}"')
+            return ":".join(f"{octet:02x}" for octet in octets)
+    raise InvalidText(f'invalid input syntax for type macaddr: "{text}"')
+
+
+# ---- binary
+
+
+def parse_network_binary(type_: SqlType, data: bytes) -> str:
+    """inet_recv, cidr_recv; 22P03."""
+    name = type_.name
+    family, length, _, size = struct.unpack_from("!4B", data)
+    width = {2: 4, 3: 16}.get(family)
+    if width is None:
+        raise _malformed(f'invalid address family in external "{name}" value')
+    if length > 8 * width:
+        raise _malformed(f'invalid bits in external "{name}" value')
+    if size != width:
+        raise _malformed(f'invalid length in external "{name}" value')
+    if len(data) - 4 < width:
+        raise SqlError.of("protocol_violation", "insufficient data left in message")
+    if len(data) - 4 > width:
+        raise _malformed("incorrect binary data format")
+    address = int.from_bytes(data[4:], "big")
+    if name == "cidr" and address & ~mask_of(width, length):
+        message = 'invalid external "cidr" value'
+        raise SqlError.of("invalid_binary_representation", message, detail="Value has bits set to right of mask.")
+    return network_text(type_, key_of(width, address, length))
+
+
+def _malformed(message: str) -> SqlError:
+    return SqlError.of("invalid_binary_representation", message)
+
+
+def parse_macaddr_binary(_: SqlType, data: bytes) -> str:
+    """macaddr_recv."""
+    if len(data) != 6:
+        raise _malformed("incorrect binary data format")
+    return data.hex(":")
+
+
+def network_binary(type_: SqlType, key: bytes) -> bytes:
+    """inet_send, cidr_send."""
+    width, address, length = address_of(key)
+    return bytes([_FAMILIES[width], length, type_.name == "cidr", width]) + address.to_bytes(width, "big")
+
+
+# ---- columns
+
+
+def each_of(column: pa.Array, convert: Callable[[bytes], object], kind: pa.DataType) -> pa.Array:
+    """A column of held addresses converted, each distinct one once."""
+    coded = column.dictionary_encode()
+    return pa.array([convert(key) for key in coded.dictionary.to_pylist()], kind).take(coded.indices)
+
+
+def network_texts(type_: SqlType, column: pa.Array) -> pa.StringArray:
+    """A column as PostgreSQL prints it."""
+    return each_of(column, lambda key: network_text(type_, key), pa.string())

@@ -1,0 +1,296 @@
+"""The plan's nodes: immutable, typed, each column known by its position in the node's output.
+
+Expressions are those of the bound statement (`gpudb.sql.bound`), with one difference: a `Column` has relation `INPUT`
+and names a position in the node's input; of a join, the left columns come first and the right ones follow. There are no
+subqueries in them, and aggregates and window calls stand only in `Aggregate` and `Window`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from gpudb.catalog.model import Table
+from gpudb.sql import bound
+from gpudb.sql.bound import Expr
+from gpudb.types import INT4, SqlType
+
+INPUT = 0
+"""The relation of every column of a plan's expressions."""
+
+JoinKind = Literal["INNER", "LEFT", "FULL", "SEMI", "ANTI"]
+
+
+def column(index: int, kind: SqlType, name: str = "") -> bound.Column:
+    """The input's column at a position."""
+    return bound.Column(INPUT, index, kind, name)
+
+
+@dataclass(frozen=True)
+class Node:
+    """What every node has: the nodes that it reads, and the types and names of the columns that it gives."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes that it reads, left first."""
+        return tuple(getattr(self, name) for name in ("input", "left", "right") if hasattr(self, name))
+
+    def with_inputs(self, *inputs: Node) -> Node:
+        """The same node over other inputs, which give the same columns."""
+        names = [name for name in ("input", "left", "right") if hasattr(self, name)]
+        if all(getattr(self, name) is given for name, given in zip(names, inputs, strict=True)):
+            return self
+        changed: dict[str, Any] = dict(zip(names, inputs, strict=True))
+        return replace(self, **changed)
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        """The types of the output's columns."""
+        raise NotImplementedError
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The output's columns as EXPLAIN names them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """Some columns of a table, by their positions in it. `filter` is over the scan's own output."""
+
+    table: Table
+    columns: tuple[int, ...]
+    filter: Expr | None = None
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return tuple(self.table.columns[index].type for index in self.columns)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.table.columns[index].name for index in self.columns)
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """Rows of expressions over nothing: constants, parameters and what is computed from them."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    columns: tuple[SqlType, ...]
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.columns
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"column{number}" for number in range(1, len(self.columns) + 1))
+
+
+@dataclass(frozen=True)
+class Filter(Node):
+    """The input's rows for which `condition` is true."""
+
+    input: Node
+    condition: Expr
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.input.names
+
+
+@dataclass(frozen=True)
+class Project(Node):
+    """Expressions over each row of the input."""
+
+    input: Node
+    exprs: tuple[Expr, ...]
+    labels: tuple[str, ...] = ()
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return tuple(expr.type for expr in self.exprs)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        if self.labels:
+            return self.labels
+        return tuple(
+            expr.name or self.input.names[expr.index] if isinstance(expr, bound.Column) else f"column{number}"
+            for number, expr in enumerate(self.exprs, 1)
+        )
+
+
+@dataclass(frozen=True)
+class Join(Node):
+    """Pairs of rows whose `keys` are equal (NULLs never are) and for which `condition` is true.
+
+    Of a key the left expression is over the left input's columns alone, the right one over the right's alone; both
+    are of one type. `condition` sees both inputs. SEMI and ANTI give left columns only. `null_aware` is NOT IN's
+    anti-join on its one key: a row is kept only if the comparison with no right row is true or unknown.
+    `build` names the side that is broadcast or hashed; the optimiser sets it.
+    """
+
+    kind: JoinKind
+    left: Node
+    right: Node
+    keys: tuple[tuple[Expr, Expr], ...] = ()
+    condition: Expr | None = None
+    null_aware: bool = False
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.left.types if self.kind in {"SEMI", "ANTI"} else self.left.types + self.right.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.left.names if self.kind in {"SEMI", "ANTI"} else self.left.names + self.right.names
+
+
+@dataclass(frozen=True)
+class Aggregate(Node):
+    """The input's groups by `keys`: the keys' values, then `calls`. Without keys there is one row always.
+
+    `sets` are grouping sets of positions into `keys` (a key left out is NULL); a last column then tells GROUPING() as
+    a bit mask over all keys, the first key in the highest bit. `phase` is what `stages` makes of it: `partial` gives
+    the keys and each call's state, `final` takes those.
+    """
+
+    input: Node
+    keys: tuple[Expr, ...]
+    calls: tuple[bound.Aggregate, ...] = ()
+    sets: tuple[tuple[int, ...], ...] | None = None
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        mask = (INT4,) if self.sets is not None else ()
+        return tuple(key.type for key in self.keys) + tuple(call.type for call in self.calls) + mask
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        keys = tuple(
+            self.input.names[key.index] if isinstance(key, bound.Column) else f"key{number}"
+            for number, key in enumerate(self.keys, 1)
+        )
+        return keys + tuple(call.function.name for call in self.calls) + (("grouping",) if self.sets else ())
+
+
+@dataclass(frozen=True)
+class Window(Node):
+    """The input's columns, then the values of window calls that share one PARTITION BY."""
+
+    input: Node
+    calls: tuple[bound.Window, ...]
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types + tuple(call.type for call in self.calls)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.input.names + tuple(call.function.name for call in self.calls)
+
+
+@dataclass(frozen=True)
+class Sort(Node):
+    """The input's rows in order; with `limit` or `offset` (expressions over nothing) some of them."""
+
+    input: Node
+    keys: tuple[bound.SortKey, ...]
+    limit: Expr | None = None
+    offset: Expr | None = None
+    with_ties: bool = False
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.input.names
+
+
+@dataclass(frozen=True)
+class DistinctOn(Node):
+    """The first row of each group of equal `keys`, by `order`."""
+
+    input: Node
+    keys: tuple[Expr, ...]
+    order: tuple[bound.SortKey, ...]
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.input.names
+
+
+@dataclass(frozen=True)
+class SetOperation(Node):
+    """UNION ALL, or INTERSECT and EXCEPT with or without ALL, of two inputs of the same types."""
+
+    op: Literal["UNION", "INTERSECT", "EXCEPT"]
+    all: bool
+    left: Node
+    right: Node
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.left.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.left.names
+
+
+@dataclass(frozen=True)
+class Shared(Node):
+    """A subplan that is used more than once: equal numbers are one result."""
+
+    input: Node
+    number: int
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.input.names
+
+
+@dataclass(frozen=True)
+class Exchange(Node):
+    """Rows moved between workers.
+
+    hash: by the values of `keys`, equal ones to one worker. broadcast: all rows to every worker. gather: all rows to
+    one. range: by the order of `order`, worker by worker.
+    """
+
+    input: Node
+    kind: Literal["hash", "broadcast", "gather", "range"]
+    keys: tuple[Expr, ...] = ()
+    order: tuple[bound.SortKey, ...] = ()
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.input.names
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole query: its root and the columns that it gives."""
+
+    root: Node
+    columns: tuple[bound.OutputColumn, ...]

@@ -1,0 +1,75 @@
+"""What the planner may look into: equalities that can be join keys, and queries that need no node of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.functions.library import Function, functions_by_name
+from gpudb.sql import bound
+from gpudb.sql.traverse import walk
+from gpudb.types import INT8, SqlType
+
+EQUALITIES = frozenset(
+    "booleq int2eq int4eq int8eq int24eq int42eq int28eq int82eq int48eq int84eq float4eq float8eq float48eq float84eq"
+    " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
+)
+"""Functions of `=` under which equal values hash alike once both are of one type (`key_type`)."""
+_INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
+
+
+def equality(expr: Any) -> tuple[Any, Any] | None:
+    """The two sides of an equality that could be a join's key: each reads columns, and they have a type in common."""
+    if not isinstance(expr, bound.Call) or expr.function.name not in EQUALITIES or len(expr.args) != 2:
+        return None
+    left, right = expr.args
+    if key_type(left.type, right.type) is None:
+        return None
+    if not all(any(isinstance(each, bound.Column) for each in walk(side)) for side in (left, right)):
+        return None
+    return left, right
+
+
+def key_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """The type to which both sides of an equality are brought, so that equal values are the same; None for none."""
+    if left.carried or right.carried:
+        return None
+    if left.name == right.name == "numeric":
+        (p, s), (q, t) = left.numeric_digits, right.numeric_digits
+        scale, whole = max(s, t), max(p - s, q - t)
+        return SqlType("numeric", -1, (whole + scale, scale)) if whole + scale <= 38 else None
+    if left.name == right.name:
+        return left.plain
+    if left.name in _INTEGERS and right.name in _INTEGERS:
+        return INT8
+    if {left.name, right.name} == {"float4", "float8"}:
+        return SqlType("float8")
+    if {left.name, right.name} <= {"text", "varchar", "name"}:
+        return SqlType("text")
+    return None
+
+
+def equals(kind: SqlType) -> Function:
+    """The function of `=` between two values of one type."""
+    names = {
+        "bool": "booleq",
+        "text": "texteq",
+        "varchar": "texteq",
+        "bpchar": "bpchareq",
+        "bytea": "byteaeq",
+        "name": "nameeq",
+    }
+    name = names.get(kind.name)
+    for candidate in (name,) if name else (f"{kind.name}eq", f"{kind.name}_eq"):
+        if candidate in functions_by_name():
+            return functions_by_name()[candidate][0]
+    raise LookupError(kind.name)
+
+
+def is_plain_core(query: bound.Query) -> bool:
+    """Whether a query is joins, conditions, groups and DISTINCT alone: what the planner's text itself can say."""
+    if not isinstance(query, bound.Select) or query.grouping_sets is not None:
+        return False
+    if query.limit is not None or query.offset is not None or not isinstance(query.distinct, bool):
+        return False
+    above = (*query.targets, *((query.having,) if query.having is not None else ()))
+    return not any(isinstance(node, bound.Window | bound.SetReturning) for each in above for node in walk(each))

@@ -33,13 +33,13 @@ def _quotients(dividends: pa.Array, divisors: pa.Array, shown: pa.Array) -> pa.A
             values.append(None)
             scales.append(0)
             continue
-        value, scale = _quotient(a, first, b, second, s)
+        value, scale = quotient_of(a, first, b, second, s)
         values.append(value)
         scales.append(scale)
     return pa.StructArray.from_arrays([_decimals(values), pa.array(scales, pa.int8())], ["v", "s"])
 
 
-def _quotient(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple[int, int]:
+def quotient_of(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple[int, int]:
     """The quotient with CARRIED_SCALE decimals as an integer, and how many of them PostgreSQL shows."""
     if b == 0:
         raise SqlError.of("division_by_zero", "division by zero")

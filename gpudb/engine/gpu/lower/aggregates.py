@@ -1,0 +1,291 @@
+"""Aggregates as states: what each worker computes of its rows, how states merge, and the value that comes of them.
+
+A state is a row of columns. `count`, `sum`, `min` and their like have one that is small; an aggregate without one
+(DISTINCT, ordered, a variance) wants all rows of a group on one worker, and its "state" is its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.arithmetic import integer
+from gpudb.engine.gpu.lower.faults import FORMAT, OVERFLOW, ROWS, fault
+from gpudb.engine.gpu.lower.numeric import quotient
+from gpudb.engine.gpu.lower.text import constant_text
+from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+from gpudb.types import MAX_DIGITS, SqlType, exact
+
+_ROWS = 2**31
+"""More rows than a segment has: what bounds of a sum are reckoned with."""
+_FLOATS = {"float4", "float8"}
+_INTEGERS = {"int2", "int4", "int8"}
+_LIMIT = 10**MAX_DIGITS
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How one call is computed. Names of its state's columns begin with a prefix that the caller chooses.
+
+    partial: over the arguments' values, of which the rows that FILTER leaves out are gone. merge: over states. final:
+    the value and its error from a merged state.
+    """
+
+    partial: Callable[[Sequence[Value], str], list[pl.Expr]]
+    merge: Callable[[str], list[pl.Expr]]
+    final: Callable[[str], Value]
+
+
+def is_mergeable(call: bound.Aggregate) -> bool:
+    """Whether a call has a small state; otherwise all rows of a group must lie on one worker."""
+    return not (call.distinct and call.function.name not in {"min", "max"}) and call.function.name in _MERGEABLE
+
+
+def state_of(call: bound.Aggregate) -> State:
+    """The state of a call; NotCarried for an aggregate that the workers lack."""
+    if call.within_group:
+        raise NotCarried(f"{call.function.name} WITHIN GROUP")
+    name = call.function.name
+    if name in _MERGEABLE and not (call.distinct and name not in {"min", "max", "bool_and", "bool_or", "every"}):
+        return _MERGEABLE[name](call)
+    if call.distinct or name in _WHOLE:
+        return _whole(call)
+    raise NotCarried(f"aggregate {call.function}")
+
+
+def _counted(call: bound.Aggregate) -> State:
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        made = args[0].expr.count() if args else pl.len()
+        return [made.cast(pl.Int64).alias(name)]
+
+    return State(
+        partial,
+        lambda name: [pl.col(name).sum()],
+        lambda name: Value(call.type, pl.col(name), None, (0, 2**62)),
+    )
+
+
+def _narrow(value: Value) -> bool:
+    limits = value.bounds or type_bounds(value.type)
+    return limits is not None and max(-limits[0], limits[1]) * _ROWS < 2**63
+
+
+def _sum_state(value: Value, name: str) -> list[pl.Expr]:
+    held = value.expr.cast(pl.Int64) if _narrow(value) else value.expr.cast(pl.Int128)
+    made = [held.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
+    if value.type.carried:
+        made.append(value.shown.max().alias(name + "s"))
+    return made
+
+
+def _sum_merged(kind: SqlType, name: str) -> list[pl.Expr]:
+    made = [pl.col(name).sum(), pl.col(name + "n").sum()]
+    return [*made, pl.col(name + "s").max()] if kind.carried else made
+
+
+def _total(name: str) -> pl.Expr:
+    return pl.when(pl.col(name + "n") > 0).then(pl.col(name)).otherwise(None)
+
+
+def _summed(call: bound.Aggregate) -> State:
+    kind = call.args[0].type
+    if kind.name in _FLOATS:
+        return _float_state(call, average=False)
+    if kind.name not in _INTEGERS | {"numeric"}:
+        raise NotCarried(f"sum of {kind.plain}")
+
+    def final(name: str) -> Value:
+        total = _total(name)
+        if call.type.name in _INTEGERS:
+            return integer(total, call.type, None)
+        beyond = fault((total >= _LIMIT) | (total <= -_LIMIT), FORMAT)
+        others = (("s", pl.col(name + "s")),) if call.type.carried else ()
+        return Value(call.type, total, beyond, (1 - _LIMIT, _LIMIT - 1), others)
+
+    return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final)
+
+
+def _averaged(call: bound.Aggregate) -> State:
+    kind = call.args[0].type
+    if kind.name in _FLOATS:
+        return _float_state(call, average=True)
+    if kind.name not in _INTEGERS | {"numeric"}:
+        raise NotCarried(f"avg of {kind.plain}")
+    scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
+
+    def final(name: str) -> Value:
+        count = Value(SqlType("int8"), pl.when(pl.col(name + "n") > 0).then(pl.col(name + "n")).otherwise(None))
+        shown = pl.col(name + "s") if kind.carried else pl.lit(scale, pl.Int8)
+        made = quotient(Value(exact(MAX_DIGITS, scale), _total(name)), count, shown, call.type)
+        return made.failing(None)
+
+    return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final)
+
+
+def _float_state(call: bound.Aggregate, *, average: bool) -> State:
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        value = args[0].expr.cast(pl.Float64)
+        return [
+            value.sum().alias(name),
+            value.count().cast(pl.Int64).alias(name + "n"),
+            value.is_infinite().fill_null(False).any().alias(name + "i"),
+        ]
+
+    def final(name: str) -> Value:
+        total = pl.when(pl.col(name + "n") > 0).then(pl.col(name)).otherwise(None)
+        made = total / pl.col(name + "n") if average else total
+        if call.type.name == "float4":
+            made = made.cast(pl.Float32)
+        return Value(call.type, made, fault(made.is_infinite() & ~pl.col(name + "i"), OVERFLOW))
+
+    return State(partial, lambda name: [pl.col(name).sum(), pl.col(name + "n").sum(), pl.col(name + "i").any()], final)
+
+
+def _extreme(call: bound.Aggregate) -> State:
+    kind = call.args[0].type
+    if kind.carried or kind.name == "interval":
+        raise NotCarried(f"{call.function.name} of {kind.plain}")
+    largest = call.function.name == "max"
+    floats = kind.name in _FLOATS
+
+    def pick(value: pl.Expr) -> pl.Expr:
+        if floats:
+            # NaN is above all: max is NaN for one, min for nothing else.
+            real = value.fill_nan(None)
+            if largest:
+                return pl.when(value.is_nan().any()).then(pl.lit(float("nan"))).otherwise(real.max())
+            return real.min().fill_null(value.filter(value.is_nan()).first())
+        return value.max() if largest else value.min()
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        return [pick(args[0].expr).cast(lanes(call.type)[""]).alias(name)]
+
+    limits = type_bounds(call.type)
+    return State(partial, lambda name: [pick(pl.col(name))], lambda name: Value(call.type, pl.col(name), None, limits))
+
+
+def _boolean(call: bound.Aggregate) -> State:
+    every = call.function.name != "bool_or"
+
+    def pick(value: pl.Expr) -> pl.Expr:
+        return value.min() if every else value.max()
+
+    return State(
+        lambda args, name: [pick(args[0].expr).alias(name)],
+        lambda name: [pick(pl.col(name))],
+        lambda name: Value(call.type, pl.col(name)),
+    )
+
+
+def _single(call: bound.Aggregate) -> State:
+    """The one value of at most one row: 21000 for more."""
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        parts = [(name, args[0].expr.cast(lanes(call.type)[""]))]
+        parts += [(name + suffix, expr) for suffix, expr in args[0].others]
+        return [*(expr.first().alias(at) for at, expr in parts), pl.len().cast(pl.Int64).alias(name + "n")]
+
+    def merge(name: str) -> list[pl.Expr]:
+        there = pl.col(name + "n") > 0
+        names = [name, *(name + suffix for suffix in lanes(call.type) if suffix)]
+        return [*(pl.col(each).filter(there).first() for each in names), pl.col(name + "n").sum()]
+
+    def final(name: str) -> Value:
+        others = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(call.type) if suffix)
+        error = fault(pl.col(name + "n") > 1, ROWS)
+        return Value(call.type, pl.col(name), error, type_bounds(call.type), others)
+
+    return State(partial, merge, final)
+
+
+# -------------------------------------------------------------------------------------------- whole groups
+
+
+def _whole(call: bound.Aggregate) -> State:
+    """An aggregate over all rows of its group at once."""
+    compute = _WHOLE.get(call.function.name)
+    if call.distinct and call.function.name in {"count", "sum", "avg"}:
+        return _distinct(call)
+    if compute is None or call.distinct:
+        raise NotCarried(f"{call.function.name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        return [compute(args, call).alias(name)]
+
+    return State(
+        partial,
+        lambda name: [pl.col(name).first()],
+        lambda name: Value(call.type, pl.col(name), None, type_bounds(call.type)),
+    )
+
+
+def _distinct(call: bound.Aggregate) -> State:
+    plain = _MERGEABLE[call.function.name](call)
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        value = args[0]
+        if value.type.carried:
+            raise NotCarried("DISTINCT of numerics of varying scale")
+        unique = Value(value.type, value.expr.unique(), None, value.bounds)
+        return plain.partial((unique,), name)
+
+    return State(partial, plain.merge, plain.final)
+
+
+Whole = Callable[[Sequence[Value], bound.Aggregate], pl.Expr]
+"""From the arguments' values, the sort keys' after them, to the aggregate of a group."""
+
+
+def _spread(name: str) -> Whole:
+    ddof = 0 if name.endswith("_pop") else 1
+
+    def compute(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
+        if args[0].type.name not in _FLOATS:
+            raise NotCarried(f"{name} of exact numbers")
+        value = args[0].expr.cast(pl.Float64)
+        return value.std(ddof) if name.startswith("stddev") else value.var(ddof)
+
+    return compute
+
+
+def _in_order(args: Sequence[Value], call: bound.Aggregate) -> list[pl.Expr]:
+    """The arguments, sorted by the call's ORDER BY."""
+    given, keys = args[: len(call.args)], args[len(call.args) :]
+    if not keys:
+        return [each.expr for each in given]
+    if any(each.others for each in args):
+        raise NotCarried(f"{call.function.name} over numerics of varying scale")
+    by = [key.expr for key in keys]
+    down, last = [key.descending for key in call.order_by], [not key.nulls_first for key in call.order_by]
+    return [each.expr.sort_by(by, descending=down, nulls_last=last) for each in given]
+
+
+def _strings(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
+    if call.args[0].type.name == "bytea":
+        raise NotCarried("string_agg of bytea")
+    between = constant_text(args[1])
+    text = _in_order(args, call)[0].drop_nulls()
+    return pl.when(text.len() > 0).then(text.str.join(between)).otherwise(None)
+
+
+_MERGEABLE: dict[str, Callable[[bound.Aggregate], State]] = {
+    "count": _counted,
+    "sum": _summed,
+    "avg": _averaged,
+    "min": _extreme,
+    "max": _extreme,
+    "bool_and": _boolean,
+    "every": _boolean,
+    "bool_or": _boolean,
+    "single_value": _single,
+    "any_value": _extreme,
+}
+_WHOLE: dict[str, Whole] = {
+    "first_value": lambda args, call: _in_order(args, call)[0].first(),
+    "string_agg": _strings,
+    **{name: _spread(name) for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")},
+}

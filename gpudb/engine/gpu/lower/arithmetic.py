@@ -1,0 +1,162 @@
+"""Arithmetic on integers and floats: 22003 where PostgreSQL's type ends, unless bounds prove that it cannot."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.faults import DIVISION, OVERFLOW, RANGES, UNDERFLOW, fault, worst
+from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.values import RANGES as LIMITS
+from gpudb.engine.gpu.lower.values import Bounds, Value, type_bounds
+from gpudb.types import SqlType
+
+_FAMILIES = "int2{0} int4{0} int8{0} int24{0} int42{0} int28{0} int82{0} int48{0} int84{0}"
+_FLOATS = "float4{0} float8{0} float48{0} float84{0}"
+_HELD = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}
+
+
+def integer(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
+    """An integer result computed in enough bits, with its range checked where `bounds` do not prove it."""
+    low, high = LIMITS[kind.name]
+    if bounds is not None and low <= bounds[0] and bounds[1] <= high:
+        return Value(kind, expr.cast(_HELD[kind.name]), None, bounds)
+    error = fault((expr < low) | (expr > high), RANGES[kind.name])
+    safe = pl.when((expr >= low) & (expr <= high)).then(expr).otherwise(None)
+    return Value(kind, safe.cast(_HELD[kind.name]), error, (low, high))
+
+
+def corners(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
+    """The bounds of a sum, difference or product from its operands'."""
+    a, b = left.bounds or type_bounds(left.type), right.bounds or type_bounds(right.type)
+    if a is None or b is None:
+        return None
+    found = [op(x, y) for x in a for y in b]
+    return min(found), max(found)
+
+
+def enough(bounds: Bounds, *values: Value) -> list[pl.Expr]:
+    """The operands in as many bits as a result within `bounds` needs."""
+    wide = bounds is None or max(-bounds[0], bounds[1]) > LIMITS["int8"][1]
+    return [each.expr.cast(pl.Int128 if wide else pl.Int64) for each in values]
+
+
+def _declare_integers(suffix: str, op: Callable[[Any, Any], Any]) -> None:
+    @lowers(_FAMILIES.format(suffix))
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        bounds = corners(args[0], args[1], op)
+        left, right = enough(bounds, *args)
+        return integer(op(left, right), kind, bounds)
+
+
+_declare_integers("pl", operator.add)
+_declare_integers("mi", operator.sub)
+_declare_integers("mul", operator.mul)
+
+
+def truncated(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """An integer quotient cut towards zero; NULL for a divisor of 0."""
+    safe = pl.when(right == 0).then(None).otherwise(right)
+    floor = left // safe
+    exact = floor * safe == left
+    return pl.when(exact | ((left < 0) == (safe < 0))).then(floor).otherwise(floor + 1)
+
+
+@lowers(_FAMILIES.format("div"))
+def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
+    left, right = args
+    known = right.constant and right.bounds is not None and right.bounds[0] not in {0, -1}
+    limits = left.bounds or type_bounds(left.type)
+    a, b = enough(None if not known and kind.name == "int8" else (0, 0), left, right)
+    made = integer(truncated(a, b), kind, (min(limits[0], 0), max(limits[1], 0)) if known and limits else None)
+    return made if known else made.failing(worst(made.error, fault((b == 0) & a.is_not_null(), DIVISION)))
+
+
+@lowers("int2mod int4mod int8mod mod(int2,int2) mod(int4,int4) mod(int8,int8)")
+def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
+    a, b = enough((0, 0), *args)
+    # The least bigint by -1 does not exist as a quotient; its remainder does.
+    safe = pl.when(b == -1).then(pl.lit(1, pl.Int64)).otherwise(b)
+    rest = a - truncated(a, safe) * safe
+    error = None if args[1].constant and args[1].bounds != (0, 0) else fault((b == 0) & a.is_not_null(), DIVISION)
+    return Value(kind, rest.cast(_HELD[kind.name]), error, type_bounds(kind))
+
+
+@lowers("int2um int4um int8um")
+def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
+    limits = args[0].bounds or type_bounds(args[0].type)
+    bounds = (-limits[1], -limits[0]) if limits else None
+    (a,) = enough(bounds, args[0])
+    return integer(-a, kind, bounds)
+
+
+@lowers("int2up int4up int8up float4up float8up numeric_uplus")
+def _plus(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return args[0]
+
+
+@lowers("int2abs int4abs int8abs abs(int2) abs(int4) abs(int8)")
+def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
+    limits = args[0].bounds or type_bounds(args[0].type)
+    bounds = (0, max(-limits[0], limits[1])) if limits else None
+    (a,) = enough(bounds, args[0])
+    return integer(a.abs(), kind, bounds)
+
+
+# -------------------------------------------------------------------------------------------- floats
+
+
+def _float(expr: pl.Expr, kind: SqlType, *operands: pl.Expr) -> Value:
+    """A float result: 22003 where finite operands give infinity."""
+    made = expr.cast(pl.Float32) if kind.name == "float4" else expr
+    finite = operands[0].is_finite()
+    for each in operands[1:]:
+        finite = finite & each.is_finite()
+    return Value(kind, made, fault(made.is_infinite() & finite, OVERFLOW))
+
+
+def _doubles(args: tuple[Value, ...]) -> list[pl.Expr]:
+    return [each.expr.cast(pl.Float64) for each in args]
+
+
+@lowers(_FLOATS.format("pl"))
+def _float_add(args: tuple[Value, ...], kind: SqlType) -> Value:
+    a, b = _doubles(args)
+    return _float(a + b, kind, a, b)
+
+
+@lowers(_FLOATS.format("mi"))
+def _float_subtract(args: tuple[Value, ...], kind: SqlType) -> Value:
+    a, b = _doubles(args)
+    return _float(a - b, kind, a, b)
+
+
+@lowers(_FLOATS.format("mul"))
+def _float_multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
+    a, b = _doubles(args)
+    made = _float(a * b, kind, a, b)
+    return made.failing(worst(made.error, fault((made.expr == 0) & (a != 0) & (b != 0), UNDERFLOW)))
+
+
+@lowers(_FLOATS.format("div"))
+def _float_divide(args: tuple[Value, ...], kind: SqlType) -> Value:
+    a, b = _doubles(args)
+    made = _float(a / b, kind, a)
+    zero = fault((b == 0) & ~a.is_nan(), DIVISION)
+    under = fault((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
+    over = fault(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
+    # A quotient by 0 is the division's error alone.
+    return made.failing(pl.when(b == 0).then(zero).otherwise(pl.max_horizontal(under, over)))
+
+
+@lowers("float4um float8um")
+def _float_minus(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, -args[0].expr)
+
+
+@lowers("float4abs float8abs abs(float4) abs(float8)")
+def _float_absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, args[0].expr.abs())

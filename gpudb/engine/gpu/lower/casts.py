@@ -1,0 +1,94 @@
+"""Conversions between types that the workers make; the others keep a statement on the embedded engine."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.arithmetic import integer
+from gpudb.engine.gpu.lower.faults import LENGTH, RANGES, fault
+from gpudb.engine.gpu.lower.numeric import rounded, to_numeric
+from gpudb.engine.gpu.lower.values import RANGES as LIMITS
+from gpudb.engine.gpu.lower.values import Value, type_bounds
+from gpudb.plan.errors import NotCarried
+from gpudb.types import SqlType
+
+_INTEGERS = {"int2", "int4", "int8"}
+_FLOATS = {"float4", "float8"}
+_STRINGS = {"text", "varchar", "bpchar", "unknown", "name"}
+
+
+def cast(value: Value, kind: SqlType, *, explicit: bool) -> Value:
+    """A value converted; its own error is kept by the caller."""
+    source, target = value.type, kind
+    if source == target or (source.name == target.name and target.modifier == -1 and target.name != "numeric"):
+        return Value(kind, value.expr, None, value.bounds, value.others, value.constant)
+    if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
+        return to_numeric(value, kind)
+    if target.name in _INTEGERS and source.name in _INTEGERS:
+        return integer(value.expr.cast(pl.Int64), kind, value.bounds or type_bounds(source))
+    if target.name in _INTEGERS and source.name == "numeric":
+        expr, bounds = rounded(value, 0) if value.scale else (value.expr, value.bounds or type_bounds(source))
+        return integer(expr, kind, bounds)
+    if target.name in _INTEGERS and source.name in _FLOATS:
+        return _float_to_integer(value, kind)
+    if target.name in _INTEGERS and source.name == "bool":
+        return Value(kind, value.expr.cast(pl.Int32), None, (0, 1))
+    if target.name in _FLOATS:
+        return _to_float(value, kind)
+    if target.name in _STRINGS and source.name in _STRINGS:
+        return _to_string(value, kind, explicit=explicit)
+    if target.name in {"text", "varchar"} and source.name in _INTEGERS and target.length is None:
+        return Value(kind, value.expr.cast(pl.String))
+    if target.name == "text" and source.name == "date":
+        raise NotCarried("cast from date to text")
+    if target.name in {"timestamp", "date"} and source.name in {"timestamp", "date"} and target.modifier == -1:
+        return Value(kind, value.expr.cast(pl.Date if target.name == "date" else pl.Datetime("us")))
+    raise NotCarried(f"cast from {source.plain} to {target.plain}")
+
+
+def _float_to_integer(value: Value, kind: SqlType) -> Value:
+    low, high = LIMITS[kind.name]
+    made = _half_even(value.expr.cast(pl.Float64))
+    fits = (made >= float(low)) & (made < float(high) + 1)
+    held = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}[kind.name]
+    safe = pl.when(fits).then(made).otherwise(None)
+    return Value(kind, safe.cast(held), fault(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
+
+
+def _half_even(value: pl.Expr) -> pl.Expr:
+    return value.round(0, mode="half_to_even")
+
+
+def _to_float(value: Value, kind: SqlType) -> Value:
+    held = pl.Float32() if kind.name == "float4" else pl.Float64()
+    if value.type.name in _INTEGERS | _FLOATS:
+        if value.type.name == "float8" and kind.name == "float4":
+            raise NotCarried("cast from double precision to real")
+        return Value(kind, value.expr.cast(held))
+    if value.type.name == "numeric":
+        # Through its text, the one way that rounds once: two integers below 2⁵³ divide as exactly.
+        limits = value.bounds or type_bounds(value.type)
+        if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
+            return Value(kind, (value.expr.cast(pl.Float64) / float(10**value.scale)).cast(held))
+        scale = value.scale
+
+        def convert(digits: pl.Series) -> pl.Series:
+            texts = [None if each is None else float(f"{each}e-{scale}") for each in digits.to_list()]
+            return pl.Series(digits.name, texts, dtype=pl.Float64)
+
+        made = value.expr.map_batches(convert, return_dtype=pl.Float64, is_elementwise=True)
+        return Value(kind, made.cast(held))
+    raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")
+
+
+def _to_string(value: Value, kind: SqlType, *, explicit: bool) -> Value:
+    expr = value.expr
+    if kind.name == "bpchar":
+        expr = expr.str.strip_chars_end(" ")
+    if kind.length is None:
+        return Value(kind, expr, constant=value.constant and kind.name != "bpchar")
+    if explicit:
+        cut = expr.str.head(kind.length)
+        return Value(kind, cut.str.strip_chars_end(" ") if kind.name == "bpchar" else cut)
+    rest = expr.str.slice(kind.length).str.strip_chars_end(" ")
+    return Value(kind, expr.str.head(kind.length), fault(rest != "", LENGTH))

@@ -1,0 +1,62 @@
+"""Comparisons. Polars orders text by its bytes and NaN above all, as PostgreSQL under collation C does."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.numeric import at_scale
+from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.values import Value
+from gpudb.plan.errors import NotCarried
+from gpudb.types import BOOL, SqlType
+
+_OPS: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_PLAIN = "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 bpchar date_ time_ timestamp_ timestamptz_ uuid_ oid"
+_FLOATS = "float4 float8 float48 float84"
+
+
+def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+    """A comparison of two values of one type, or of two integers or numerics."""
+    if "interval" in {left.type.name, right.type.name}:
+        raise NotCarried("comparison of intervals")
+    if "numeric" in {left.type.name, right.type.name}:
+        scale = max(left.scale, right.scale)
+        return Value(BOOL, op(at_scale(left, scale)[0], at_scale(right, scale)[0]))
+    return Value(BOOL, op(left.expr, right.expr))
+
+
+def equal(left: Value, right: Value) -> pl.Expr:
+    """Whether two values are equal; NULL if either is."""
+    return compared(operator.eq, left, right).expr
+
+
+def _declare(suffix: str, op: Callable[[Any, Any], Any]) -> None:
+    families = [f"{family}{suffix}" for family in _PLAIN.split()]
+    families += [f"text{suffix}" if suffix in {"eq", "ne"} else f"text_{suffix}", f"numeric_{suffix}"]
+
+    @lowers(" ".join(families))
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return compared(op, *args)
+
+    @lowers(" ".join(f"{family}{suffix}" for family in _FLOATS.split()))
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return Value(BOOL, op(*(each.expr.cast(pl.Float64) for each in args)))
+
+    @lowers(f"date_{suffix}_timestamp timestamp_{suffix}_date")
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return Value(BOOL, op(*(each.expr.cast(pl.Datetime("us")) for each in args)))
+
+
+for _suffix, _op in _OPS.items():
+    _declare(_suffix, _op)

@@ -1,0 +1,109 @@
+"""Dates and timestamps: fields, truncation, differences, and moving by days and constant intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.text import constant_text
+from gpudb.engine.gpu.lower.values import Value
+from gpudb.plan.errors import NotCarried
+from gpudb.types import SqlType
+
+_DAY = 86_400_000_000
+
+_FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "year": lambda value: value.dt.year(),
+    "month": lambda value: value.dt.month(),
+    "day": lambda value: value.dt.day(),
+    "hour": lambda value: value.dt.hour(),
+    "minute": lambda value: value.dt.minute(),
+    "quarter": lambda value: value.dt.quarter(),
+    "week": lambda value: value.dt.week(),
+    "isoyear": lambda value: value.dt.iso_year(),
+    "doy": lambda value: value.dt.ordinal_day(),
+    "dow": lambda value: value.dt.weekday() % 7,
+    "isodow": lambda value: value.dt.weekday(),
+}
+
+
+def _field(args: tuple[Value, ...]) -> pl.Expr:
+    name = constant_text(args[0]).lower()
+    if name not in _FIELDS:
+        raise NotCarried(f"extract({name})")
+    if args[1].type.name == "date" and name in {"hour", "minute"}:
+        raise NotCarried(f"extract({name} from date)")
+    return _FIELDS[name](args[1].expr)
+
+
+@lowers("extract(text,date) extract(text,timestamp)")
+def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
+    digits = 10 ** kind.numeric_digits[1]
+    made = _field(args).cast(pl.Int64) * digits
+    shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
+    return Value(kind, made, None, (-300_000 * digits, 300_000 * digits), shown)
+
+
+@lowers("date_part(text,date) date_part(text,timestamp)")
+def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, _field(args).cast(pl.Float64))
+
+
+_UNITS = {"day": "1d", "hour": "1h", "minute": "1m", "second": "1s", "month": "1mo", "quarter": "1q", "year": "1y"}
+
+
+@lowers("date_trunc(text,timestamp)")
+def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
+    unit = constant_text(args[0]).lower()
+    if unit == "week":
+        return Value(kind, args[1].expr.dt.truncate("1w"))
+    if unit not in _UNITS:
+        raise NotCarried(f"date_trunc({unit})")
+    return Value(kind, args[1].expr.dt.truncate(_UNITS[unit]))
+
+
+@lowers("date_pli")
+def _add_days(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, (args[0].expr.cast(pl.Int32).cast(pl.Int64) + args[1].expr).cast(pl.Int32).cast(pl.Date))
+
+
+@lowers("date_mii")
+def _subtract_days(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, (args[0].expr.cast(pl.Int32).cast(pl.Int64) - args[1].expr).cast(pl.Int32).cast(pl.Date))
+
+
+@lowers("date_mi")
+def _days_between(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, args[0].expr.cast(pl.Int32) - args[1].expr.cast(pl.Int32))
+
+
+@lowers("timestamp_mi timestamptz_mi")
+def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
+    micros = args[0].expr.cast(pl.Int64) - args[1].expr.cast(pl.Int64)
+    # As PostgreSQL shows it: whole days, and what is left; both of one sign.
+    size = micros.abs()
+    sign = pl.when(micros < 0).then(-1).otherwise(1)
+    days = (size // _DAY * sign).cast(pl.Int32)
+    months = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
+    return Value(kind, months, None, None, (("d", days), ("u", size % _DAY * sign)))
+
+
+def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
+    def move(args: tuple[Value, ...], kind: SqlType) -> Value:
+        value, span = args
+        start = value.expr.cast(pl.Datetime("us"))
+        if span.constant:
+            months, days, micros = pl.select(span.expr, span.part("d").alias("d"), span.part("u").alias("u")).row(0)
+            if months is None:
+                return Value(kind, pl.lit(None, pl.Datetime("us")))
+            made = start.dt.offset_by(f"{sign * months}mo") if months else start
+            return Value(kind, made + pl.lit(sign * (days * _DAY + micros), pl.Int64).cast(pl.Duration("us")))
+        raise NotCarried("moving a timestamp by an interval that is no constant")
+
+    return move
+
+
+lowers("date_pl_interval timestamp_pl_interval")(_moved(1))
+lowers("date_mi_interval timestamp_mi_interval")(_moved(-1))

@@ -1,0 +1,189 @@
+"""Expressions of a plan as lowered values: three-valued logic, CASE, and errors only where they are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce, singledispatchmethod
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.casts import cast
+from gpudb.engine.gpu.lower.comparison import equal
+from gpudb.engine.gpu.lower.faults import Error, masked, worst
+from gpudb.engine.gpu.lower.numeric import at_scale
+from gpudb.engine.gpu.lower.registry import lowering
+from gpudb.engine.gpu.lower.values import Bounds, Value, column, literal, type_bounds
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+from gpudb.types import BOOL, SqlType
+
+
+class Expressions:
+    """Lowers expressions over one input; `bounds` are of its columns, `parameters` the statement's values."""
+
+    def __init__(self, bounds: Sequence[Bounds], parameters: Sequence[object] = ()) -> None:
+        self._bounds = bounds
+        self._parameters = parameters
+
+    @singledispatchmethod
+    def value(self, expr: Any) -> Value:
+        """The lowered value of an expression."""
+        raise NotCarried(_NAMES.get(type(expr).__name__, type(expr).__name__))
+
+    def condition(self, expr: Any) -> tuple[pl.Expr, Error]:
+        """A boolean and its error."""
+        made = self.value(expr)
+        return made.expr, made.error
+
+    @value.register
+    def _(self, expr: bound.Column) -> Value:
+        return column(expr.index, expr.type, self._bounds[expr.index])
+
+    @value.register
+    def _(self, expr: bound.Constant) -> Value:
+        return literal(expr.value, expr.type)
+
+    @value.register
+    def _(self, expr: bound.Parameter) -> Value:
+        return literal(self._parameters[expr.number - 1], expr.type)
+
+    @value.register
+    def _(self, expr: bound.Call) -> Value:
+        args = tuple(self.value(each) for each in expr.args)
+        made = lowering(expr.function)(args, expr.type)
+        errors = [each.error for each in args]
+        return made if not any(each is not None for each in errors) else made.failing(worst(made.error, *errors))
+
+    @value.register
+    def _(self, expr: bound.Cast) -> Value:
+        arg = self.value(expr.arg)
+        made = cast(arg, expr.type, explicit=expr.explicit)
+        return made if arg.error is None else made.failing(worst(made.error, arg.error))
+
+    @value.register
+    def _(self, expr: bound.BoolOp) -> Value:
+        parts = [self.value(each) for each in expr.args]
+        if expr.op == "NOT":
+            return Value(BOOL, ~parts[0].expr, parts[0].error)
+        # PostgreSQL stops at the first false (true) one: later errors count only where it would get there.
+        made, error = parts[0].expr, parts[0].error
+        for part in parts[1:]:
+            stopped = made.eq_missing(expr.op == "OR")
+            error = worst(error, masked(part.error, ~stopped))
+            made = made & part.expr if expr.op == "AND" else made | part.expr
+        return Value(BOOL, made, error)
+
+    @value.register
+    def _(self, expr: bound.Test) -> Value:
+        arg = self.value(expr.arg)
+        match expr.what:
+            case "TRUE":
+                made = arg.expr.eq_missing(True)
+            case "FALSE":
+                made = arg.expr.eq_missing(False)
+            case _:
+                made = arg.expr.is_null()
+        return Value(BOOL, ~made if expr.negated else made, arg.error)
+
+    @value.register
+    def _(self, expr: bound.DistinctFrom) -> Value:
+        left, right = self.value(expr.left), self.value(expr.right)
+        both = left.expr.is_null() & right.expr.is_null()
+        same = both | equal(left, right).fill_null(False)
+        return Value(BOOL, same if expr.negated else ~same, worst(left.error, right.error))
+
+    @value.register
+    def _(self, expr: bound.InList) -> Value:
+        arg = self.value(expr.arg)
+        items = [self.value(each) for each in expr.items]
+        error = worst(arg.error, *(each.error for each in items))
+        if all(each.constant for each in items) and expr.arg.type.name not in {"numeric", "interval"}:
+            values = [pl.select(each.expr).item() for each in items]
+            known = pl.Series([each for each in values if each is not None], dtype=_dtype(items[0]))
+            made = arg.expr.is_in(known.implode())
+            if len(known) < len(values):
+                made = pl.when(made).then(True).otherwise(None)
+        else:
+            made = reduce(lambda a, b: a | b, [equal(arg, each) for each in items])
+        return Value(BOOL, ~made if expr.negated else made, error)
+
+    @value.register
+    def _(self, expr: bound.Case) -> Value:
+        conditions = [self.value(when) for when, _ in expr.branches]
+        values = [self.value(then) for _, then in expr.branches] + [self.value(expr.default)]
+        return _chosen(expr.type, conditions, values)
+
+    @value.register
+    def _(self, expr: bound.Choice) -> Value:
+        args = [self.value(each) for each in expr.args]
+        if expr.op == "COALESCE":
+            conditions = [Value(BOOL, each.expr.is_not_null(), each.error) for each in args[:-1]]
+            return _chosen(expr.type, conditions, [each.failing(None) for each in args[:-1]] + [args[-1]])
+        if expr.type.carried or expr.type.name in {"interval", "numeric"} or expr.type.name.startswith("float"):
+            raise NotCarried(f"{expr.op} of {expr.type.plain}")
+        if expr.type.name in {"text", "varchar", "bpchar", "uuid"}:
+            best = args[0].expr
+            for each in args[1:]:
+                better = each.expr > best if expr.op == "GREATEST" else each.expr < best
+                best = pl.when(best.is_null() | better.fill_null(False)).then(each.expr).otherwise(best)
+            return Value(expr.type, best, worst(*(each.error for each in args)))
+        pick = pl.max_horizontal if expr.op == "GREATEST" else pl.min_horizontal
+        return Value(expr.type, pick(*(each.expr for each in args)), worst(*(each.error for each in args)))
+
+
+def _dtype(value: Value) -> Any:
+    return pl.select(value.expr).to_series().dtype
+
+
+def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
+    """CASE: the value of the first condition that is true, else the last one's; only what is reached may fail."""
+    if kind.name == "numeric":
+        scale = kind.numeric_digits[1]
+        made = [at_scale(each, scale) for each in values]
+        limits = [bounds for _, bounds in made if bounds is not None]
+        bounds: Bounds = None
+        if len(limits) == len(made):
+            bounds = min(low for low, _ in limits), max(high for _, high in limits)
+        wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
+        values = [
+            replace(v, expr=e.cast(pl.Int128 if wide else pl.Int64)) for v, (e, _) in zip(values, made, strict=True)
+        ]
+    else:
+        known = [each.bounds or type_bounds(each.type) for each in values]
+        limits = [each for each in known if each is not None]
+        bounds = (min(b[0] for b in limits), max(b[1] for b in limits)) if len(limits) == len(known) else None
+    reached: pl.Expr | None = None
+    errors: list[Error] = []
+    for condition, value in zip(conditions, values, strict=False):
+        true = condition.expr.eq_missing(True)
+        errors.append(condition.error if reached is None else masked(condition.error, reached))
+        errors.append(masked(value.error, true if reached is None else reached & true))
+        reached = ~true if reached is None else reached & ~true
+    errors.append(values[-1].error if reached is None else masked(values[-1].error, reached))
+
+    def chain(lane: Callable[[Value], pl.Expr]) -> pl.Expr:
+        made = lane(values[-1])
+        for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
+            made = pl.when(condition.expr).then(lane(value)).otherwise(made)
+        return made
+
+    others: tuple[tuple[str, pl.Expr], ...] = ()
+    if kind.carried:
+        others = (("s", chain(lambda each: each.shown)),)
+    elif kind.name == "interval":
+        others = tuple((suffix, chain(lambda each, s=suffix: each.part(s))) for suffix in ("d", "u"))  # type: ignore[misc]
+    return Value(kind, chain(lambda each: each.expr), worst(*errors), bounds, others)
+
+
+_NAMES = {
+    "Array": "ARRAY[…]",
+    "Subscript": "array subscripts",
+    "Field": "fields of records",
+    "Row": "ROW(…)",
+    "AnyArray": "ANY or ALL of an array",
+    "ArraySubquery": "ARRAY(subquery)",
+    "SetReturning": "a set-returning function",
+    "Default": "DEFAULT",
+}

@@ -1,0 +1,52 @@
+"""Errors as values: a code a row, 0 for none; the largest of a column of codes is raised with its SQLSTATE."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import polars as pl
+
+from gpudb.errors import SqlError
+
+_FAULTS: tuple[tuple[str, str], ...] = (
+    ("successful_completion", ""),
+    ("division_by_zero", "division by zero"),
+    ("numeric_value_out_of_range", "smallint out of range"),
+    ("numeric_value_out_of_range", "integer out of range"),
+    ("numeric_value_out_of_range", "bigint out of range"),
+    ("numeric_value_out_of_range", "numeric field overflow"),
+    ("numeric_value_out_of_range", "value out of range: overflow"),
+    ("numeric_value_out_of_range", "value out of range: underflow"),
+    ("numeric_value_out_of_range", "value overflows numeric format"),
+    ("cardinality_violation", "more than one row returned by a subquery used as an expression"),
+    ("string_data_right_truncation", "value too long for type"),
+    ("negative_substring_length", "negative substring length not allowed"),
+    ("datetime_field_overflow", "date out of range"),
+)
+DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS, LENGTH, SUBSTRING, DATE = range(1, 13)
+RANGES = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}
+
+Error = pl.Expr | None
+"""The code of each row as Int8; None for an expression that cannot fail."""
+
+
+def raised(code: int) -> SqlError:
+    """The error of a code."""
+    condition, message = _FAULTS[code]
+    return SqlError.of(condition, message)
+
+
+def fault(when: pl.Expr, code: int) -> pl.Expr:
+    """The code where a condition is true, 0 elsewhere."""
+    return pl.when(when).then(pl.lit(code, pl.Int8)).otherwise(pl.lit(0, pl.Int8))
+
+
+def worst(*errors: Error) -> Error:
+    """The larger code of each row."""
+    found = [each for each in errors if each is not None]
+    return reduce(lambda a, b: pl.max_horizontal(a, b), found) if found else None
+
+
+def masked(error: Error, where: pl.Expr) -> Error:
+    """The codes of the rows where a condition is true."""
+    return None if error is None else pl.when(where).then(error).otherwise(pl.lit(0, pl.Int8))

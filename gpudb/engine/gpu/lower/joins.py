@@ -1,0 +1,60 @@
+"""Joins of two frames: every kind, on keys, on any condition, and NOT IN's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from gpudb.plan.nodes import JoinKind
+
+Condition = Callable[[pl.LazyFrame], pl.LazyFrame]
+"""Keeps the pairs of rows for which a join's condition is true, and raises its error."""
+Collect = Callable[[pl.LazyFrame], pl.DataFrame]
+
+
+def joined(
+    kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, collect: Collect
+) -> pl.LazyFrame:
+    """Two frames joined; the first `keys` keys of each are its columns k0, k1, … (left) and q0, q1, … (right).
+
+    Of SEMI and ANTI the left columns come out; the key columns are the caller's to drop.
+    """
+    names = [f"k{number}" for number in range(keys)], [f"q{number}" for number in range(keys)]
+    if condition is None and keys:
+        if kind in {"SEMI", "ANTI"}:
+            return left.join(right, left_on=names[0], right_on=names[1], how="semi" if kind == "SEMI" else "anti")
+        how = {"INNER": "inner", "LEFT": "left", "FULL": "full"}[kind]
+        return left.join(right, left_on=names[0], right_on=names[1], how=how, coalesce=False)  # type: ignore[arg-type]
+    if kind == "INNER":
+        return _pairs(left, right, names, condition)
+    # Which rows of either side found a partner decides the rest: rows are numbered.
+    one = collect(left.with_row_index("i")).lazy()
+    other = collect(right.with_row_index("j")).lazy()
+    pairs = collect(_pairs(one, other, names, condition)).lazy()
+    if kind in {"SEMI", "ANTI"}:
+        return one.join(pairs.select("i").unique(), on="i", how="semi" if kind == "SEMI" else "anti").drop("i")
+    parts = [pairs, one.join(pairs.select("i").unique(), on="i", how="anti")]
+    if kind == "FULL":
+        parts.append(other.join(pairs.select("j").unique(), on="j", how="anti"))
+    return pl.concat(parts, how="diagonal").drop("i", "j", strict=False)
+
+
+def _pairs(
+    left: pl.LazyFrame, right: pl.LazyFrame, names: tuple[list[str], list[str]], condition: Condition | None
+) -> pl.LazyFrame:
+    if names[0]:
+        made = left.join(right, left_on=names[0], right_on=names[1], how="inner", coalesce=False)
+    else:
+        made = left.join(right, how="cross")
+    return made if condition is None else condition(made)
+
+
+def not_in(left: pl.LazyFrame, right: pl.LazyFrame, collect: Collect) -> pl.LazyFrame:
+    """NOT IN's anti-join on k0 and q0: a NULL on the right leaves nothing, one on the left only stays beside no row."""
+    found = collect(right.select("q0"))
+    if not found.height:
+        return left
+    if found["q0"].null_count():
+        return left.filter(pl.lit(False))
+    return left.filter(pl.col("k0").is_not_null()).join(found.lazy(), left_on="k0", right_on="q0", how="anti")

@@ -1,0 +1,346 @@
+"""The nodes of a stage as one lazy frame, whose columns are the lanes of c0, c1, …
+
+What can fail is collected and checked where it is computed, so that no join and no filter above loses an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, state_of
+from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
+from gpudb.engine.gpu.lower.joins import joined, not_in
+from gpudb.engine.gpu.lower.values import Bounds, Value, lanes, type_bounds
+from gpudb.errors import SqlError
+from gpudb.plan import nodes
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.stages import Final, Partial, Receive
+from gpudb.sql import bound
+from gpudb.types import BOOL, SqlType
+
+NOTHING = "_"
+"""The column of a frame of no columns: a frame's rows are counted by what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A lazy frame, and what is known of each of its logical columns."""
+
+    lazy: pl.LazyFrame
+    bounds: tuple[Bounds, ...]
+
+
+class Lowering:
+    """Lowers one stage on one worker.
+
+    `source` gives the frame of a Scan's columns or of what a Receive gets, by the node; `collect` runs a lazy frame.
+    """
+
+    def __init__(
+        self,
+        source: Callable[[nodes.Node], Frame],
+        collect: Callable[[pl.LazyFrame], pl.DataFrame],
+        parameters: Sequence[object] = (),
+    ) -> None:
+        self._source = source
+        self._collect = collect
+        self._parameters = parameters
+
+    @singledispatchmethod
+    def frame(self, node: Any) -> Frame:
+        """The frame of a node."""
+        raise NotCarried(type(node).__name__)
+
+    def _over(self, frame: Frame) -> Expressions:
+        return Expressions(frame.bounds, self._parameters)
+
+    def _checked(self, lazy: pl.LazyFrame, error: Error) -> pl.LazyFrame:
+        """The frame as it is, once no row of it has an error."""
+        if error is None:
+            return lazy
+        found = self._collect(lazy.with_columns(error.alias("e")))
+        code = found["e"].max()
+        if code:
+            raise raised(int(code))  # type: ignore[arg-type]
+        return found.drop("e").lazy()
+
+    # -------------------------------------------------------------------------------------------- rows
+
+    @frame.register
+    def _(self, node: nodes.Scan) -> Frame:
+        frame = self._source(node)
+        if node.filter is None:
+            return frame
+        condition, error = self._over(frame).condition(node.filter)
+        return Frame(self._checked(frame.lazy, error).filter(condition), frame.bounds)
+
+    @frame.register
+    def _(self, node: Receive) -> Frame:
+        return self._source(node)
+
+    @frame.register
+    def _(self, node: nodes.Values) -> Frame:
+        one = pl.LazyFrame({NOTHING: [True]})
+        if not node.columns:
+            return Frame(pl.concat([one] * len(node.rows)) if node.rows else one.head(0), ())
+        parts = [self._project(Frame(one, ()), row, node.columns).lazy for row in node.rows]
+        return Frame(pl.concat(parts), tuple(map(type_bounds, node.columns)))
+
+    @frame.register
+    def _(self, node: nodes.Filter) -> Frame:
+        frame = self.frame(node.input)
+        condition, error = self._over(frame).condition(node.condition)
+        return Frame(self._checked(frame.lazy, error).filter(condition), frame.bounds)
+
+    @frame.register
+    def _(self, node: nodes.Project) -> Frame:
+        return self._project(self.frame(node.input), node.exprs, node.types)
+
+    def _project(self, frame: Frame, exprs: Sequence[Any], types: Sequence[SqlType]) -> Frame:
+        over = self._over(frame)
+        values = [over.value(expr) for expr in exprs]
+        if not values:
+            return Frame(frame.lazy.select(pl.first().is_null().alias(NOTHING)), ())
+        made = self._named(frame.lazy, values)
+        return Frame(made, tuple(value.bounds for value in values))
+
+    def _named(self, lazy: pl.LazyFrame, values: Sequence[Value]) -> pl.LazyFrame:
+        """Only the lanes of some values, as c0, c1, …; constants are as long as the frame."""
+        made = [(f"c{n}", value.columns(f"p{n}")) for n, value in enumerate(values)]
+        columns = [expr for _, exprs in made for expr in exprs]
+        names = [expr.meta.output_name() for expr in columns]
+        checked = self._checked(lazy.with_columns(columns), None)
+        error = worst(*(value.error for value in values))
+        if error is not None:
+            checked = self._checked(lazy.with_columns(*columns), error)
+        return checked.select(pl.col(name).alias("c" + name[1:]) for name in names)
+
+    # -------------------------------------------------------------------------------------------- joins
+
+    @frame.register
+    def _(self, node: nodes.Join) -> Frame:
+        left, right = self.frame(node.left), self.frame(node.right)
+        width = len(node.left.types)
+        first, second = self._over(left), self._over(right)
+        keys = [(first.value(a), second.value(b)) for a, b in node.keys]
+        one = self._keyed(left.lazy, [a for a, _ in keys], "k")
+        other = self._keyed(right.lazy, [b for _, b in keys], "q")
+        moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in lanes(kind)]
+        other = other.rename({name: _shifted(name, width) for name in moved}).drop(NOTHING, strict=False)
+        bounds = left.bounds + right.bounds
+        if node.null_aware:
+            made = not_in(one, other, self._collect)
+        else:
+            condition = None
+            if node.condition is not None:
+                expr, error = Expressions(bounds, self._parameters).condition(node.condition)
+
+                def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
+                    return self._checked(pairs, error).filter(expr)
+
+            made = joined(node.kind, one, other, len(keys), condition, self._collect)
+        kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
+        if not kept:
+            return Frame(made.select(pl.first().is_null().alias(NOTHING)), ())
+        return Frame(made.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
+
+    def _keyed(self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str) -> pl.LazyFrame:
+        if not keys:
+            return lazy
+        made = [key.expr.cast(lanes(key.type)[""]).alias(f"{prefix}{n}") for n, key in enumerate(keys)]
+        return self._checked(lazy, worst(*(key.error for key in keys))).with_columns(made)
+
+    # -------------------------------------------------------------------------------------------- groups
+
+    @frame.register
+    def _(self, node: nodes.Aggregate) -> Frame:
+        """All of it on one worker: a partial aggregate and its end."""
+        if node.sets is not None:
+            raise NotCarried("GROUPING SETS")
+        partial = self._partial(self.frame(node.input), node)
+        return self._final(partial, node)
+
+    @frame.register
+    def _(self, node: Partial) -> Frame:
+        return Frame(self._partial(self.frame(node.input), node.aggregate), ())
+
+    @frame.register
+    def _(self, node: Final) -> Frame:
+        merged = self._merged(self.frame(node.input).lazy, node.aggregate)
+        return self._final(merged, node.aggregate)
+
+    def _partial(self, frame: Frame, node: nodes.Aggregate) -> pl.LazyFrame:
+        over = self._over(frame)
+        keys = [over.value(key) for key in node.keys]
+        if any(key.type.name == "interval" for key in keys):
+            raise NotCarried("grouping by intervals")
+        columns = [expr for n, key in enumerate(keys) for expr in key.columns(f"k{n}")]
+        errors = [key.error for key in keys]
+        calls: list[pl.Expr] = []
+        for number, call in enumerate(node.calls):
+            args, error = self._arguments(over, call, number)
+            errors.append(error)
+            made, named = self._argument_columns(args, call, over, number)
+            columns += made
+            calls += state_of(call).partial(named, f"a{number}")
+        lazy = self._checked(frame.lazy.with_columns(columns) if columns else frame.lazy, worst(*errors))
+        if not keys:
+            return lazy.select(calls or [pl.len().alias(NOTHING)])
+        # A carried key is its value; it shows the scale of one of its rows.
+        shown = [pl.col(f"k{n}s").first() for n, key in enumerate(keys) if key.type.carried]
+        names = [f"k{n}" for n in range(len(keys))]
+        if not calls and not shown:
+            return lazy.select(names).unique()
+        return lazy.group_by(names).agg([*shown, *calls])
+
+    def _arguments(self, over: Expressions, call: bound.Aggregate, number: int) -> tuple[list[Value], Error]:
+        # The order of a sum's rows changes nothing.
+        ordered = call.order_by if not is_mergeable(call) else ()
+        args = [over.value(arg) for arg in (*call.args, *(key.expr for key in ordered))]
+        error = worst(*(arg.error for arg in args))
+        if call.filter is not None:
+            condition, other = over.condition(call.filter)
+            error = worst(other, masked(error, condition.eq_missing(True)))
+        return args, error
+
+    def _argument_columns(
+        self, args: Sequence[Value], call: bound.Aggregate, over: Expressions, number: int
+    ) -> tuple[list[pl.Expr], list[Value]]:
+        """The arguments as columns of the frame, and as values over those, FILTER's rows gone."""
+        made: list[pl.Expr] = []
+        named: list[Value] = []
+        kept = None
+        if call.filter is not None:
+            kept = pl.col(f"f{number}").eq_missing(True)
+            made.append(over.value(call.filter).expr.alias(f"f{number}"))
+        for place, arg in enumerate(args):
+            name = f"x{number}_{place}"
+            if arg.constant:
+                named.append(arg)
+                continue
+            made.append(arg.expr.alias(name))
+            made += [expr.alias(name + suffix) for suffix, expr in arg.others]
+            value = pl.col(name) if kept is None else pl.col(name).filter(kept)
+            others = tuple(
+                (suffix, pl.col(name + suffix) if kept is None else pl.col(name + suffix).filter(kept))
+                for suffix, _ in arg.others
+            )
+            named.append(Value(arg.type, value, None, arg.bounds, others))
+        if not args and kept is not None:
+            # count(*) FILTER (…) counts the rows that are left.
+            named.append(Value(BOOL, pl.col(f"f{number}").filter(kept)))
+        return made, named
+
+    def _merged(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
+        calls = [expr for n, call in enumerate(node.calls) for expr in state_of(call).merge(f"a{n}")]
+        if not node.keys:
+            return lazy.select(calls or [pl.len().alias(NOTHING)])
+        shown = [pl.col(f"k{n}s").first() for n, key in enumerate(node.keys) if key.type.carried]
+        names = [f"k{n}" for n in range(len(node.keys))]
+        if not calls and not shown:
+            return lazy.select(names).unique()
+        return lazy.group_by(names).agg([*shown, *calls])
+
+    def _final(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> Frame:
+        values: list[Value] = []
+        for n, key in enumerate(node.keys):
+            others = tuple((suffix, pl.col(f"k{n}{suffix}")) for suffix in lanes(key.type) if suffix)
+            values.append(Value(key.type, pl.col(f"k{n}"), None, type_bounds(key.type), others))
+        states: list[State] = [state_of(call) for call in node.calls]
+        values += [state.final(f"a{n}") for n, state in enumerate(states)]
+        if not values:
+            return Frame(lazy.select(pl.first().is_null().alias(NOTHING)), ())
+        return Frame(self._named(lazy, values), tuple(value.bounds for value in values))
+
+    # -------------------------------------------------------------------------------------------- order and sets
+
+    @frame.register
+    def _(self, node: nodes.Sort) -> Frame:
+        frame = self.frame(node.input)
+        lazy = self._sorted(frame, node.keys) if node.keys else frame.lazy
+        limit, offset = self._count(node.limit, "LIMIT"), self._count(node.offset, "OFFSET")
+        if limit is not None or offset:
+            lazy = lazy.slice(offset or 0, limit)
+        return Frame(lazy, frame.bounds)
+
+    def _sorted(self, frame: Frame, keys: Sequence[bound.SortKey]) -> pl.LazyFrame:
+        over = self._over(frame)
+        values = [over.value(key.expr) for key in keys]
+        if any(value.type.name == "interval" for value in values):
+            raise NotCarried("ORDER BY of intervals")
+        lazy = self._checked(frame.lazy, worst(*(value.error for value in values)))
+        return lazy.sort(
+            [value.expr for value in values],
+            descending=[key.descending for key in keys],
+            nulls_last=[not key.nulls_first for key in keys],
+            maintain_order=True,
+        )
+
+    def _count(self, expr: Any | None, clause: str) -> int | None:
+        if expr is None:
+            return None
+        value = Expressions((), self._parameters).value(expr)
+        count = pl.select(value.expr).item()
+        if count is None:
+            return None
+        if count < 0:
+            raise SqlError.of(_COUNTS[clause], f"{clause} must not be negative")
+        return int(count)
+
+    @frame.register
+    def _(self, node: nodes.DistinctOn) -> Frame:
+        frame = self.frame(node.input)
+        over = self._over(frame)
+        keys = [over.value(key) for key in node.keys]
+        lazy = self._sorted(frame, node.order) if node.order else frame.lazy
+        names = [f"k{n}" for n in range(len(keys))]
+        made = self._checked(lazy, worst(*(key.error for key in keys)))
+        made = made.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
+        return Frame(made.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
+
+    @frame.register
+    def _(self, node: nodes.SetOperation) -> Frame:
+        left, right = self.frame(node.left), self.frame(node.right)
+        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)] or [NOTHING]
+        one, other = left.lazy.select(names), right.lazy.select(names)
+        bounds = tuple(
+            None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+            for a, b in zip(left.bounds, right.bounds, strict=True)
+        )
+        if node.op == "UNION":
+            return Frame(pl.concat([one, other]), bounds)
+        counts = pl.concat(
+            [
+                one.with_columns(pl.lit(1, pl.Int64).alias("l"), pl.lit(0, pl.Int64).alias("r")),
+                other.with_columns(pl.lit(0, pl.Int64).alias("l"), pl.lit(1, pl.Int64).alias("r")),
+            ]
+        )
+        groups = counts.group_by(names).agg(pl.col("l").sum(), pl.col("r").sum())
+        if node.op == "INTERSECT":
+            times = pl.min_horizontal("l", "r") if node.all else ((pl.col("l") > 0) & (pl.col("r") > 0)).cast(pl.Int64)
+        elif node.all:
+            times = pl.max_horizontal(pl.col("l") - pl.col("r"), pl.lit(0, pl.Int64))
+        else:
+            times = ((pl.col("l") > 0) & (pl.col("r") == 0)).cast(pl.Int64)
+        kept = groups.with_columns(times.alias("t")).filter(pl.col("t") > 0)
+        return Frame(
+            kept.select(pl.col(names).repeat_by("t").explode()) if node.all else kept.select(names), left.bounds
+        )
+
+    @frame.register
+    def _(self, node: nodes.Shared) -> Frame:
+        return self.frame(node.input)
+
+
+_COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_count_in_result_offset_clause"}
+
+
+def _shifted(name: str, width: int) -> str:
+    digits = name[1:].rstrip("sdu")
+    return f"c{int(digits) + width}{name[1 + len(digits) :]}"

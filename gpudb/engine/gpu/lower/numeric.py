@@ -1,0 +1,169 @@
+"""Exact numeric arithmetic on values without their point: in 64 bits where bounds prove them enough, else in 128."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.arithmetic import corners
+from gpudb.engine.gpu.lower.faults import DIVISION, FORMAT, NUMERIC, fault
+from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds
+from gpudb.plan.errors import NotCarried
+from gpudb.types import MAX_DIGITS, SqlType
+
+_LIMIT = 10**MAX_DIGITS
+
+
+def at_scale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.Expr, Bounds]:
+    """An integer's or numeric's digits with at least as many decimals as it has, and their bounds."""
+    factor = 10 ** (scale - value.scale)
+    limits = value.bounds or type_bounds(value.type)
+    bounds = (limits[0] * factor, limits[1] * factor) if limits else None
+    if wide is None:
+        wide = bounds is None or max(-bounds[0], bounds[1]) > NARROW
+    expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
+    return (expr * factor if factor > 1 else expr), bounds
+
+
+def checked(
+    expr: pl.Expr, size: pl.Expr, kind: SqlType, bounds: Bounds, others: tuple[tuple[str, pl.Expr], ...] = ()
+) -> Value:
+    """A numeric result: 22003 beyond 38 digits, unless its bounds prove that it has no more.
+
+    `size` is the same in floating point, which tells a result that 128 bits did not hold.
+    """
+    if bounds is not None and max(-bounds[0], bounds[1]) < _LIMIT:
+        return Value(kind, expr, None, bounds, others)
+    beyond = size.abs() >= float(_LIMIT)
+    safe = pl.when(beyond).then(None).otherwise(expr)
+    return Value(kind, safe, fault(beyond, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
+
+
+def _shown(kind: SqlType, made: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
+    return (("s", made()),) if kind.carried else ()
+
+
+def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
+    @lowers(name)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        scale = kind.numeric_digits[1]
+        (_, a), (_, b) = (at_scale(each, scale) for each in args)
+        found = [op(x, y) for x in a or () for y in b or ()]
+        bounds = _within((min(found), max(found)), kind)
+        wide = max(-bounds[0], bounds[1], *(abs(x) for x in (*(a or ()), *(b or ())))) > NARROW
+        left, right = (at_scale(each, scale, wide=wide)[0] for each in args)
+        shown = _shown(kind, lambda: pl.max_horizontal(args[0].shown, args[1].shown))
+        return checked(op(left, right), op(left.cast(pl.Float64), right.cast(pl.Float64)), kind, bounds, shown)
+
+
+def _within(bounds: tuple[int, int], kind: SqlType) -> tuple[int, int]:
+    """Bounds, no wider than what the type's own digits say (they say it of every value that is no error)."""
+    limit = 10 ** kind.numeric_digits[0] - 1
+    if kind.numeric_digits[0] == MAX_DIGITS:
+        return bounds
+    return max(bounds[0], -limit), min(bounds[1], limit)
+
+
+_declare_sum("numeric_add", operator.add)
+_declare_sum("numeric_sub", operator.sub)
+
+
+@lowers("numeric_mul")
+def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
+    left, right = args
+    if left.scale + right.scale != kind.numeric_digits[1]:
+        raise NotCarried("a product of more decimals than 38 digits hold")
+    bounds = corners(left, right, operator.mul)
+    assert bounds is not None
+    wide = max(-bounds[0], bounds[1]) > NARROW or left.wide or right.wide
+    a, b = (each.expr.cast(pl.Int128 if wide else pl.Int64) for each in args)
+    limit = kind.numeric_digits[1]
+    shown = _shown(kind, lambda: pl.min_horizontal((left.shown + right.shown).cast(pl.Int8), pl.lit(limit, pl.Int8)))
+    return checked(a * b, a.cast(pl.Float64) * b.cast(pl.Float64), kind, bounds, shown)
+
+
+@lowers("numeric_uminus")
+def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
+    limits = args[0].bounds or type_bounds(args[0].type)
+    assert limits is not None
+    return Value(kind, -args[0].expr, None, (-limits[1], -limits[0]), args[0].others)
+
+
+@lowers("numeric_abs abs(numeric)")
+def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
+    limits = args[0].bounds or type_bounds(args[0].type)
+    assert limits is not None
+    return Value(kind, args[0].expr.abs(), None, (0, max(-limits[0], limits[1])), args[0].others)
+
+
+@lowers("numeric_div")
+def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return quotient(args[0], args[1], pl.max_horizontal(args[0].shown, args[1].shown), kind)
+
+
+def quotient(dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
+    """A carried quotient, exact, with PostgreSQL's display scale; 22012 for a divisor of 0."""
+    zero = fault((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
+    safe = pl.when(divisor.expr == 0).then(None).otherwise(divisor.expr)
+    held = pl.struct(
+        dividend.expr.cast(pl.Int128).alias("a"), safe.cast(pl.Int128).alias("b"), shown.cast(pl.Int32).alias("s")
+    )
+    scales = dividend.scale, divisor.scale
+
+    def divide(rows: pl.Series) -> pl.Series:
+        return _quotients(rows, *scales)
+
+    made = held.map_batches(divide, return_dtype=pl.Struct({"v": pl.Int128, "s": pl.Int8}), is_elementwise=True)
+    limit = _LIMIT - 1
+    scale = (("s", made.struct.field("s")),)
+    error = None if divisor.constant and divisor.bounds != (0, 0) else zero
+    return Value(kind, made.struct.field("v"), error, (-limit, limit), scale)
+
+
+def _quotients(rows: pl.Series, dividend_scale: int, divisor_scale: int) -> pl.Series:
+    from gpudb.engine.cpu.udf_quotient import quotient_of
+
+    frame = rows.struct.unnest()
+    values: list[int | None] = []
+    scales: list[int | None] = []
+    for a, b, s in zip(frame["a"].to_list(), frame["b"].to_list(), frame["s"].to_list(), strict=True):
+        if a is None or b is None:
+            values.append(None)
+            scales.append(0)
+            continue
+        value, scale = quotient_of(a, dividend_scale, b, divisor_scale, s)
+        values.append(value)
+        scales.append(scale)
+    made = {"v": pl.Series(values, dtype=pl.Int128), "s": pl.Series(scales, dtype=pl.Int8)}
+    return pl.DataFrame(made).to_struct(rows.name)
+
+
+def rounded(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
+    """The digits at fewer decimals, half away from zero."""
+    factor = 10 ** (value.scale - scale)
+    limits = value.bounds or type_bounds(value.type)
+    wide = limits is None or max(-limits[0], limits[1]) + factor > NARROW
+    expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
+    half = factor // 2
+    size = (expr.abs() + half) // factor
+    bounds = (-((-limits[0] + half) // factor) - 1, (limits[1] + half) // factor + 1) if limits else None
+    return pl.when(expr < 0).then(-size).otherwise(size), bounds
+
+
+def to_numeric(value: Value, kind: SqlType) -> Value:
+    """An integer or numeric as a numeric of other digits: rounded, and 22003 where the declared ones are too few."""
+    precision, scale = kind.numeric_digits
+    if kind.carried and value.type.carried and value.type.numeric_digits == kind.numeric_digits:
+        return Value(kind, value.expr, None, value.bounds, value.others)
+    expr, bounds = at_scale(value, scale) if scale >= value.scale else rounded(value, scale)
+    limit = 10**precision - 1
+    others = _shown(kind, lambda: pl.min_horizontal(value.shown, pl.lit(scale, pl.Int8)))
+    if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
+        return Value(kind, expr, None, bounds, others)
+    error = fault((expr > limit) | (expr < -limit), NUMERIC)
+    safe = pl.when((expr <= limit) & (expr >= -limit)).then(expr).otherwise(None)
+    return Value(kind, safe, error, (-limit, limit), others)

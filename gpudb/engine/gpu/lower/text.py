@@ -1,0 +1,142 @@
+"""Text: LIKE, length, case, substring, concatenation, trimming. Patterns are constants; lengths count characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.faults import SUBSTRING, fault
+from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.values import Value
+from gpudb.plan.errors import NotCarried
+from gpudb.types import BOOL, SqlType
+
+
+def constant_text(value: Value) -> str:
+    """The text of a constant; NotCarried for anything else."""
+    if not value.constant:
+        raise NotCarried("a pattern that is no constant")
+    text = pl.select(value.expr).item()
+    if text is None:
+        raise NotCarried("a pattern that is NULL")
+    return str(text)
+
+
+def like(value: pl.Expr, pattern: str, *, ignore_case: bool = False) -> pl.Expr:
+    """LIKE by what it needs: a search, a prefix, a suffix, or a regular expression."""
+    parts = re.split(r"(\\.|%|_)", pattern, flags=re.S)
+    literal = [part for part in parts if part]
+    if not ignore_case and "_" not in literal and not any(part[0] == "\\" for part in literal):
+        body = pattern.strip("%")
+        if "%" not in body:
+            starts, ends = pattern.startswith("%"), pattern.endswith("%")
+            if not body:
+                return value.str.len_bytes() >= 0 if pattern else value == ""
+            if starts and ends:
+                return value.str.contains(body, literal=True)
+            if starts:
+                return value.str.ends_with(body)
+            return value.str.starts_with(body) if ends else value == body
+    made = "".join(_piece(part) for part in literal)
+    return value.str.contains(f"(?s{'i' if ignore_case else ''})^{made}$")
+
+
+def _piece(part: str) -> str:
+    if part == "%":
+        return ".*"
+    if part == "_":
+        return "."
+    return re.escape(part[1:] if part[0] == "\\" and len(part) > 1 else part)
+
+
+def _declare_like(names: str, *, negated: bool, ignore_case: bool) -> None:
+    @lowers(names)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        made = like(args[0].expr, constant_text(args[1]), ignore_case=ignore_case)
+        return Value(BOOL, ~made if negated else made)
+
+
+_declare_like("textlike bpcharlike like(text,text)", negated=False, ignore_case=False)
+_declare_like("textnlike bpcharnlike notlike(text,text)", negated=True, ignore_case=False)
+_declare_like("texticlike bpchariclike", negated=False, ignore_case=True)
+_declare_like("texticnlike bpcharicnlike", negated=True, ignore_case=True)
+
+
+def _declare_plain(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
+    @lowers(names)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return Value(kind, made(args[0].expr))
+
+
+_declare_plain("upper(text)", lambda value: value.str.to_uppercase())
+_declare_plain("lower(text)", lambda value: value.str.to_lowercase())
+_declare_plain(
+    "length(text) char_length(text) character_length(text)", lambda value: value.str.len_chars().cast(pl.Int32)
+)
+_declare_plain("octet_length(text)", lambda value: value.str.len_bytes().cast(pl.Int32))
+_declare_plain("reverse(text)", lambda value: value.str.reverse())
+_declare_plain("btrim(text)", lambda value: value.str.strip_chars(" "))
+_declare_plain("ltrim(text)", lambda value: value.str.strip_chars_start(" "))
+_declare_plain("rtrim(text)", lambda value: value.str.strip_chars_end(" "))
+
+
+@lowers("textcat")
+def _concatenate(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, args[0].expr + args[1].expr)
+
+
+@lowers("substring(text,int4,int4) substr(text,int4,int4)")
+def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
+    text, start, length = args[0].expr, args[1].expr.cast(pl.Int64), args[2].expr.cast(pl.Int64)
+    end = start + length
+    first = pl.max_horizontal(start - 1, pl.lit(0, pl.Int64))
+    count = pl.max_horizontal(end - 1 - first, pl.lit(0, pl.Int64))
+    known = args[2].constant and args[2].bounds is not None and args[2].bounds[0] >= 0
+    made = text.str.slice(first, count)
+    nothing = start.is_null() | length.is_null()
+    if not (args[1].constant and args[2].constant):
+        made = pl.when(nothing).then(None).otherwise(made)
+    return Value(kind, made, None if known else fault(length < 0, SUBSTRING))
+
+
+@lowers("substring(text,int4) substr(text,int4)")
+def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
+    start = pl.max_horizontal(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
+    made = args[0].expr.str.slice(start)
+    return Value(kind, made if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(made))
+
+
+@lowers("left(text,int4)")
+def _left(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, args[0].expr.str.head(args[1].expr))
+
+
+@lowers("right(text,int4)")
+def _right(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, args[0].expr.str.tail(args[1].expr))
+
+
+@lowers("replace(text,text,text)")
+def _replace(args: tuple[Value, ...], kind: SqlType) -> Value:
+    searched = constant_text(args[1])
+    if not searched:
+        return args[0]
+    return Value(kind, args[0].expr.str.replace_all(searched, args[2].expr, literal=True))
+
+
+@lowers("starts_with(text,text)")
+def _starts_with(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, args[0].expr.str.starts_with(args[1].expr))
+
+
+@lowers("strpos(text,text) position(text,text)")
+def _position(args: tuple[Value, ...], kind: SqlType) -> Value:
+    searched = constant_text(args[1])
+    if not searched:
+        return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(pl.lit(1, pl.Int32)))
+    byte = args[0].expr.str.find(searched, literal=True)
+    before = args[0].expr.str.split_exact(searched, 1).struct.field("field_0").str.len_chars()
+    found = pl.when(byte.is_null()).then(pl.lit(0, pl.Int64)).otherwise(before.cast(pl.Int64) + 1)
+    return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(found).cast(pl.Int32))

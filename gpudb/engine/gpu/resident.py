@@ -1,0 +1,185 @@
+"""A worker's share of tables, kept in memory by column and file: the least recently used go first.
+
+A worker's share of a file is a run of its rows: of N workers, worker i has those from rows·i/N on. So a new snapshot
+reads only new files, and the same file is on the same workers always.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.engine.cpu.pruning import column_ranges
+from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
+from gpudb.engine.gpu.lower.values import Bounds, lanes, type_bounds
+from gpudb.errors import SqlError
+from gpudb.plan.nodes import INPUT, Scan
+from gpudb.plan.traversal import moved
+from gpudb.storage.prune import prune
+from gpudb.storage.stored import FIELD_ID
+from gpudb.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which of how many workers."""
+
+    index: int
+    count: int
+
+    def rows(self, total: int) -> tuple[int, int]:
+        """The first row of a file's share, and the one after its last."""
+        return total * self.index // self.count, total * (self.index + 1) // self.count
+
+
+_Key = tuple[str, int, Share]
+
+
+class ResidentTables:
+    """The columns that a worker holds; `budget` bounds them, in bytes."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._lock = threading.Lock()
+        self._columns: OrderedDict[_Key, pl.DataFrame] = OrderedDict()
+        self._bytes = 0
+
+    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+        """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
+        files = scan.table.files
+        if scan.filter is not None:
+            over = moved(scan.filter, scan.columns.__getitem__)
+            files = tuple(prune(files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
+        columns = [scan.table.columns[index] for index in scan.columns]
+        parts = [self._file(file, columns, share) for file in files]
+        if parts:
+            lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
+        else:
+            lazy = _empty([column.type for column in columns]).lazy()
+        return Frame(lazy, tuple(_bounds(scan.table, column) for column in columns))
+
+    def _file(self, file: DataFile, columns: Sequence[Column], share: Share) -> pl.DataFrame:
+        first, last = share.rows(file.rows)
+        if not columns:
+            return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
+        keys = [(file.path, column.field_id, share) for column in columns]
+        with self._lock:
+            found = {key: self._columns[key] for key in keys if key in self._columns}
+            for key in found:
+                self._columns.move_to_end(key)
+        missing = [column for column, key in zip(columns, keys, strict=True) if key not in found]
+        if missing:
+            found |= self._read(file, missing, share, first, last)
+        parts = [
+            found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
+            for place, key in enumerate(keys)
+        ]
+        return pl.concat(parts, how="horizontal")
+
+    def _read(
+        self, file: DataFile, columns: Sequence[Column], share: Share, first: int, last: int
+    ) -> dict[_Key, pl.DataFrame]:
+        read: dict[_Key, pl.DataFrame] = {}
+        for column, array in zip(columns, _arrays(file, columns, first, last), strict=True):
+            read[file.path, column.field_id, share] = to_lanes(array, column.type)
+        with self._lock:
+            for key, frame in read.items():
+                if key not in self._columns:
+                    self._columns[key] = frame
+                    self._bytes += int(frame.estimated_size())
+            while self._bytes > self._budget and self._columns:
+                _, gone = self._columns.popitem(last=False)
+                self._bytes -= int(gone.estimated_size())
+        return read
+
+
+def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray]:
+    """Rows of a file's columns, by field id, in their stored form; NULLs for a column that came after the file."""
+    try:
+        with pq.ParquetFile(file.path) as opened:
+            names = {int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in opened.schema_arrow}
+            groups: list[int] = []
+            start = skipped = 0
+            for number in range(opened.metadata.num_row_groups):
+                rows = opened.metadata.row_group(number).num_rows
+                if start + rows > first and start < last:
+                    skipped = start if not groups else skipped
+                    groups.append(number)
+                start += rows
+            wanted = [names[column.field_id] for column in columns if column.field_id in names]
+            table = opened.read_row_groups(groups, columns=wanted) if groups else opened.schema_arrow.empty_table()
+            table = table.slice(first - skipped, last - first)
+    except (OSError, pa.ArrowException) as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
+    return [
+        table.column(names[column.field_id]) if column.field_id in names else pa.chunked_array([pa.nulls(last - first)])
+        for column in columns
+    ]
+
+
+def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
+    """A stored column as the lanes of its type, each under its suffix."""
+    held = lanes(kind)
+    if pa.types.is_null(array.type):
+        return pl.DataFrame(
+            {suffix: pl.repeat(None, len(array), dtype=each, eager=True) for suffix, each in held.items()}
+        )
+    if kind.name == "interval":
+        parts = array.combine_chunks().flatten()
+        return pl.DataFrame({s: _series(part, held[s]) for s, part in zip(("", "d", "u"), parts, strict=True)})
+    if kind.carried:
+        value, shown = array.combine_chunks().flatten()
+        return pl.DataFrame({"": _series(value, held[""]), "s": _series(shown, held["s"])})
+    if kind.name == "uuid":
+        return pl.DataFrame({"": _uuids(array)})
+    return pl.DataFrame({"": _series(array, held[""])})
+
+
+def _series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
+    if pa.types.is_time(array.type):
+        array = array.cast(pa.int64())
+    series = pl.Series(pl.from_arrow(array))
+    if series.dtype == pl.Decimal:
+        series = series.to_physical()
+    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone:
+        series = series.dt.replace_time_zone(None)
+    return series.cast(held).rename("")
+
+
+def _uuids(array: pa.ChunkedArray) -> pl.Series:
+    storage = pa.chunked_array([chunk.storage for chunk in array.chunks], pa.binary(16))
+    digits = pl.Series(pl.from_arrow(storage.cast(pa.binary()))).bin.encode("hex")
+    places = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))
+    frame = pl.DataFrame({"h": digits})
+    parts = [pl.col("h").str.slice(start, length) for start, length in places]
+    return frame.select(pl.concat_str(parts, separator="-").alias(""))[""]
+
+
+def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    return pl.DataFrame(schema=schema or {NOTHING: pl.Boolean()})
+
+
+def _bounds(table: Table, column: Column) -> Bounds:
+    """The least and the greatest digits in a column of integers or numerics, from its files' statistics."""
+    known = type_bounds(column.type)
+    if known is None:
+        return None
+    found: list[int] = []
+    scale = column.type.numeric_digits[1] if column.type.name == "numeric" else 0
+    for file in table.files:
+        low, high = file.minimums.get(column.field_id), file.maximums.get(column.field_id)
+        if not isinstance(low, int | Decimal) or not isinstance(high, int | Decimal):
+            if file.nulls.get(column.field_id) == file.rows:
+                continue
+            return known
+        found += [int(Decimal(low).scaleb(scale)), int(Decimal(high).scaleb(scale))]
+    return (min(found), max(found)) if found else (0, 0)

@@ -1,0 +1,18 @@
+"""What the planner leaves to do: one rule a file, each from plan to plan of the same rows. `RULES` are run in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudb.plan.nodes import Node
+from gpudb.plan.optimize.merge_projects import merge_projects
+from gpudb.plan.optimize.prune_columns import prune_columns
+
+RULES: tuple[Callable[[Node], Node], ...] = (merge_projects, prune_columns, merge_projects)
+
+
+def optimized(root: Node) -> Node:
+    """The plan with every rule applied."""
+    for rule in RULES:
+        root = rule(root)
+    return root

@@ -1,0 +1,39 @@
+"""A projection of a projection is one, and one that changes nothing is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudb.plan.nodes import Node, Project
+from gpudb.plan.traversal import rebuild, substituted, transform
+from gpudb.sql import bound
+
+
+def merge_projects(root: Node) -> Node:
+    """Projections merged where no expression is computed twice for it."""
+
+    def merge(node: Node) -> Node:
+        if not isinstance(node, Project):
+            return node
+        below = node.input
+        if isinstance(below, Project) and _once(node, below):
+            exprs = tuple(substituted(expr, below.exprs) for expr in node.exprs)
+            return merge(Project(below.input, exprs, node.labels or node.names))
+        plain = [expr.index for expr in node.exprs if isinstance(expr, bound.Column)]
+        if plain == list(range(len(below.types))) and len(node.exprs) == len(plain) and node is not root:
+            return below
+        return node
+
+    merged = rebuild(root, merge)
+    return replace(merged) if merged is root else merged
+
+
+def _once(node: Project, below: Project) -> bool:
+    uses = [0] * len(below.exprs)
+
+    def look(each: object) -> None:
+        if isinstance(each, bound.Column):
+            uses[each.index] += 1
+
+    transform(node.exprs, look)
+    return all(count < 2 or isinstance(expr, bound.Column) for count, expr in zip(uses, below.exprs, strict=True))

@@ -1,0 +1,157 @@
+"""Columns that nothing above reads are not computed, moved or read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any
+
+from gpudb.plan import nodes
+from gpudb.plan.nodes import Node, Project, column
+from gpudb.plan.traversal import moved, used
+
+
+def prune_columns(root: Node) -> Node:
+    """The plan with the columns that it needs."""
+    made, places = _Pruning().node(root, range(len(root.types)))
+    return _exactly(made, places, range(len(root.types)))
+
+
+Wanted = Sequence[int]
+
+
+def _exactly(node: Node, places: dict[int, int], wanted: Wanted) -> Node:
+    """A node that gives just the wanted columns, in their order."""
+    order = [places[index] for index in wanted]
+    if order == list(range(len(node.types))):
+        return node
+    exprs = tuple(column(place, node.types[place], node.names[place]) for place in order)
+    return Project(node, exprs)
+
+
+class _Pruning:
+    """Gives for a node and the columns wanted of it a node that gives them, and where in it each lies."""
+
+    def __init__(self) -> None:
+        self._shared: dict[int, Node] = {}
+
+    def node(self, node: Node, wanted: Wanted) -> tuple[Node, dict[int, int]]:
+        return _pruned(node, sorted(set(wanted)), self)
+
+    def below(self, node: Node, wanted: Wanted, *exprs: Any) -> tuple[Node, dict[int, int]]:
+        """A node's input with what is wanted of it and what expressions read."""
+        every = set(wanted)
+        for each in exprs:
+            every |= used(each)
+        return self.node(node, sorted(every))
+
+    def shared(self, node: nodes.Shared) -> nodes.Shared:
+        """A shared part keeps all its columns: others read it too."""
+        if node.number not in self._shared:
+            below, places = self.node(node.input, range(len(node.types)))
+            self._shared[node.number] = replace(node, input=_exactly(below, places, range(len(node.types))))
+        return self._shared[node.number]  # type: ignore[return-value]
+
+
+def _same(wanted: Wanted) -> dict[int, int]:
+    return {index: place for place, index in enumerate(wanted)}
+
+
+@singledispatch
+def _pruned(node: Any, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    """A node without a rule of its own keeps everything."""
+    inputs = []
+    for each in node.inputs:
+        made, places = pruning.node(each, range(len(each.types)))
+        inputs.append(_exactly(made, places, range(len(each.types))))
+    return node.with_inputs(*inputs), _same(range(len(node.types)))
+
+
+@_pruned.register
+def _(node: nodes.Scan, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    read = sorted({*wanted, *used(node.filter)})
+    places = _same(read)
+    condition = moved(node.filter, places.__getitem__) if node.filter is not None else None
+    return replace(node, columns=tuple(node.columns[index] for index in read), filter=condition), places
+
+
+@_pruned.register
+def _(node: nodes.Values, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    return node, _same(range(len(node.types)))
+
+
+@_pruned.register
+def _(node: nodes.Filter, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    below, places = pruning.below(node.input, wanted, node.condition)
+    return nodes.Filter(below, moved(node.condition, places.__getitem__)), places
+
+
+@_pruned.register
+def _(node: Project, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    exprs = [node.exprs[index] for index in wanted]
+    below, places = pruning.below(node.input, (), *exprs)
+    names = tuple(node.names[index] for index in wanted)
+    return Project(below, tuple(moved(expr, places.__getitem__) for expr in exprs), names), _same(wanted)
+
+
+@_pruned.register
+def _(node: nodes.Join, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    width = len(node.left.types)
+    every = {*wanted, *used(node.condition)}
+    left, one = pruning.below(node.left, [i for i in every if i < width], *(a for a, _ in node.keys))
+    right, other = pruning.below(node.right, [i - width for i in every if i >= width], *(b for _, b in node.keys))
+    places = one | {index + width: place + len(left.types) for index, place in other.items()}
+    keys = tuple((moved(a, one.__getitem__), moved(b, other.__getitem__)) for a, b in node.keys)
+    condition = moved(node.condition, places.__getitem__) if node.condition is not None else None
+    made = replace(node, left=left, right=right, keys=keys, condition=condition)
+    return made, one if node.kind in {"SEMI", "ANTI"} else places
+
+
+@_pruned.register
+def _(node: nodes.Aggregate, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    width = len(node.keys)
+    kept = [number for number in range(len(node.calls)) if number + width in wanted]
+    calls = [node.calls[number] for number in kept]
+    below, places = pruning.below(node.input, (), *node.keys, *calls)
+    keys = tuple(moved(key, places.__getitem__) for key in node.keys)
+    made = replace(node, input=below, keys=keys, calls=tuple(moved(call, places.__getitem__) for call in calls))
+    found = _same(range(width)) | {number + width: width + place for place, number in enumerate(kept)}
+    if node.sets is not None:
+        found[width + len(node.calls)] = width + len(calls)
+    return made, found
+
+
+@_pruned.register
+def _(node: nodes.Window, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    width = len(node.input.types)
+    below, places = pruning.below(node.input, [i for i in wanted if i < width], *node.calls)
+    calls = tuple(moved(call, places.__getitem__) for call in node.calls)
+    found = places | {width + n: len(below.types) + n for n in range(len(calls))}
+    return nodes.Window(below, calls), found
+
+
+@_pruned.register
+def _(node: nodes.Sort, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    below, places = pruning.below(node.input, wanted, *node.keys)
+    return replace(node, input=below, keys=moved(node.keys, places.__getitem__)), places
+
+
+@_pruned.register
+def _(node: nodes.DistinctOn, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    below, places = pruning.below(node.input, wanted, *node.keys, *node.order)
+    keys, order = moved(node.keys, places.__getitem__), moved(node.order, places.__getitem__)
+    return nodes.DistinctOn(below, keys, order), places
+
+
+@_pruned.register
+def _(node: nodes.SetOperation, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    if node.op != "UNION":
+        wanted = range(len(node.types))
+    left, right = (_exactly(*pruning.node(each, wanted), wanted) for each in (node.left, node.right))
+    return node.with_inputs(left, right), _same(wanted)
+
+
+@_pruned.register
+def _(node: nodes.Shared, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+    return pruning.shared(node), _same(range(len(node.types)))

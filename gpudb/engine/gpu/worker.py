@@ -61,16 +61,16 @@ class StageWorker(WorkerPlugin):
 
     name = "gpudb"
 
-    def __init__(self, budget: int, threads: int = 4) -> None:
+    def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._threads = threads
 
     def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
         self._tables = ResidentTables(self._budget)
         self._given: dict[tuple[int, int], _Given] = {}
-        self._pool = ThreadPoolExecutor(self._threads, "gpudb stage")
+        # One stage at a time: several would share the same cores or the same GPU.
+        self._pool = ThreadPoolExecutor(1, "gpudb stage")
         worker.handlers["gpudb_stage"] = self._stage
         worker.handlers["gpudb_fetch"] = self._fetch
         worker.handlers["gpudb_drop"] = self._drop
@@ -80,7 +80,7 @@ class StageWorker(WorkerPlugin):
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_budget": self._budget, "_threads": self._threads}
+        return {"_budget": self._budget}
 
     # ---------------------------------------------------------------------------------------- handlers
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.faults import FORMAT, OVERFLOW, ROWS, fault
-from gpudb.engine.gpu.lower.numeric import quotient
+from gpudb.engine.gpu.lower.quotients import PutOff
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
 from gpudb.plan.errors import NotCarried
@@ -37,7 +37,7 @@ class State:
 
     partial: Callable[[Sequence[Value], str], list[pl.Expr]]
     merge: Callable[[str], list[pl.Expr]]
-    final: Callable[[str], Value]
+    final: Callable[[str, PutOff], Value]
 
 
 def is_mergeable(call: bound.Aggregate) -> bool:
@@ -65,7 +65,7 @@ def _counted(call: bound.Aggregate) -> State:
     return State(
         partial,
         lambda name: [pl.col(name).sum()],
-        lambda name: Value(call.type, pl.col(name), None, (0, 2**62)),
+        lambda name, _: Value(call.type, pl.col(name), None, (0, 2**62)),
     )
 
 
@@ -98,7 +98,7 @@ def _summed(call: bound.Aggregate) -> State:
     if kind.name not in _INTEGERS | {"numeric"}:
         raise NotCarried(f"sum of {kind.plain}")
 
-    def final(name: str) -> Value:
+    def final(name: str, put_off: PutOff) -> Value:
         total = _total(name)
         if call.type.name in _INTEGERS:
             return integer(total, call.type, None)
@@ -117,11 +117,12 @@ def _averaged(call: bound.Aggregate) -> State:
         raise NotCarried(f"avg of {kind.plain}")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
-    def final(name: str) -> Value:
-        count = Value(SqlType("int8"), pl.when(pl.col(name + "n") > 0).then(pl.col(name + "n")).otherwise(None))
+    def final(name: str, put_off: PutOff) -> Value:
+        filled = pl.when(pl.col(name + "n") > 0).then(pl.col(name + "n")).otherwise(None)
+        count = Value(SqlType("int8"), filled, None, (1, 2**62))
         shown = pl.col(name + "s") if kind.carried else pl.lit(scale, pl.Int8)
-        made = quotient(Value(exact(MAX_DIGITS, scale), _total(name)), count, shown, call.type)
-        return made.failing(None)
+        total = Value(exact(MAX_DIGITS, scale), _total(name))
+        return put_off.quotient(total, count, shown, call.type).failing(None)
 
     return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final)
 
@@ -135,7 +136,7 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
             value.is_infinite().fill_null(False).any().alias(name + "i"),
         ]
 
-    def final(name: str) -> Value:
+    def final(name: str, put_off: PutOff) -> Value:
         total = pl.when(pl.col(name + "n") > 0).then(pl.col(name)).otherwise(None)
         made = total / pl.col(name + "n") if average else total
         if call.type.name == "float4":
@@ -165,7 +166,9 @@ def _extreme(call: bound.Aggregate) -> State:
         return [pick(args[0].expr).cast(lanes(call.type)[""]).alias(name)]
 
     limits = type_bounds(call.type)
-    return State(partial, lambda name: [pick(pl.col(name))], lambda name: Value(call.type, pl.col(name), None, limits))
+    return State(
+        partial, lambda name: [pick(pl.col(name))], lambda name, _: Value(call.type, pl.col(name), None, limits)
+    )
 
 
 def _boolean(call: bound.Aggregate) -> State:
@@ -177,7 +180,7 @@ def _boolean(call: bound.Aggregate) -> State:
     return State(
         lambda args, name: [pick(args[0].expr).alias(name)],
         lambda name: [pick(pl.col(name))],
-        lambda name: Value(call.type, pl.col(name)),
+        lambda name, _: Value(call.type, pl.col(name)),
     )
 
 
@@ -194,7 +197,7 @@ def _single(call: bound.Aggregate) -> State:
         names = [name, *(name + suffix for suffix in lanes(call.type) if suffix)]
         return [*(pl.col(each).filter(there).first() for each in names), pl.col(name + "n").sum()]
 
-    def final(name: str) -> Value:
+    def final(name: str, put_off: PutOff) -> Value:
         others = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(call.type) if suffix)
         error = fault(pl.col(name + "n") > 1, ROWS)
         return Value(call.type, pl.col(name), error, type_bounds(call.type), others)
@@ -219,7 +222,7 @@ def _whole(call: bound.Aggregate) -> State:
     return State(
         partial,
         lambda name: [pl.col(name).first()],
-        lambda name: Value(call.type, pl.col(name), None, type_bounds(call.type)),
+        lambda name, _: Value(call.type, pl.col(name), None, type_bounds(call.type)),
     )
 
 

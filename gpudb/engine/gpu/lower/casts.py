@@ -66,17 +66,11 @@ def _to_float(value: Value, kind: SqlType) -> Value:
             raise NotCarried("cast from double precision to real")
         return Value(kind, value.expr.cast(held))
     if value.type.name == "numeric":
-        # Through its text, the one way that rounds once: two integers below 2⁵³ divide as exactly.
+        # Through its text, which rounds once; two integers below 2⁵³ divide as exactly.
         limits = value.bounds or type_bounds(value.type)
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
             return Value(kind, (value.expr.cast(pl.Float64) / float(10**value.scale)).cast(held))
-        scale = value.scale
-
-        def convert(digits: pl.Series) -> pl.Series:
-            texts = [None if each is None else float(f"{each}e-{scale}") for each in digits.to_list()]
-            return pl.Series(digits.name, texts, dtype=pl.Float64)
-
-        made = value.expr.map_batches(convert, return_dtype=pl.Float64, is_elementwise=True)
+        made = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
         return Value(kind, made.cast(held))
     raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")
 

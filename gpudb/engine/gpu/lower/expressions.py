@@ -13,6 +13,7 @@ from gpudb.engine.gpu.lower.casts import cast
 from gpudb.engine.gpu.lower.comparison import equal
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.numeric import at_scale
+from gpudb.engine.gpu.lower.quotients import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
 from gpudb.engine.gpu.lower.values import Bounds, Value, column, literal, type_bounds
 from gpudb.plan.errors import NotCarried
@@ -21,11 +22,15 @@ from gpudb.types import BOOL, SqlType
 
 
 class Expressions:
-    """Lowers expressions over one input; `bounds` are of its columns, `parameters` the statement's values."""
+    """Lowers expressions over one input; `bounds` are of its columns, `parameters` the statement's values.
+
+    The values that it gives hold over the input once `put_off` has been computed on it.
+    """
 
     def __init__(self, bounds: Sequence[Bounds], parameters: Sequence[object] = ()) -> None:
         self._bounds = bounds
         self._parameters = parameters
+        self.put_off = PutOff()
 
     @singledispatchmethod
     def value(self, expr: Any) -> Value:
@@ -52,7 +57,11 @@ class Expressions:
     @value.register
     def _(self, expr: bound.Call) -> Value:
         args = tuple(self.value(each) for each in expr.args)
-        made = lowering(expr.function)(args, expr.type)
+        if expr.function.name == "numeric_div":
+            shown = pl.max_horizontal(args[0].shown, args[1].shown)
+            made = self.put_off.quotient(args[0], args[1], shown, expr.type)
+        else:
+            made = lowering(expr.function)(args, expr.type)
         errors = [each.error for each in args]
         return made if not any(each is not None for each in errors) else made.failing(worst(made.error, *errors))
 

@@ -16,6 +16,7 @@ from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
 from gpudb.engine.gpu.lower.joins import joined, not_in
+from gpudb.engine.gpu.lower.quotients import PutOff
 from gpudb.engine.gpu.lower.values import Bounds, Value, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
@@ -60,8 +61,10 @@ class Lowering:
     def _over(self, frame: Frame) -> Expressions:
         return Expressions(frame.bounds, self._parameters)
 
-    def _checked(self, lazy: pl.LazyFrame, error: Error) -> pl.LazyFrame:
-        """The frame as it is, once no row of it has an error."""
+    def _checked(self, lazy: pl.LazyFrame, error: Error, put_off: PutOff | None = None) -> pl.LazyFrame:
+        """The frame, with what its expressions have put off, once no row of it has an error."""
+        if put_off is not None and put_off.quotients:
+            lazy = put_off.computed(self._collect(lazy)).lazy()
         if error is None:
             return lazy
         found = self._collect(lazy.with_columns(error.alias("e")))
@@ -77,8 +80,7 @@ class Lowering:
         frame = self._source(node)
         if node.filter is None:
             return frame
-        condition, error = self._over(frame).condition(node.filter)
-        return Frame(self._checked(frame.lazy, error).filter(condition), frame.bounds)
+        return self._filtered(frame, node.filter)
 
     @frame.register
     def _(self, node: Receive) -> Frame:
@@ -94,9 +96,13 @@ class Lowering:
 
     @frame.register
     def _(self, node: nodes.Filter) -> Frame:
-        frame = self.frame(node.input)
-        condition, error = self._over(frame).condition(node.condition)
-        return Frame(self._checked(frame.lazy, error).filter(condition), frame.bounds)
+        return self._filtered(self.frame(node.input), node.condition)
+
+    def _filtered(self, frame: Frame, condition: Any) -> Frame:
+        over = self._over(frame)
+        expr, error = over.condition(condition)
+        lazy = self._checked(frame.lazy, error, over.put_off).filter(expr)
+        return Frame(_without(lazy, over.put_off), frame.bounds)
 
     @frame.register
     def _(self, node: nodes.Project) -> Frame:
@@ -107,19 +113,15 @@ class Lowering:
         values = [over.value(expr) for expr in exprs]
         if not values:
             return Frame(frame.lazy.select(pl.first().is_null().alias(NOTHING)), ())
-        made = self._named(frame.lazy, values)
+        made = self._named(frame.lazy, values, over.put_off)
         return Frame(made, tuple(value.bounds for value in values))
 
-    def _named(self, lazy: pl.LazyFrame, values: Sequence[Value]) -> pl.LazyFrame:
+    def _named(self, lazy: pl.LazyFrame, values: Sequence[Value], put_off: PutOff) -> pl.LazyFrame:
         """Only the lanes of some values, as c0, c1, …; constants are as long as the frame."""
-        made = [(f"c{n}", value.columns(f"p{n}")) for n, value in enumerate(values)]
-        columns = [expr for _, exprs in made for expr in exprs]
+        columns = [expr for n, value in enumerate(values) for expr in value.columns(f"p{n}")]
         names = [expr.meta.output_name() for expr in columns]
-        checked = self._checked(lazy.with_columns(columns), None)
-        error = worst(*(value.error for value in values))
-        if error is not None:
-            checked = self._checked(lazy.with_columns(*columns), error)
-        return checked.select(pl.col(name).alias("c" + name[1:]) for name in names)
+        checked = self._checked(lazy, worst(*(value.error for value in values)), put_off)
+        return checked.with_columns(columns).select(pl.col(name).alias("c" + name[1:]) for name in names)
 
     # -------------------------------------------------------------------------------------------- joins
 
@@ -129,8 +131,8 @@ class Lowering:
         width = len(node.left.types)
         first, second = self._over(left), self._over(right)
         keys = [(first.value(a), second.value(b)) for a, b in node.keys]
-        one = self._keyed(left.lazy, [a for a, _ in keys], "k")
-        other = self._keyed(right.lazy, [b for _, b in keys], "q")
+        one = self._keyed(left.lazy, [a for a, _ in keys], "k", first)
+        other = self._keyed(right.lazy, [b for _, b in keys], "q", second)
         moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in lanes(kind)]
         other = other.rename({name: _shifted(name, width) for name in moved}).drop(NOTHING, strict=False)
         bounds = left.bounds + right.bounds
@@ -139,10 +141,11 @@ class Lowering:
         else:
             condition = None
             if node.condition is not None:
-                expr, error = Expressions(bounds, self._parameters).condition(node.condition)
+                both = Expressions(bounds, self._parameters)
+                expr, error = both.condition(node.condition)
 
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
-                    return self._checked(pairs, error).filter(expr)
+                    return self._checked(pairs, error, both.put_off).filter(expr)
 
             made = joined(node.kind, one, other, len(keys), condition, self._collect)
         kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
@@ -150,11 +153,12 @@ class Lowering:
             return Frame(made.select(pl.first().is_null().alias(NOTHING)), ())
         return Frame(made.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
 
-    def _keyed(self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str) -> pl.LazyFrame:
+    def _keyed(self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, over: Expressions) -> pl.LazyFrame:
         if not keys:
             return lazy
         made = [key.expr.cast(lanes(key.type)[""]).alias(f"{prefix}{n}") for n, key in enumerate(keys)]
-        return self._checked(lazy, worst(*(key.error for key in keys))).with_columns(made)
+        checked = self._checked(lazy, worst(*(key.error for key in keys)), over.put_off)
+        return _without(checked.with_columns(made), over.put_off)
 
     # -------------------------------------------------------------------------------------------- groups
 
@@ -189,7 +193,8 @@ class Lowering:
             made, named = self._argument_columns(args, call, over, number)
             columns += made
             calls += state_of(call).partial(named, f"a{number}")
-        lazy = self._checked(frame.lazy.with_columns(columns) if columns else frame.lazy, worst(*errors))
+        lazy = self._checked(frame.lazy, worst(*errors), over.put_off)
+        lazy = lazy.with_columns(columns) if columns else lazy
         if not keys:
             return lazy.select(calls or [pl.len().alias(NOTHING)])
         # A carried key is its value; it shows the scale of one of its rows.
@@ -253,10 +258,11 @@ class Lowering:
             others = tuple((suffix, pl.col(f"k{n}{suffix}")) for suffix in lanes(key.type) if suffix)
             values.append(Value(key.type, pl.col(f"k{n}"), None, type_bounds(key.type), others))
         states: list[State] = [state_of(call) for call in node.calls]
-        values += [state.final(f"a{n}") for n, state in enumerate(states)]
+        put_off = PutOff()
+        values += [state.final(f"a{n}", put_off) for n, state in enumerate(states)]
         if not values:
             return Frame(lazy.select(pl.first().is_null().alias(NOTHING)), ())
-        return Frame(self._named(lazy, values), tuple(value.bounds for value in values))
+        return Frame(self._named(lazy, values, put_off), tuple(value.bounds for value in values))
 
     # -------------------------------------------------------------------------------------------- order and sets
 
@@ -274,13 +280,14 @@ class Lowering:
         values = [over.value(key.expr) for key in keys]
         if any(value.type.name == "interval" for value in values):
             raise NotCarried("ORDER BY of intervals")
-        lazy = self._checked(frame.lazy, worst(*(value.error for value in values)))
-        return lazy.sort(
+        lazy = self._checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
+        made = lazy.sort(
             [value.expr for value in values],
             descending=[key.descending for key in keys],
             nulls_last=[not key.nulls_first for key in keys],
             maintain_order=True,
         )
+        return _without(made, over.put_off)
 
     def _count(self, expr: Any | None, clause: str) -> int | None:
         if expr is None:
@@ -300,7 +307,7 @@ class Lowering:
         keys = [over.value(key) for key in node.keys]
         lazy = self._sorted(frame, node.order) if node.order else frame.lazy
         names = [f"k{n}" for n in range(len(keys))]
-        made = self._checked(lazy, worst(*(key.error for key in keys)))
+        made = self._checked(lazy, worst(*(key.error for key in keys)), over.put_off)
         made = made.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
         return Frame(made.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
 
@@ -339,6 +346,11 @@ class Lowering:
 
 
 _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_count_in_result_offset_clause"}
+
+
+def _without(lazy: pl.LazyFrame, put_off: PutOff) -> pl.LazyFrame:
+    names = [each.name + suffix for each in put_off.quotients for suffix in ("", "s")]
+    return lazy.drop(names) if names else lazy
 
 
 def _shifted(name: str, width: int) -> str:

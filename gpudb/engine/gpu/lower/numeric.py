@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import corners
-from gpudb.engine.gpu.lower.faults import DIVISION, FORMAT, NUMERIC, fault
+from gpudb.engine.gpu.lower.faults import FORMAT, NUMERIC, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds
 from gpudb.plan.errors import NotCarried
@@ -98,48 +98,6 @@ def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
     limits = args[0].bounds or type_bounds(args[0].type)
     assert limits is not None
     return Value(kind, args[0].expr.abs(), None, (0, max(-limits[0], limits[1])), args[0].others)
-
-
-@lowers("numeric_div")
-def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return quotient(args[0], args[1], pl.max_horizontal(args[0].shown, args[1].shown), kind)
-
-
-def quotient(dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
-    """A carried quotient, exact, with PostgreSQL's display scale; 22012 for a divisor of 0."""
-    zero = fault((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
-    safe = pl.when(divisor.expr == 0).then(None).otherwise(divisor.expr)
-    held = pl.struct(
-        dividend.expr.cast(pl.Int128).alias("a"), safe.cast(pl.Int128).alias("b"), shown.cast(pl.Int32).alias("s")
-    )
-    scales = dividend.scale, divisor.scale
-
-    def divide(rows: pl.Series) -> pl.Series:
-        return _quotients(rows, *scales)
-
-    made = held.map_batches(divide, return_dtype=pl.Struct({"v": pl.Int128, "s": pl.Int8}), is_elementwise=True)
-    limit = _LIMIT - 1
-    scale = (("s", made.struct.field("s")),)
-    error = None if divisor.constant and divisor.bounds != (0, 0) else zero
-    return Value(kind, made.struct.field("v"), error, (-limit, limit), scale)
-
-
-def _quotients(rows: pl.Series, dividend_scale: int, divisor_scale: int) -> pl.Series:
-    from gpudb.engine.cpu.udf_quotient import quotient_of
-
-    frame = rows.struct.unnest()
-    values: list[int | None] = []
-    scales: list[int | None] = []
-    for a, b, s in zip(frame["a"].to_list(), frame["b"].to_list(), frame["s"].to_list(), strict=True):
-        if a is None or b is None:
-            values.append(None)
-            scales.append(0)
-            continue
-        value, scale = quotient_of(a, dividend_scale, b, divisor_scale, s)
-        values.append(value)
-        scales.append(scale)
-    made = {"v": pl.Series(values, dtype=pl.Int128), "s": pl.Series(scales, dtype=pl.Int8)}
-    return pl.DataFrame(made).to_struct(rows.name)
 
 
 def rounded(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Node, Scan, Shared
-from gpudb.plan.predicates import equality, is_plain_core
+from gpudb.plan.predicates import equality, is_plain_core, plain_equality
 from gpudb.plan.subqueries import any_as_counts, exists_as_count, outer_columns, pulled_out
 from gpudb.plan.symbols import NOT_IN, SINGLE, Symbols
 from gpudb.plan.traversal import conjuncts, transform
@@ -208,7 +208,7 @@ class Carrier:
         match expr:
             case bound.BoolOp(op="AND" | "OR"):
                 return "(" + f" {expr.op} ".join(self._predicate(each) for each in expr.args) + ")"
-            case bound.Call() if (sides := equality(expr)) is not None and not any(map(_has_subquery, sides)):
+            case bound.Call() if (sides := plain_equality(expr)) is not None:
                 return f"{self.value(sides[0])} = {self.value(sides[1])}"
             case _:
                 return self.symbols.call(self._prepared(expr), self._leaf_text, "b")
@@ -274,6 +274,10 @@ class Carrier:
         target = query.targets[0]
         if not isinstance(target, bound.Aggregate):
             raise NotCarried("a correlated subquery of this shape")
+        inside = {node.rel for node in walk(query) if hasattr(node, "rel") and not isinstance(node, bound.Column)}
+        for part in conjuncts(query.where):
+            if not _is_undone(part, inside):
+                raise NotCarried("a subquery correlated by more than equalities")
         where = self._where(query.where)
         held = f"max({self.symbols.call(self._prepared_call(target), self._leaf_text)})"
         return f"(SELECT {held} FROM {source}" + (f" WHERE {where})" if where else ")")
@@ -324,9 +328,15 @@ class Carrier:
         return match
 
 
-def _has_subquery(expr: Any) -> bool:
-    kinds = (bound.ScalarSubquery, bound.Exists, bound.AnySubquery, bound.ArraySubquery)
-    return any(isinstance(each, kinds) for each in walk(expr))
+def _is_undone(part: Any, inside: set[int]) -> bool:
+    """Whether the planner undoes a condition of a scalar subquery: it reads no outer column, or equals one."""
+    nodes = list(walk(part))
+    if not any(isinstance(node, bound.Column) and node.rel not in inside for node in nodes):
+        return not any(isinstance(node, bound.Aggregate) for node in nodes) or any(
+            isinstance(node, bound.Select) for node in nodes
+        )
+    sides = plain_equality(part)
+    return sides is not None and sum(side.rel in inside for side in sides) == 1
 
 
 def _loose_columns(expr: Any, keys: tuple[Any, ...]) -> list[bound.Column]:

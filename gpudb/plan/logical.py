@@ -50,6 +50,8 @@ class _Builder:
         self._estimate = estimate
 
     def plan(self, query: bound.Query) -> Plan:
+        if not query.columns:
+            raise NotCarried("a result without columns")
         root = self.block(query, ())
         return Plan(Project(root, root_columns(root), tuple(c.name for c in query.columns)), query.columns)
 
@@ -68,8 +70,6 @@ class _Builder:
     def _select(self, query: bound.Select, ctes: tuple[bound.Cte, ...]) -> Node:
         if query.grouping_sets is not None:
             raise NotCarried("GROUPING SETS")
-        if query.with_ties:
-            raise NotCarried("FETCH FIRST … WITH TIES")
         above: list[Any] = [*query.targets, *(key.expr for key in query.order_by)]
         above += [] if isinstance(query.distinct, bool) else query.distinct
         if any(isinstance(node, bound.SetReturning) for each in above for node in walk(each)):
@@ -130,8 +130,12 @@ class _Builder:
         text = carrier.core(query, values)
         relations = {name: (len(found.node.types), found.rows) for name, found in carrier.leaves.items()}
         rel = relational_plan(text, relations)
-        node = Restorer(carrier.symbols, {name: found.node for name, found in carrier.leaves.items()}).node(rel)
-        return node, values
+        restorer = Restorer(carrier.symbols, {name: found.node for name, found in carrier.leaves.items()})
+        try:
+            return restorer.node(rel), values
+        except TypeError as error:
+            # What the planner's accessors raise for parts that they do not know.
+            raise NotCarried("a subquery that the planner cannot undo") from error
 
     def _windows(self, node: Node, places: list[Any], above: list[Any]) -> tuple[Node, list[Any]]:
         calls: list[bound.Window] = []

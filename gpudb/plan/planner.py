@@ -44,9 +44,10 @@ class _Planner:
 
         # Importing it changes how every Dask program of this process works; nothing here is one of its frames.
         dask.config.set({"dataframe": before})
-        logging.getLogger("dask_sql").setLevel(logging.WARNING)
+        # It warns of statements without tables, and of rules that it leaves out.
+        logging.getLogger("dask_sql").setLevel(logging.ERROR)
         self._container, self._columns, self._statistics = DataContainer, ColumnContainer, Statistics
-        self._context = Context(logging.WARNING)
+        self._context = Context(logging.ERROR)
         self._schema = self._context.schema["root"]
         for number in range(MAX_ARGUMENTS + 1):
             arguments = [(f"x{place}", str) for place in range(number + 1)]

@@ -14,6 +14,7 @@ EQUALITIES = frozenset(
     " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
 )
 """Functions of `=` under which equal values hash alike once both are of one type (`key_type`)."""
+_WIDENED = {("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")}
 _INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
@@ -27,6 +28,26 @@ def equality(expr: Any) -> tuple[Any, Any] | None:
     if not all(any(isinstance(each, bound.Column) for each in walk(side)) for side in (left, right)):
         return None
     return left, right
+
+
+def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
+    """The two columns of an equality: the only join key that the planner can tell us of."""
+    sides = equality(expr)
+    if sides is None:
+        return None
+    left, right = (_bare(each) for each in sides)
+    if not isinstance(left, bound.Column) or not isinstance(right, bound.Column) or left.rel == right.rel:
+        return None
+    return (left, right) if key_type(left.type, right.type) is not None else None
+
+
+def _bare(expr: Any) -> Any:
+    """A column under casts that change no value."""
+    while (
+        isinstance(expr, bound.Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED and expr.type.modifier == -1
+    ):
+        expr = expr.arg
+    return expr
 
 
 def key_type(left: SqlType, right: SqlType) -> SqlType | None:

@@ -86,7 +86,6 @@ def _only(query: bound.Select, call: bound.Aggregate) -> bound.Select:
         distinct=False,
         order_by=(),
         limit=None,
-        with_ties=False,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.resident import Share
-from gpudb.engine.gpu.worker import Task
+from gpudb.engine.gpu.stage import Task
 from gpudb.errors import InternalError, SqlError
 from gpudb.plan.stages import Stage
 

@@ -5,23 +5,18 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 
 import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution
-from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.protocol import PlanNode, Request
+from gpudb.engine.gpu.planning import planned
+from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, QueryCanceled
-from gpudb.plan.logical import plan_query
-from gpudb.plan.nodes import Node, Plan, Scan
-from gpudb.plan.optimize import optimized
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.stages import Stage, stages_of
-from gpudb.plan.traversal import rebuild
+from gpudb.plan.nodes import Plan
+from gpudb.plan.stages import Stage
 
 BATCH_ROWS = 65536
 STOP_SECONDS = 0.5
@@ -29,17 +24,16 @@ STOP_SECONDS = 0.5
 
 
 class ClusterEngine:
-    """Workers as an engine, under the name `twin` (CPU workers) or `gpu`."""
+    """Workers as an engine, under the name `twin` (CPU workers) or `gpu`; `constants` computes constant expressions."""
 
-    def __init__(self, cluster: Cluster, name: str = "twin") -> None:
+    def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin") -> None:
         self.name = name
         self._cluster = cluster
+        self._constants = constants
 
     def plan(self, request: Request) -> tuple[Plan, list[Stage]]:
         """The plan and its stages; NotCarried names what the workers lack."""
-        plan = plan_query(request.query, estimate)
-        root = rebuild(optimized(plan.root), lambda node: _in_snapshot(node, request))
-        return Plan(root, plan.columns), stages_of(root, estimate, is_mergeable)
+        return planned(request, self._constants)
 
     def run(self, request: Request) -> ClusterStream:
         """Starts a query (see `protocol.Engine`)."""
@@ -54,11 +48,6 @@ class ClusterEngine:
     def close(self) -> None:
         """Ends the workers."""
         self._cluster.close()
-
-
-def _in_snapshot(node: Node, request: Request) -> Node:
-    """A scan over its table as the snapshot has it: a plan may be older."""
-    return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
 
 
 class ClusterStream:

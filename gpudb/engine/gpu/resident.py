@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
-from gpudb.engine.gpu.lower.values import Bounds, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, digits_of, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan.nodes import INPUT, Scan
 from gpudb.plan.traversal import moved
@@ -40,7 +40,8 @@ class Share:
         return total * self.index // self.count, total * (self.index + 1) // self.count
 
 
-_Key = tuple[str, int, Share]
+_Key = tuple[str, int, str, Share]
+"""A file's path, a column's field id and type (which may widen), and whose share."""
 
 
 class ResidentTables:
@@ -70,7 +71,7 @@ class ResidentTables:
         first, last = share.rows(file.rows)
         if not columns:
             return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
-        keys = [(file.path, column.field_id, share) for column in columns]
+        keys = [(file.path, column.field_id, str(column.type), share) for column in columns]
         with self._lock:
             found = {key: self._columns[key] for key in keys if key in self._columns}
             for key in found:
@@ -89,7 +90,7 @@ class ResidentTables:
     ) -> dict[_Key, pl.DataFrame]:
         read: dict[_Key, pl.DataFrame] = {}
         for column, array in zip(columns, _arrays(file, columns, first, last), strict=True):
-            read[file.path, column.field_id, share] = to_lanes(array, column.type)
+            read[file.path, column.field_id, str(column.type), share] = to_lanes(array, column.type)
         with self._lock:
             for key, frame in read.items():
                 if key not in self._columns:
@@ -181,5 +182,5 @@ def _bounds(table: Table, column: Column) -> Bounds:
             if file.nulls.get(column.field_id) == file.rows:
                 continue
             return known
-        found += [int(Decimal(low).scaleb(scale)), int(Decimal(high).scaleb(scale))]
+        found += [digits_of(Decimal(low), scale), digits_of(Decimal(high), scale)]
     return (min(found), max(found)) if found else (0, 0)

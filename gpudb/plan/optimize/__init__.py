@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.plan.nodes import Node
+from gpudb.plan.optimize.filters_into_joins import filters_into_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
 from gpudb.plan.optimize.prune_columns import prune_columns
 
-RULES: tuple[Callable[[Node], Node], ...] = (merge_projects, prune_columns, merge_projects)
+RULES: tuple[Callable[[Node], Node], ...] = (merge_projects, filters_into_joins, prune_columns, merge_projects)
 
 
 def optimized(root: Node) -> Node:

@@ -167,7 +167,9 @@ def _extreme(call: bound.Aggregate) -> State:
 
     limits = type_bounds(call.type)
     return State(
-        partial, lambda name: [pick(pl.col(name))], lambda name, _: Value(call.type, pl.col(name), None, limits)
+        partial,
+        lambda name: [pick(pl.col(name)).alias(name)],
+        lambda name, _: Value(call.type, pl.col(name), None, limits),
     )
 
 
@@ -179,7 +181,7 @@ def _boolean(call: bound.Aggregate) -> State:
 
     return State(
         lambda args, name: [pick(args[0].expr).alias(name)],
-        lambda name: [pick(pl.col(name))],
+        lambda name: [pick(pl.col(name)).alias(name)],
         lambda name, _: Value(call.type, pl.col(name)),
     )
 

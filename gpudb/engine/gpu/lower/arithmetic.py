@@ -90,7 +90,7 @@ def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
     limits = args[0].bounds or type_bounds(args[0].type)
     bounds = (-limits[1], -limits[0]) if limits else None
     (a,) = enough(bounds, args[0])
-    return integer(-a, kind, bounds)
+    return integer(0 - a, kind, bounds)
 
 
 @lowers("int2up int4up int8up float4up float8up numeric_uplus")

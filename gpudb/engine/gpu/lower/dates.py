@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
+from gpudb.engine.gpu.lower.faults import DATE, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import Value
@@ -64,14 +65,25 @@ def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, args[1].expr.dt.truncate(_UNITS[unit]))
 
 
+_FIRST, _LAST = -2_440_588, 2_145_031_948
+"""PostgreSQL's first and last date, in days since 1970."""
+
+
+def _moved_days(args: tuple[Value, ...], sign: int, kind: SqlType) -> Value:
+    days = args[0].expr.cast(pl.Int32).cast(pl.Int64) + sign * args[1].expr.cast(pl.Int64)
+    there = (days >= _FIRST) & (days <= _LAST)
+    made = pl.when(there).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
+    return Value(kind, made, fault(~there, DATE))
+
+
 @lowers("date_pli")
 def _add_days(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, (args[0].expr.cast(pl.Int32).cast(pl.Int64) + args[1].expr).cast(pl.Int32).cast(pl.Date))
+    return _moved_days(args, 1, kind)
 
 
 @lowers("date_mii")
 def _subtract_days(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, (args[0].expr.cast(pl.Int32).cast(pl.Int64) - args[1].expr).cast(pl.Int32).cast(pl.Date))
+    return _moved_days(args, -1, kind)
 
 
 @lowers("date_mi")

@@ -20,7 +20,7 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     ("numeric_value_out_of_range", "value overflows numeric format"),
     ("cardinality_violation", "more than one row returned by a subquery used as an expression"),
     ("string_data_right_truncation", "value too long for type"),
-    ("negative_substring_length", "negative substring length not allowed"),
+    ("substring_error", "negative substring length not allowed"),
     ("datetime_field_overflow", "date out of range"),
 )
 DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS, LENGTH, SUBSTRING, DATE = range(1, 13)

@@ -134,7 +134,9 @@ class Lowering:
         one = self._keyed(left.lazy, [a for a, _ in keys], "k", first)
         other = self._keyed(right.lazy, [b for _, b in keys], "q", second)
         moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in lanes(kind)]
-        other = other.rename({name: _shifted(name, width) for name in moved}).drop(NOTHING, strict=False)
+        # A side without columns has its rows all the same: that column goes by another name.
+        names = {name: _shifted(name, width) for name in moved} or {NOTHING: NOTHING + "2"}
+        other = other.rename(names, strict=False)
         bounds = left.bounds + right.bounds
         if node.null_aware:
             made = not_in(one, other, self._collect)
@@ -226,7 +228,7 @@ class Lowering:
             made.append(over.value(call.filter).expr.alias(f"f{number}"))
         for place, arg in enumerate(args):
             name = f"x{number}_{place}"
-            if arg.constant:
+            if arg.constant and place:
                 named.append(arg)
                 continue
             made.append(arg.expr.alias(name))

@@ -90,7 +90,7 @@ def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
     limits = args[0].bounds or type_bounds(args[0].type)
     assert limits is not None
-    return Value(kind, -args[0].expr, None, (-limits[1], -limits[0]), args[0].others)
+    return Value(kind, 0 - args[0].expr, None, (-limits[1], -limits[0]), args[0].others)
 
 
 @lowers("numeric_abs abs(numeric)")
@@ -109,7 +109,7 @@ def rounded(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
     half = factor // 2
     size = (expr.abs() + half) // factor
     bounds = (-((-limits[0] + half) // factor) - 1, (limits[1] + half) // factor + 1) if limits else None
-    return pl.when(expr < 0).then(-size).otherwise(size), bounds
+    return pl.when(expr < 0).then(0 - size).otherwise(size), bounds
 
 
 def to_numeric(value: Value, kind: SqlType) -> Value:

@@ -28,6 +28,8 @@ def like(value: pl.Expr, pattern: str, *, ignore_case: bool = False) -> pl.Expr:
     """LIKE by what it needs: a search, a prefix, a suffix, or a regular expression."""
     parts = re.split(r"(\\.|%|_)", pattern, flags=re.S)
     literal = [part for part in parts if part]
+    if literal and re.search(r"(?<!\\)(\\\\)*\\$", pattern):
+        raise NotCarried("a pattern that ends with its escape")
     if not ignore_case and "_" not in literal and not any(part[0] == "\\" for part in literal):
         body = pattern.strip("%")
         if "%" not in body:
@@ -70,8 +72,15 @@ def _declare_plain(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
         return Value(kind, made(args[0].expr))
 
 
-_declare_plain("upper(text)", lambda value: value.str.to_uppercase())
-_declare_plain("lower(text)", lambda value: value.str.to_lowercase())
+def _one_to_one(convert: Callable[[pl.Expr], pl.Expr], python: Callable[[str], str]) -> Callable[[pl.Expr], pl.Expr]:
+    """A change of case that leaves characters alone whose other case is more than one (ß), as PostgreSQL does."""
+    kept = [each for each in map(chr, range(0x80, 0xFFFF)) if len(python(each)) > 1]
+    private = [chr(0xE000 + number) for number in range(len(kept))]
+    return lambda value: convert(value.str.replace_many(kept, private)).str.replace_many(private, kept)
+
+
+_declare_plain("upper(text)", _one_to_one(lambda value: value.str.to_uppercase(), str.upper))
+_declare_plain("lower(text)", _one_to_one(lambda value: value.str.to_lowercase(), str.lower))
 _declare_plain(
     "length(text) char_length(text) character_length(text)", lambda value: value.str.len_chars().cast(pl.Int32)
 )

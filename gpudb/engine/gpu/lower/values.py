@@ -17,7 +17,7 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.faults import Error
 from gpudb.plan.errors import NotCarried
-from gpudb.types import SqlType
+from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.interval import Interval
 
 Bounds = tuple[int, int] | None
@@ -154,11 +154,31 @@ def literal(value: object, kind: SqlType) -> Value:
             raise NotCarried(f"a constant of type {kind.plain}")
 
 
+def digits_of(value: Decimal, scale: int) -> int:
+    """A decimal's digits without its point, at so many decimals (of more it keeps none)."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    whole: int = int("".join(map(str, digits)) or "0")
+    power = exponent + scale
+    size: int = whole * 10**power if power >= 0 else whole // 10**-power
+    return -size if sign else size
+
+
+def _wide(digits: int) -> pl.Expr:
+    """A literal of 128 bits, from parts of 64: Polars takes none from Python."""
+    if abs(digits) <= NARROW:
+        return pl.lit(digits, pl.Int64).cast(pl.Int128)
+    high, low = divmod(digits, 10**18)
+    return _wide(high) * 10**18 + pl.lit(low, pl.Int64)
+
+
 def _numeric(value: Decimal, kind: SqlType) -> Value:
-    scale = kind.numeric_digits[1]
-    digits = int(value.scaleb(scale).to_integral_value())
+    digits = digits_of(value, kind.numeric_digits[1])
+    if abs(digits) >= 10**MAX_DIGITS:
+        raise NotCarried("a numeric constant of more than 38 digits")
     exponent = value.as_tuple().exponent
     shown = max(0, -exponent) if isinstance(exponent, int) else 0
     others = (("s", pl.lit(shown, pl.Int8)),) if kind.carried else ()
-    held = pl.Int64 if abs(digits) <= NARROW else pl.Int128
-    return Value(kind, pl.lit(digits, held), None, (digits, digits), others, True)
+    if abs(digits) <= NARROW:
+        return Value(kind, pl.lit(digits, pl.Int64), None, (digits, digits), others, True)
+    return Value(kind, _wide(digits), None, (digits, digits), others, True)

@@ -1,0 +1,56 @@
+"""What constant expressions give, asked of the embedded engine: values as a plan's constants hold them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from typing import Any
+
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.protocol import Engine, Request
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.optimize.fold_constants import Evaluate
+from gpudb.sql import bound
+from gpudb.types import SqlType
+from gpudb.values.interval import Interval
+
+
+def evaluator(engine: Engine, request: Request) -> Evaluate:
+    """Computes constant expressions under a request's settings and parameters."""
+
+    def evaluate(exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+        try:
+            return _values(engine, request, exprs)
+        except GpudbError:
+            if len(exprs) == 1:
+                return [None]
+        return [evaluate([expr])[0] for expr in exprs]
+
+    return evaluate
+
+
+def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+    columns = tuple(bound.OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs))
+    stream = engine.run(replace(request, query=bound.Select(columns, tuple(exprs))))
+    (batch,) = list(stream)
+    return [_constant(column[0].as_py(), expr.type) for column, expr in zip(batch.columns, exprs, strict=True)]
+
+
+def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
+    try:
+        lanes(kind)
+    except NotCarried:
+        return None
+    if kind.carried and value is not None:
+        if value["v"] is None:
+            return bound.Constant(None, kind)
+        with localcontext(prec=80):
+            return bound.Constant(Decimal(value["v"]).quantize(Decimal(1).scaleb(-value["s"])), kind)
+    if kind.name == "interval" and value is not None:
+        return bound.Constant(Interval(value.months, value.days, value.nanoseconds // 1000), kind)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return bound.Constant(value.astimezone(dt.UTC), kind)
+    return bound.Constant(value, kind)

@@ -1,0 +1,85 @@
+"""One stage on one worker, without what calls it: frames that were received go in, the parts that it gives come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.nodes import Frame, Lowering
+from gpudb.engine.gpu.lower.values import lanes, type_bounds
+from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.stages import Partial, Receive, Stage
+from gpudb.types import SqlType
+
+SEED = 20261
+"""Of the hash that spreads rows over workers: theirs must be one."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stage for one worker: `peers` are all workers' addresses, in order; `sources` says of each input stage how
+    its rows were put out and which workers ran it."""
+
+    statement: int
+    stage: Stage
+    share: Share
+    peers: tuple[str, ...]
+    sources: dict[int, tuple[str, tuple[int, ...]]]
+    parameters: tuple[object, ...] = ()
+
+
+def compute(work: Task, tables: ResidentTables, received: Mapping[int, Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:
+    """The rows that a stage gives: a part for each worker where they go by hash, else one.
+
+    Raises what the statement does, or NotCarried for what only the lowering finds out.
+    """
+
+    def source(node: Node) -> Frame:
+        if isinstance(node, Scan):
+            return tables.frame(node, work.share, work.parameters)
+        assert isinstance(node, Receive)
+        found = [part for part in received[node.stage] if part.width]
+        frame = pl.concat(found) if found else _nothing(node.types)
+        return Frame(frame.lazy(), tuple(map(type_bounds, node.types)))
+
+    frame = Lowering(source, _collect, work.parameters).frame(work.stage.root)
+    table = _collect(frame.lazy)
+    return _split(table, work, frame) if work.stage.output == "hash" else [table]
+
+
+def _split(table: pl.DataFrame, work: Task, frame: Frame) -> list[pl.DataFrame]:
+    """The rows by the hash of their keys, a part for each worker."""
+    if isinstance(work.stage.root, Partial):
+        keys = [pl.col(f"k{number}") for number in range(len(work.stage.keys))]
+    else:
+        over = Expressions(frame.bounds, work.parameters)
+        values = [over.value(key) for key in work.stage.keys]
+        keys = [value.expr.cast(lanes(value.type)[""]) for value in values]
+        if over.put_off.quotients:
+            table = over.put_off.computed(table)
+    count = work.share.count
+    place = table.select(place=_hashed(keys, table) % count)["place"]
+    return [table.filter(place == number) for number in range(count)]
+
+
+def _hashed(keys: Sequence[pl.Expr], table: pl.DataFrame) -> pl.Expr:
+    made = pl.lit(SEED, pl.UInt64)
+    for key in keys:
+        kind = table.select(key.alias("k")).schema["k"]
+        # -0 and 0 are one value, and Int128 has no hash that is the same everywhere.
+        key = key + 0.0 if kind.is_float() else key.cast(pl.Float64) if kind == pl.Int128 else key
+        made = made * pl.lit(31, pl.UInt64) + key.hash(SEED)
+    return made
+
+
+def _collect(lazy: pl.LazyFrame) -> pl.DataFrame:
+    return lazy.collect()
+
+
+def _nothing(types: Sequence[SqlType]) -> pl.DataFrame:
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    return pl.DataFrame(schema=schema)

@@ -58,7 +58,10 @@ class Settings(BaseSettings):
     tls_key: Path | None = None
     statement_log: Path | None = None
     """A file to which each statement is written with its time, duration and SQLSTATE."""
-    engine: Literal["auto", "cpu", "gpu"] = "auto"
+    engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
+    """What runs queries: `twin` is the GPU engine's cluster on CPU workers, for trying it without a GPU."""
+    workers: int = Field(default=2, ge=1, le=64)
+    """Worker processes of the twin engine."""
 
     @field_validator("engine")
     @classmethod

@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if ("soak" in item.keywords) is not soaking:
             item.add_marker(pytest.mark.skip(reason="runs with --soak alone" if not soaking else "no soak test"))
-        if "gpu" in item.keywords and not _GPU.exists():
+        if item.get_closest_marker("gpu") and not _GPU.exists():
             item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
 
 

@@ -49,7 +49,8 @@ def serve(
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Log statements there.")] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, cpu or gpu.  [default: auto]")] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, cpu, twin or gpu.  [default: auto]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes of the twin engine.  [default: 2]")] = None,
 ) -> None:
     """Serve PostgreSQL clients until SIGTERM or Ctrl-C."""
     from gpudb import config as configuration
@@ -67,6 +68,7 @@ def serve(
             tls_key=tls_key,
             statement_log=log,
             engine=engine,
+            workers=workers,
         )
     )
 

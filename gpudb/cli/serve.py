@@ -42,7 +42,12 @@ def serve(settings: Settings) -> None:
     from gpudb.server.server import PgServer
     from gpudb.session.database import Database
 
-    database = Database(settings.data_dir, memory_limit=settings.memory_limit, max_connections=settings.max_connections)
+    database = Database(
+        settings.data_dir,
+        memory_limit=settings.memory_limit,
+        max_connections=settings.max_connections,
+        workers=settings.workers if settings.engine == "twin" else 0,
+    )
     log = None
     try:
         if settings.statement_log is not None:

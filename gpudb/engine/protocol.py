@@ -20,6 +20,7 @@ class Settings:
 
     `values` are what session functions give in this statement (`now`, `current_user`, …), by the key of their
     registration; `frames` are registered Arrow tables. `search_path` is where names without a schema are looked up;
+    `fallback` lets the embedded engine run what another one does not carry, of which `notice` tells.
     `system` gives the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings`
     …), each row by column name.
     """
@@ -29,6 +30,8 @@ class Settings:
     frames: Mapping[str, pa.Table] = field(default_factory=dict)
     search_path: tuple[str, ...] = ("public",)
     system: Mapping[str, Callable[[], Sequence[Mapping[str, object]]]] = field(default_factory=dict)
+    fallback: bool = True
+    notice: Callable[[str], None] = lambda message: None
 
 
 class Cancel:

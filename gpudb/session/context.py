@@ -80,6 +80,8 @@ class Context:
             dict(session.frames) if session.frames else {},
             session.search_path(),
             Later(lambda: system_tables.tables(session, self)),
+            session.settings["gpudb.fallback"] == "on",
+            self.notice,
         )
 
     def notice(self, message: str, **more: str) -> None:

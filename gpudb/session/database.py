@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpudb.catalog.model import Role
 from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.protocol import Engine
 from gpudb.errors import SqlError
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
@@ -19,7 +20,8 @@ from gpudb.storage.store import Store
 class Database:
     """One open database. `data_dir` None keeps everything in a temporary directory that goes with it.
 
-    `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's).
+    `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's). With `workers` a cluster
+    of so many worker processes runs what it carries, as GPUs would (the twin engine).
     """
 
     def __init__(
@@ -29,10 +31,12 @@ class Database:
         memory_limit: int | None = None,
         max_connections: int = 1000,
         settings: Mapping[str, str] | None = None,
+        workers: int = 0,
     ) -> None:
         self.store = Store(data_dir)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
+            self.engine: Engine = _routed(self.cpu, workers) if workers else self.cpu
         except BaseException:
             self.store.close()
             raise
@@ -106,5 +110,17 @@ class Database:
         for session in self.sessions():
             session.cancel()
             session.close()
-        self.cpu.close()
+        self.engine.close()
         self.store.close()
+
+
+def _routed(embedded: CpuEngine, workers: int) -> Engine:
+    """The twin engine before the embedded one; imported late, since Dask and dask-sql take seconds."""
+    from gpudb.engine.gpu.cluster import Cluster
+    from gpudb.engine.gpu.engine import ClusterEngine
+    from gpudb.engine.routed import RoutedEngine
+    from gpudb.plan.planner import warm
+
+    cluster = Cluster(workers)
+    warm()
+    return RoutedEngine(ClusterEngine(cluster, embedded), embedded)

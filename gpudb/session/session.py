@@ -125,7 +125,7 @@ class Session:
 
     def engine(self, query: Query) -> Engine:
         """The engine for a query."""
-        return self.database.cpu
+        return self.database.engine
 
     def function_values(self, context: Context) -> Mapping[str, object]:
         """What session functions give in a statement."""

@@ -38,7 +38,7 @@ class Cluster:
                 n_workers=workers,
                 processes=True,
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 host="127.0.0.1",
                 memory_limit=0,
                 silence_logs=logging.ERROR,

@@ -8,6 +8,8 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Any
 
+import pyarrow as pa
+
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.protocol import Engine, Request
 from gpudb.errors import GpudbError
@@ -36,13 +38,15 @@ def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> li
     columns = tuple(bound.OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs))
     stream = engine.run(replace(request, query=bound.Select(columns, tuple(exprs))))
     (batch,) = list(stream)
-    return [_constant(column[0].as_py(), expr.type) for column, expr in zip(batch.columns, exprs, strict=True)]
+    return [_constant(column, expr.type) for column, expr in zip(batch.columns, exprs, strict=True)]
 
 
-def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
+def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
     try:
         lanes(kind)
-    except NotCarried:
+        value: Any = column[0].as_py()
+    except (NotCarried, OverflowError):
+        # Python's dates end with the year 9999.
         return None
     if kind.carried and value is not None:
         if value["v"] is None:

@@ -16,6 +16,8 @@ from gpudb.errors import InternalError, SqlError
 from gpudb.plan.stages import Stage
 
 _NUMBERS = itertools.count(1)
+STOP_SECONDS = 0.4
+"""How long a worker may go on after a cancel before its process is ended."""
 
 
 @dataclass
@@ -86,6 +88,19 @@ class Execution:
                 self._peers[index], "gpudb_fetch", statement=self._statement, stage=last.number, part=index
             )
             yield part
+
+    async def stop(self) -> None:
+        """Has the workers forget the statement, and ends those that go on with it: Polars cannot be interrupted."""
+        await self.drop()
+        await asyncio.sleep(STOP_SECONDS)
+        for peer in self._peers:
+            try:
+                async with asyncio.timeout(STOP_SECONDS):
+                    busy = await self._cluster.call(peer, "gpudb_running", statement=self._statement)
+            except (OSError, TimeoutError):
+                busy = True
+            if busy:
+                await self._cluster.restart(peer)
 
     async def drop(self) -> None:
         """Has the workers forget the statement; a lost one has already."""

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.coordinator import Execution
+from gpudb.engine.gpu.coordinator import Execution, Measured
+from gpudb.engine.gpu.display import displayed
 from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import planned
+from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, QueryCanceled
+from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Plan
 from gpudb.plan.stages import Stage
 
 BATCH_ROWS = 65536
-STOP_SECONDS = 0.5
-"""How long a worker may go on after a cancel before its process is ended."""
 
 
 class ClusterEngine:
@@ -29,21 +29,26 @@ class ClusterEngine:
     def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin") -> None:
         self.name = name
         self._cluster = cluster
-        self._constants = constants
-
-    def plan(self, request: Request) -> tuple[Plan, list[Stage]]:
-        """The plan and its stages; NotCarried names what the workers lack."""
-        return planned(request, self._constants)
+        self._planner = Planner(constants)
 
     def run(self, request: Request) -> ClusterStream:
-        """Starts a query (see `protocol.Engine`)."""
+        """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
-        plan, stages = self.plan(request)
-        return ClusterStream(self._cluster, plan, stages, request)
+        plan, stages = self._planner.planned(request)
+        stream = ClusterStream(self._cluster, plan, stages, request)
+        stream.wait()
+        return stream
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
-        """The plan, stage by stage."""
-        raise NotImplementedError
+        """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
+        plan, stages = self._planner.planned(request)
+        prefix = "Gpu" if self.name == "gpu" else ""
+        if not analyze:
+            return displayed(stages, prefix)
+        stream = ClusterStream(self._cluster, plan, stages, request)
+        stream.wait()
+        stream.close()
+        return displayed(stages, prefix, stream.measured)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -66,19 +71,34 @@ class ClusterStream:
         self._running = cluster.run(self._execution.run())
         request.cancel.attach(self._interrupt)
 
+    @property
+    def measured(self) -> Mapping[int, Measured]:
+        """What each stage that has ended did, by its number."""
+        return self._execution.measured
+
     def _interrupt(self) -> None:
         self._running.cancel()
 
-    def _finished(self) -> None:
+    def wait(self) -> None:
+        """Returns once every stage has run; raises the statement's error, or NotCarried for what only a run tells."""
         try:
             self._running.result()
-        except BaseExceptionGroup as group:
-            raise _first(group) from group
+        except BaseException as error:
+            self.close()
+            raise self._told(error) from error
+
+    def _told(self, error: BaseException) -> BaseException:
+        if isinstance(error, BaseExceptionGroup):
+            return self._told(error.exceptions[0])
+        if self._cancel.reason is not None:
+            return QueryCanceled(self._cancel.reason)
+        if isinstance(error, GpudbError | NotCarried):
+            return error
+        return InternalError(f"{type(error).__name__}: {error}")
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
+        parts = self._execution.results()
         try:
-            self._finished()
-            parts = self._execution.results()
             while True:
                 self._cancel.check()
                 part = self._cluster.run(_next(parts)).result()
@@ -90,11 +110,7 @@ class ClusterStream:
         except GeneratorExit:
             raise
         except BaseException as error:
-            if self._cancel.reason is not None:
-                raise QueryCanceled(self._cancel.reason) from error
-            if isinstance(error, GpudbError):
-                raise
-            raise InternalError(f"{type(error).__name__}: {error}") from error
+            raise self._told(error) from error
         finally:
             self.close()
 
@@ -105,14 +121,10 @@ class ClusterStream:
             if self._dropped:
                 return
             self._dropped = True
+        over = self._running.done() and not self._running.cancelled()
         self._running.cancel()
-        self._cluster.run(self._execution.drop())
+        self._cluster.run(self._execution.drop() if over else self._execution.stop())
 
 
-async def _next(parts: object) -> bytes | None:
-    return await anext(parts, None)  # type: ignore[call-overload, no-any-return]
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+async def _next(parts: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(parts, None)

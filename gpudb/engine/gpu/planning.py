@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import replace
 
+from gpudb.engine.gpu.carried import check
 from gpudb.engine.gpu.constants import evaluator
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.protocol import Engine, Request
@@ -14,15 +17,47 @@ from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import fold_constants
 from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild
+from gpudb.sql import bound
+
+_KEPT = 256
 
 
-def planned(request: Request, constants: Engine) -> tuple[Plan, list[Stage]]:
-    """The plan and its stages; NotCarried names what the workers lack. `constants` computes constant expressions."""
-    plan = plan_query(request.query, estimate)
+class Planner:
+    """Plans queries; a query planned before is found again. `constants` computes constant expressions."""
 
-    def current(node: Node) -> Node:
-        # The bound query may be older than the snapshot.
-        return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
+    def __init__(self, constants: Engine) -> None:
+        self._constants = constants
+        # By identity: plan caches hold bound queries, and so does this one, so that an id stays its own.
+        self._plans: OrderedDict[int, tuple[bound.Query, Plan]] = OrderedDict()
+        self._carried: set[int] = set()
+        self._lock = threading.Lock()
 
-    root = rebuild(fold_constants(optimized(plan.root), evaluator(constants, request)), current)
-    return Plan(root, plan.columns), stages_of(root, estimate, is_mergeable)
+    def planned(self, request: Request) -> tuple[Plan, list[Stage]]:
+        """The plan and its stages over the snapshot; NotCarried names what the workers lack."""
+        plan = self._plan(request.query)
+
+        def current(node: Node) -> Node:
+            # The bound query may be older than the snapshot.
+            return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
+
+        root = rebuild(fold_constants(plan.root, evaluator(self._constants, request)), current)
+        stages = stages_of(root, estimate, is_mergeable)
+        if id(request.query) not in self._carried:
+            check(stages, request.parameters)
+            with self._lock:
+                self._carried.add(id(request.query))
+        return Plan(root, plan.columns), stages
+
+    def _plan(self, query: bound.Query) -> Plan:
+        with self._lock:
+            kept = self._plans.get(id(query))
+            if kept is not None:
+                self._plans.move_to_end(id(query))
+                return kept[1]
+        plan = plan_query(query, estimate)
+        plan = Plan(optimized(plan.root), plan.columns)
+        with self._lock:
+            self._plans[id(query)] = query, plan
+            while len(self._plans) > _KEPT:
+                self._carried.discard(self._plans.popitem(last=False)[0])
+        return plan

@@ -83,7 +83,7 @@ class ResidentTables:
             found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
             for place, key in enumerate(keys)
         ]
-        return pl.concat(parts, how="horizontal")
+        return pl.DataFrame([series for part in parts for series in part])
 
     def _read(
         self, file: DataFile, columns: Sequence[Column], share: Share, first: int, last: int

@@ -11,6 +11,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.nodes import Frame, Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.stages import Partial, Receive, Stage
 from gpudb.types import SqlType
@@ -77,7 +78,11 @@ def _hashed(keys: Sequence[pl.Expr], table: pl.DataFrame) -> pl.Expr:
 
 
 def _collect(lazy: pl.LazyFrame) -> pl.DataFrame:
-    return lazy.collect()
+    try:
+        return lazy.collect()
+    except pl.exceptions.PanicException as panic:
+        # Polars' calendar ends in the year 262142, PostgreSQL's in 294276, and its infinities lie beyond.
+        raise NotCarried("a date or timestamp beyond Polars' calendar") from panic
 
 
 def _nothing(types: Sequence[SqlType]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ The coordinator and the other workers call it by handlers of Dask's worker, one 
 
     gpudb_stage   run a stage: fetch what it receives, compute, keep what it gives; tells rows, bytes and times
     gpudb_fetch   a part of what a stage gave, as Arrow's IPC stream
+    gpudb_running whether a statement computes here
     gpudb_drop    forget a statement
 """
 
@@ -14,11 +15,13 @@ import io
 import logging
 import pickle
 import time
+from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu.resident import ResidentTables
@@ -49,10 +52,14 @@ class StageWorker(WorkerPlugin):
         self._worker = worker
         self._tables = ResidentTables(self._budget)
         self._given: dict[tuple[int, int], _Given] = {}
+        self._running: Counter[int] = Counter()
+        # Statements that have ended: what waits in the queue for one is not begun.
+        self._gone: deque[int] = deque(maxlen=10_000)
         # One stage at a time: several would share the same cores or the same GPU.
         self._pool = ThreadPoolExecutor(1, "gpudb stage")
         worker.handlers["gpudb_stage"] = self._stage
         worker.handlers["gpudb_fetch"] = self._fetch
+        worker.handlers["gpudb_running"] = self._is_running
         worker.handlers["gpudb_drop"] = self._drop
 
     def teardown(self, worker: Any) -> None:
@@ -71,13 +78,14 @@ class StageWorker(WorkerPlugin):
         try:
             received = await self._received(work)
             loop = asyncio.get_running_loop()
-            parts = await loop.run_in_executor(self._pool, compute, work, self._tables, received)
+            parts = await loop.run_in_executor(self._pool, self._computed, work, received)
         except (GpudbError, NotCarried) as error:
             return {"error": pickle.dumps(error)}
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pa.ArrowException, OSError, MemoryError) as error:
             _LOG.exception("stage %s of statement %s", work.stage.number, work.statement)
             return {"fault": f"{type(error).__name__}: {error}"}
-        self._given[work.statement, work.stage.number] = _Given(parts)
+        if work.statement not in self._gone:
+            self._given[work.statement, work.stage.number] = _Given(parts)
         rows, size = sum(part.height for part in parts), sum(int(part.estimated_size()) for part in parts)
         return {"rows": rows, "bytes": size, "milliseconds": 1000 * (time.perf_counter() - started)}
 
@@ -85,11 +93,24 @@ class StageWorker(WorkerPlugin):
         given = self._given[statement, stage]
         return _written(given.parts[part if len(given.parts) > 1 else 0])
 
+    async def _is_running(self, statement: int) -> bool:
+        return self._running[statement] > 0
+
     async def _drop(self, statement: int) -> None:
+        self._gone.append(statement)
         for key in [key for key in self._given if key[0] == statement]:
             del self._given[key]
 
     # ---------------------------------------------------------------------------------------- a stage
+
+    def _computed(self, work: Task, received: dict[int, list[pl.DataFrame]]) -> list[pl.DataFrame]:
+        if work.statement in self._gone:
+            return []
+        self._running[work.statement] += 1
+        try:
+            return compute(work, self._tables, received)
+        finally:
+            self._running[work.statement] -= 1
 
     async def _received(self, work: Task) -> dict[int, list[pl.DataFrame]]:
         received: dict[int, list[pl.DataFrame]] = {}

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import polars as pl
+import pyarrow as pa
 
 from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import planned
+from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.stages import Stage
+from gpudb.types import SqlType
+from gpudb.values.columns import text_column
 
 TABLES = ResidentTables(2**30)
 
 
-def rows(request: Request, workers: int, constants: Engine) -> list[tuple[Any, ...]]:
-    """A request's rows as so many workers make them."""
-    plan, stages = planned(request, constants)
+def rows(request: Request, workers: int, constants: Engine) -> list[tuple[str | None, ...]]:
+    """A request's rows, as text, as so many workers make them."""
+    plan, stages = Planner(constants).planned(request)
     given: dict[int, dict[int, list[pl.DataFrame]]] = {}
     for stage in stages:
         runners = [0] if stage.alone else range(workers)
@@ -27,10 +30,15 @@ def rows(request: Request, workers: int, constants: Engine) -> list[tuple[Any, .
             for index in runners
         }
     kinds = tuple(column.type for column in plan.columns)
-    found: list[tuple[Any, ...]] = []
-    for (part,) in given[stages[-1].number].values():
-        batch = to_batch(part, kinds)
-        found += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return as_text((to_batch(part, kinds) for (part,) in given[stages[-1].number].values()), kinds)
+
+
+def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list[tuple[str | None, ...]]:
+    """Rows as a client would see them."""
+    found: list[tuple[str | None, ...]] = []
+    for batch in batches:
+        texts = [text_column(kind, column).to_pylist() for kind, column in zip(kinds, batch.columns, strict=True)]
+        found += zip(*texts, strict=True)
     return found
 
 

@@ -339,7 +339,8 @@ class Lowering:
             times = ((pl.col("l") > 0) & (pl.col("r") == 0)).cast(pl.Int64)
         kept = groups.with_columns(times.alias("t")).filter(pl.col("t") > 0)
         return Frame(
-            kept.select(pl.col(names).repeat_by("t").explode()) if node.all else kept.select(names), left.bounds
+            kept.select(pl.col(names).repeat_by("t").explode(empty_as_null=True)) if node.all else kept.select(names),
+            left.bounds,
         )
 
     @frame.register

@@ -24,7 +24,7 @@ def at_scale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.
     limits = value.bounds or type_bounds(value.type)
     bounds = (limits[0] * factor, limits[1] * factor) if limits else None
     if wide is None:
-        wide = bounds is None or max(-bounds[0], bounds[1]) > NARROW
+        wide = bounds is None or max(-bounds[0], bounds[1], factor) > NARROW
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     return (expr * factor if factor > 1 else expr), bounds
 

@@ -1,0 +1,33 @@
+"""Whether workers carry a plan, told before any of them runs: every stage is lowered here, over empty frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.errors import GpudbError
+from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.stages import Stage
+from gpudb.plan.traversal import rebuild
+
+_NOTHING = ResidentTables(0)
+
+
+def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
+    """NotCarried for the first stage that has something no worker runs; what a statement raises is left to its run."""
+
+    def empty(node: Node) -> Node:
+        return replace(node, table=replace(node.table, files=())) if isinstance(node, Scan) else node
+
+    given: dict[int, list[pl.DataFrame]] = {}
+    for stage in stages:
+        dry = replace(stage, root=rebuild(stage.root, empty))
+        received = {number: given[number][:1] for number in stage.inputs}
+        try:
+            given[stage.number] = compute(Task(0, dry, Share(0, 1), (), {}, parameters), _NOTHING, received)
+        except GpudbError:
+            return

@@ -1,0 +1,143 @@
+"""Plans of the cluster as EXPLAIN tells them: a node an operator, an exchange where a stage ends, with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpudb.engine.gpu.coordinator import Measured
+from gpudb.engine.protocol import PlanNode
+from gpudb.plan import nodes
+from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.stages import Final, Partial, Receive, Stage
+from gpudb.sql import bound
+
+
+def displayed(stages: Sequence[Stage], prefix: str, measured: Mapping[int, Measured] | None = None) -> PlanNode:
+    """The whole plan; `prefix` begins the operators' names (`Gpu`), `measured` is what each stage did."""
+    return _Display(stages, prefix, measured or {}).stage(stages[-1])
+
+
+class _Display:
+    def __init__(self, stages: Sequence[Stage], prefix: str, measured: Mapping[int, Measured]) -> None:
+        self._stages = stages
+        self._prefix = prefix
+        self._measured = measured
+        self._told: set[int] = set()
+
+    def stage(self, stage: Stage) -> PlanNode:
+        where = "one worker" if stage.alone else "all workers"
+        details = [("Stage", f"{stage.number} on {where}")]
+        if stage.keys and stage.output == "hash":
+            details.append(("Keys", str(len(stage.keys))))
+        done = self._measured.get(stage.number)
+        if done is None:
+            below = () if stage.number in self._told else (self._node(stage.root),)
+            self._told.add(stage.number)
+            return PlanNode(self._exchange(stage), tuple(details), inputs=below)
+        for index, rows, size, spent in zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True):
+            details.append((f"Worker {index}", f"rows={rows} bytes={size} time={spent:.3f} ms"))
+        below = () if stage.number in self._told else (self._node(stage.root),)
+        self._told.add(stage.number)
+        spent = max(done.milliseconds, default=0.0)
+        return PlanNode(self._exchange(stage), tuple(details), rows=sum(done.rows), milliseconds=spent, inputs=below)
+
+    def _exchange(self, stage: Stage) -> str:
+        names = {"hash": "Hash", "broadcast": "Broadcast", "gather": "Gather", "range": "Range", "stay": "Shared"}
+        kind = names.get(stage.output)
+        return f"{self._prefix}Exchange ({kind})" if kind else f"{self._prefix}Result"
+
+    def _node(self, node: nodes.Node) -> PlanNode:
+        if isinstance(node, Receive):
+            return self.stage(self._stages[node.stage])
+        below = tuple(self._node(each) for each in node.inputs)
+        name, details = _operator(node)
+        rows = None if isinstance(node, Final) else estimate(node.aggregate if isinstance(node, Partial) else node)
+        if any(isinstance(each, Receive) for each in nodes_below(node)):
+            rows = None
+        return PlanNode(self._prefix + name, details, rows, inputs=below)
+
+
+def nodes_below(node: nodes.Node) -> list[nodes.Node]:
+    """A node and all below it, down to where its stage begins."""
+    found = [node]
+    for each in node.inputs:
+        found += nodes_below(each)
+    return found
+
+
+def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
+    match node:
+        case nodes.Scan():
+            details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
+            if node.filter is not None:
+                details.append(("Filter", text(node.filter, node.names)))
+            return "Scan", tuple(details)
+        case nodes.Filter():
+            return "Filter", (("Condition", text(node.condition, node.input.names)),)
+        case nodes.Project():
+            return "Project", (("Output", ", ".join(text(expr, node.input.names) for expr in node.exprs)),)
+        case nodes.Join():
+            return _join(node)
+        case nodes.Aggregate():
+            return "Aggregate", _groups(node)
+        case Partial(aggregate=aggregate):
+            return "Aggregate (Partial)", _groups(aggregate)
+        case Final(aggregate=aggregate):
+            return "Aggregate (Final)", _groups(aggregate)
+        case nodes.Sort():
+            keys = ", ".join(text(key.expr, node.names) + (" DESC" if key.descending else "") for key in node.keys)
+            limit = (("Limit", text(node.limit, ())),) if node.limit is not None else ()
+            return ("TopN" if limit and keys else "Sort" if keys else "Limit"), (
+                (("Sort Key", keys),) if keys else ()
+            ) + limit
+        case nodes.Window():
+            return "Window", (("Calls", ", ".join(call.function.name for call in node.calls)),)
+        case nodes.SetOperation():
+            return f"{node.op.title()}{' All' if node.all else ''}", ()
+        case _:
+            return type(node).__name__, ()
+
+
+def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
+    pairs = [f"{text(a, node.left.names)} = {text(b, node.right.names)}" for a, b in node.keys]
+    details = [("Kind", node.kind.title() + (" (NOT IN)" if node.null_aware else ""))]
+    details += [("Hash Cond", " AND ".join(pairs))] if pairs else []
+    if node.condition is not None:
+        details.append(("Join Filter", text(node.condition, node.left.names + node.right.names)))
+    return "HashJoin" if pairs else "NestedLoop", tuple(details)
+
+
+def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
+    keys = ", ".join(text(key, node.input.names) for key in node.keys)
+    calls = ", ".join(text(call, node.input.names) for call in node.calls)
+    return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
+
+
+def text(expr: Any, names: Sequence[str]) -> str:
+    """An expression in short, its columns by their names."""
+    match expr:
+        case bound.Column(index=index):
+            return (names[index] if index < len(names) else "") or f"column {index + 1}"
+        case bound.Constant(value=None):
+            return "NULL"
+        case bound.Constant(value=value):
+            return f"'{value}'"
+        case bound.Parameter(number=number):
+            return f"${number}"
+        case bound.Call(function=function, args=args) | bound.Aggregate(function=function, args=args):
+            return f"{function.name}({', '.join(text(each, names) for each in args) or '*'})"
+        case bound.Cast(arg=arg, type=kind):
+            return f"{text(arg, names)}::{kind}"
+        case bound.BoolOp(op="NOT", args=(arg,)):
+            return f"NOT {text(arg, names)}"
+        case bound.BoolOp(op=op, args=args):
+            return "(" + f" {op} ".join(text(each, names) for each in args) + ")"
+        case bound.Test(arg=arg, what=what, negated=negated):
+            return f"{text(arg, names)} IS {'NOT ' if negated else ''}{what}"
+        case bound.InList(arg=arg, items=items, negated=negated):
+            return (
+                f"{text(arg, names)} {'NOT ' if negated else ''}IN ({', '.join(text(each, names) for each in items)})"
+            )
+        case _:
+            return type(expr).__name__.upper()

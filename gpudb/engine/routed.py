@@ -1,0 +1,62 @@
+"""Two engines as one: the cluster runs what its workers carry, the embedded engine the rest, whole, and says why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudb.engine.protocol import Engine, PlanNode, Request, Stream
+from gpudb.errors import FeatureNotSupported
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+from gpudb.sql.traverse import walk
+
+
+class RoutedEngine:
+    """`cluster` first, `embedded` for what it does not carry, unless the setting gpudb.fallback is off."""
+
+    def __init__(self, cluster: Engine, embedded: Engine) -> None:
+        self.name = cluster.name
+        self._cluster = cluster
+        self._embedded = embedded
+
+    def run(self, request: Request) -> Stream:
+        """Starts a query where it can run; a NOTICE tells of a fallback, 0A000 that it is off."""
+        if not _reads_tables(request.query):
+            return self._embedded.run(request)
+        try:
+            return self._cluster.run(request)
+        except NotCarried as lacking:
+            self._refuse(request, lacking)
+            request.settings.notice(f"runs on the embedded engine: {lacking.construct} is not carried by {self.name}")
+            return self._embedded.run(request)
+
+    def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
+        """The plan of the engine that runs the query; the embedded one's says why it is that one."""
+        if not _reads_tables(request.query):
+            return self._embedded.explain(request, analyze=analyze)
+        try:
+            return self._cluster.explain(request, analyze=analyze)
+        except NotCarried as lacking:
+            self._refuse(request, lacking)
+            plan = self._embedded.explain(request, analyze=analyze)
+            return replace(plan, details=(*plan.details, ("Fallback", f"{lacking.construct} is not carried")))
+
+    def _refuse(self, request: Request, lacking: NotCarried) -> None:
+        if not request.settings.fallback:
+            message = f"{lacking.construct} is not supported by the {self.name} engine"
+            raise FeatureNotSupported(message, hint="SET gpudb.fallback = on lets the embedded engine run it.")
+
+    def close(self) -> None:
+        """Ends both."""
+        self._cluster.close()
+        self._embedded.close()
+
+
+def _reads_tables(query: bound.Query) -> bool:
+    """Whether a query is over tables alone: what the system catalog and registered frames give lies here already."""
+    found = False
+    for node in walk(query):
+        if isinstance(node, bound.SystemScan | bound.FrameScan) or (isinstance(node, bound.Scan) and node.row_ids):
+            return False
+        found = found or isinstance(node, bound.Scan)
+    return found

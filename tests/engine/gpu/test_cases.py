@@ -1,0 +1,100 @@
+"""The case files' SELECTs on workers: what they carry is what the embedded engine answers, and it is most of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from gpudb.engine.protocol import Request
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+from gpudb.sql.traverse import walk
+from tests.differential import script
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+
+FILES = script.read_all()
+CARRIED = 0.45
+"""The share of the SELECTs over tables that workers carry, at least; README tells the present one."""
+
+_carried: Counter[str] = Counter()
+
+
+def _shape(text: str | None) -> str:
+    """A value's text; a float's to nine digits, since workers add in another order."""
+    if text is None:
+        return "NULL"
+    if "." in text or "e" in text:
+        with contextlib.suppress(ValueError):
+            return text if len(text) < 15 else f"{float(text):.9e}"
+    return text
+
+
+def _rows(rows: list[tuple[str | None, ...]]) -> list[Any]:
+    return sorted(tuple(map(_shape, row)) for row in rows)
+
+
+def _embedded(lab: Lab, request: Request) -> list[tuple[str | None, ...]]:
+    kinds = [column.type for column in request.query.columns]
+    return local.as_text(lab.database.cpu.run(request), kinds)
+
+
+def _outcome(run: Any) -> Any:
+    try:
+        return _rows(run())
+    except GpudbError as error:
+        return error.sqlstate
+
+
+def _select(lab: Lab, statement: script.Statement) -> Request | None:
+    """A statement's request, if it is a SELECT over tables that the embedded engine takes."""
+    if not statement.sql.lstrip(" (").upper().startswith(("SELECT", "WITH", "VALUES", "TABLE")):
+        return None
+    if lab.session.transaction is not None:
+        return None
+    try:
+        request = lab.request(statement.sql.rstrip().rstrip(";"))
+    except (GpudbError, AssertionError):
+        return None
+    if not isinstance(request.query, bound.Query) or not request.query.columns:
+        return None
+    return request if any(isinstance(node, bound.Scan) for node in walk(request.query)) else None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_workers_answer_as_the_embedded_engine_does(name: str) -> None:
+    lab = Lab()
+    wrong: list[str] = []
+    try:
+        for statement in FILES[name]:
+            request = None if statement.setup else _select(lab, statement)
+            if request is None:
+                with contextlib.suppress(GpudbError, AssertionError):
+                    for result in lab.session.run(statement.sql):
+                        for _ in result.batches or ():
+                            pass
+                continue
+            wanted = _outcome(lambda r=request: _embedded(lab, r))
+            try:
+                for workers in (1, 3):
+                    given = _outcome(lambda r=request, w=workers: local.rows(r, w, lab.database.cpu))
+                    if given != wanted:
+                        wrong.append(f"{statement.name} on {workers}: {given!r:.300} where {wanted!r:.300}")
+                _carried["carried"] += 1
+            except NotCarried as lacking:
+                _carried[f"not: {lacking.construct}"] += 1
+    finally:
+        lab.close()
+    assert not wrong, "\n".join(wrong)
+
+
+def test_most_are_carried() -> None:
+    total = sum(_carried.values())
+    if total < 500:
+        pytest.skip("runs after the whole of the case files")
+    share = _carried["carried"] / total
+    assert share >= CARRIED, _carried.most_common(40)

@@ -1,0 +1,137 @@
+"""A real cluster of worker processes behind a session: answers, EXPLAIN, fallback, cancel, and a worker lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.errors import GpudbError
+from gpudb.session.database import Database
+from gpudb.session.session import Session
+from tests.session.use import run
+
+WORKERS = 2
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    made = Database(None, workers=WORKERS)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def session(database: Database) -> Iterator[Session]:
+    made = database.session("gpudb")
+    run(
+        made,
+        "CREATE TABLE orders AS SELECT i AS id, i % 7 AS k, (i % 100) / 4.0::numeric(10,2) AS price,"
+        " 'n' || i % 3 AS name FROM generate_series(1, 20000) i",
+    )
+    run(made, "CREATE TABLE kinds AS SELECT i AS k, 'kind ' || i AS label FROM generate_series(0, 5) i")
+    yield made
+    made.close()
+
+
+def _lines(session: Session, sql: str) -> list[str]:
+    return [line for (line,) in run(session, sql)]
+
+
+def test_workers_join_group_and_sort(session: Session) -> None:
+    sql = """SELECT label, count(*), sum(price), min(name) FROM orders JOIN kinds USING (k)
+        GROUP BY label HAVING count(*) > 10 ORDER BY 2 DESC, 1 LIMIT 3"""
+    session.take_notices()
+    rows = run(session, sql)
+    assert session.take_notices() == []
+    run(session, "SET gpudb.fallback = off")
+    assert run(session, sql) == rows
+    run(session, "RESET gpudb.fallback")
+    assert [(row[0], row[1]) for row in rows] == [("kind 1", 2858), ("kind 0", 2857), ("kind 2", 2857)]
+
+
+def test_what_workers_lack_runs_whole_and_says_so(session: Session) -> None:
+    sql = "SELECT array_agg(label ORDER BY k) FROM kinds"
+    session.take_notices()
+    ((labels,),) = run(session, sql)
+    assert len(labels) == 6
+    (notice,) = session.take_notices()
+    assert "array_agg" in notice.message
+    assert any("Fallback: " in line and "array_agg" in line for line in _lines(session, "EXPLAIN " + sql))
+    run(session, "SET gpudb.fallback = off")
+    with pytest.raises(GpudbError) as refused:
+        run(session, sql)
+    assert refused.value.sqlstate == "0A000"
+    run(session, "RESET gpudb.fallback")
+
+
+def test_errors_of_workers_are_the_statements(session: Session) -> None:
+    with pytest.raises(GpudbError) as failed:
+        run(session, "SELECT 1 / (k - k) FROM orders")
+    assert failed.value.sqlstate == "22012"
+    with pytest.raises(GpudbError) as failed:
+        run(session, "SELECT (SELECT label FROM kinds) FROM orders")
+    assert failed.value.sqlstate == "21000"
+
+
+def test_explain_tells_stages_and_workers(session: Session) -> None:
+    lines = _lines(session, "EXPLAIN ANALYZE SELECT k, sum(price) FROM orders WHERE name = 'n1' GROUP BY k")
+    text = "\n".join(lines)
+    assert "Engine: twin" in text
+    assert "Exchange (Hash)" in text
+    assert "Scan on orders" in text
+    assert "Worker 0: rows=" in text
+    assert "Worker 1: rows=" in text
+
+
+def test_a_transaction_sees_its_own_rows(session: Session) -> None:
+    run(session, "BEGIN")
+    run(session, "INSERT INTO kinds VALUES (6, 'new')")
+    assert run(session, "SELECT count(*) FROM kinds") == [(7,)]
+    run(session, "ROLLBACK")
+    assert run(session, "SELECT count(*) FROM kinds") == [(6,)]
+
+
+def test_parameters(session: Session) -> None:
+    run(session, "PREPARE p (int, text) AS SELECT count(*) FROM orders WHERE k = $1 AND name LIKE $2")
+    assert run(session, "EXECUTE p (1, 'n%')") == run(session, "SELECT count(*) FROM orders WHERE k = 1")
+    assert run(session, "EXECUTE p (1, 'n1')") == run(
+        session, "SELECT count(*) FROM orders WHERE k = 1 AND name = 'n1'"
+    )
+
+
+def test_a_cancel_ends_the_statement(session: Session) -> None:
+    """Both workers are in a cross join of 2.4 billion rows, which Polars does not stop."""
+    timer = threading.Timer(1.0, session.cancel)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(GpudbError) as ended:
+        run(session, "SELECT sum(a.price * b.price) FROM orders a, orders b, kinds c WHERE a.id <> b.id")
+    timer.cancel()
+    assert ended.value.sqlstate == "57014"
+    assert time.monotonic() - started < 20
+    assert _answers_again(session)
+
+
+def test_a_lost_worker_is_an_error_and_comes_back(database: Database, session: Session) -> None:
+    engine = database.engine
+    nanny = next(iter(engine._cluster._cluster._cluster.workers.values()))  # type: ignore[attr-defined]
+    os.kill(nanny.process.pid, signal.SIGKILL)
+    assert _answers_again(session)
+
+
+def _answers_again(session: Session) -> bool:
+    """Whether the right answer comes within the time that workers have to start; until then there is a clear error."""
+    ends = time.monotonic() + 90
+    while time.monotonic() < ends:
+        try:
+            return run(session, "SELECT count(*), sum(id) FROM orders WHERE k < 7") == [(20000, 200010000)]
+        except GpudbError as error:
+            if error.sqlstate != "57P01":
+                raise
+            time.sleep(0.2)
+    return False

@@ -22,6 +22,7 @@ from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.missing import Entry
 from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, result_names, rows
+from gpudb.sql.bind.rows_from import rows_from, several
 from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
 from gpudb.sql.bound import (
     Choice,
@@ -231,17 +232,17 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _function(binder: Binder, scope: Scope, node: Any) -> Source:
-    if node.is_rowsfrom or len(node.functions) != 1:
-        raise FeatureNotSupported("ROWS FROM is not supported")
     if len(node.coldeflist):
         raise FeatureNotSupported("a column definition list is not supported")
+    if (calls := several(node)) is not None:
+        derived, columns = rows_from(binder, scope, calls, node.ordinality)
+        alias = node.alias if node.HasField("alias") else None
+        return named(binder, derived.rel, derived, columns, "" if node.is_rowsfrom else calls[0][0], alias)
     call_node = inner(node.functions[0]).items[0]
     if kind(call_node) != "func_call":
         raise FeatureNotSupported("this expression in FROM is not supported")
     call = inner(call_node)
     name = strings(call.funcname)[-1]
-    if name == "unnest" and len(call.args) > 1:
-        raise FeatureNotSupported("unnest of several arrays is not supported")
     if (system := binder.system("pg_catalog", f"{name}()")) is not None:
         binder.stable = False
         alias = node.alias if node.HasField("alias") else None

@@ -20,8 +20,16 @@ SELECT array_append(ARRAY[1], 2), array_prepend(0, ARRAY[1]), array_cat(ARRAY[1]
 SELECT unnest(ARRAY[3, NULL, 1]);
 SELECT id, u FROM ar_t, unnest(a) AS u;
 SELECT id, u, o FROM ar_t, unnest(t) WITH ORDINALITY AS x(u, o);
--- refused 0A000: unnest of several arrays
 SELECT * FROM unnest(ARRAY[1, 2, 3], ARRAY['a', 'b']) AS x(n, c);
+SELECT * FROM unnest(ARRAY[1, 2, 3], ARRAY['a', 'b'], '{}'::date[]);
+SELECT * FROM unnest(ARRAY[1], ARRAY['a', 'b']) WITH ORDINALITY AS x(n, c, o);
+SELECT id, x.* FROM ar_t, unnest(a, t) AS x;
+SELECT id, x.* FROM ar_t LEFT JOIN LATERAL unnest(a, t) WITH ORDINALITY AS x(i, v, o) ON true;
+SELECT * FROM ROWS FROM (generate_series(1, 3), unnest(ARRAY['a', 'b'])) AS r(n, c);
+SELECT * FROM ROWS FROM (generate_series(1, 2), abs(-5), json_each('{"a":1,"b":2,"c":3}')) WITH ORDINALITY;
+SELECT * FROM ROWS FROM (unnest(ARRAY[1, 2])) AS r;
+INSERT INTO ar_t (id, a) SELECT n, ARRAY[n] FROM unnest(ARRAY[101, 102], ARRAY['x', 'y']) AS x(n, c) RETURNING id, a;
+DELETE FROM ar_t WHERE id > 100;
 SELECT array_agg(id ORDER BY id DESC), array_agg(t[1] ORDER BY id) FROM ar_t;
 SELECT ARRAY[1, 2.5], ARRAY[1, NULL], ARRAY['a', 'b'::varchar], ARRAY[]::text[], ARRAY[true, false], ARRAY[1::smallint, 2::bigint];
 -- refused 0A000: arrays of several dimensions

@@ -15,7 +15,7 @@ from gpudb.session.outcomes import Batches, Outcome
 from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, Expr, FrameScan, Insert, Merge, Scan, Select, Update
 
 Frames = Mapping[str, pa.Table]
-_INSERT, _DELETE = 1, 3
+_INSERT, _UPDATE, _DELETE = 1, 2, 3
 
 
 def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence[pa.Table]) -> Outcome:
@@ -25,7 +25,7 @@ def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence
             rows = execution.gathered(context, bound.query, frames).to_batches()
             if bound.on_conflict is not None:
                 return resolved(context, bound, rows, frames)
-            return Outcome(sum(batch.num_rows for batch in rows), rows, fresh=rows)
+            return Outcome(sum(batch.num_rows for batch in rows), rows, added=rows)
         case Update() | Delete():
             found = _left_alone(execution.gathered(context, bound.query, frames), 0, gone)
             rows, places = _rows(found, 2), _places(found, 0)
@@ -34,10 +34,10 @@ def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence
             fresh = _rows(found, 2, len(bound.table.columns))
             return Outcome(found.num_rows, rows, places, fresh, assigned=_assigned(bound))
         case Merge():
-            return _merged(_left_alone(execution.gathered(context, bound.query, frames), 1, gone))
+            return _merged(bound, _left_alone(execution.gathered(context, bound.query, frames), 1, gone))
 
 
-def _merged(found: pa.Table) -> Outcome:
+def _merged(bound: Merge, found: pa.Table) -> Outcome:
     action = found.column(0)
     there = found.filter(pc.not_equal(action, _INSERT))
     places = _places(there, 1)
@@ -45,9 +45,9 @@ def _merged(found: pa.Table) -> Outcome:
         message = "MERGE command cannot affect row a second time"
         hint = "Ensure that not more than one source row matches any one target row."
         raise SqlError.of("cardinality_violation", message, hint=hint)
-    fresh = _rows(found.filter(pc.not_equal(action, _DELETE)), 3)
+    changed, added = (_rows(found.filter(pc.equal(action, what)), 3) for what in (_UPDATE, _INSERT))
     removed = _places(found.filter(pc.equal(action, _DELETE)), 1)
-    return Outcome(found.num_rows, _rows(found, 3), places, fresh, removed)
+    return Outcome(found.num_rows, _rows(found, 3), places, changed, added, removed, bound.assigned)
 
 
 def _places(found: pa.Table, file: int) -> pa.Table:

@@ -24,20 +24,23 @@ def write(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) -> None:
 
 
 def _write_table(context: Context, oid: int, outcomes: Sequence[Outcome]) -> None:
-    table = context.transaction.table(oid)
     left = [outcome.gone for outcome in outcomes if outcome.gone is not None and outcome.gone.num_rows]
-    fresh = checked(context, table, [batch for outcome in outcomes for batch in outcome.fresh])
-    if not left:
-        if any(outcome.fresh for outcome in outcomes):
-            context.transaction.append(oid, fresh)
-        return
-    gone = pa.concat_tables(left)
+    if left:
+        _rewrite(context, context.transaction.table(oid), pa.concat_tables(left), outcomes)
+    added = [batch for outcome in outcomes for batch in outcome.added]
+    if added:
+        # In files of their own: their keys alone are new.
+        context.transaction.append(oid, checked(context, context.transaction.table(oid), added))
+
+
+def _rewrite(context: Context, table: Table, gone: pa.Table, outcomes: Sequence[Outcome]) -> None:
     paths = set(pc.unique(gone["file"]).to_pylist())
     files = [file for file in table.files if file.path in paths]
-    new_keys = any(outcome.touches(key.columns) for outcome in outcomes for key in table.keys)
+    fresh = checked(context, table, [batch for outcome in outcomes for batch in outcome.fresh])
+    new_keys = any(outcome.changes(key.columns) for outcome in outcomes for key in table.keys)
     survivors = context.session.database.cpu.survivors(table, files, gone, context.cancel)
     try:
-        context.transaction.replace(oid, files, _chain(survivors, fresh), check_keys=new_keys)
+        context.transaction.replace(table.oid, files, _chain(survivors, fresh), check_keys=new_keys)
     finally:
         survivors.close()
 

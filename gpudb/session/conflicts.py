@@ -39,7 +39,7 @@ def resolved(context: Context, bound: Insert, rows: Sequence[pa.RecordBatch], gi
     blocked[met.column(0).to_numpy()] = True
     if not bound.on_conflict.update:
         kept = proposed.filter(pa.array(_first_of_each(groups, blocked)))
-        return Outcome(kept.num_rows, kept.to_batches(), fresh=kept.to_batches())
+        return Outcome(kept.num_rows, kept.to_batches(), added=kept.to_batches())
     _check_once(groups[0], blocked, met)
     allowed = met.filter(met.column(1))
     changed = allowed.select(range(4, allowed.num_columns)).rename_columns(names).cast(schema)
@@ -48,8 +48,14 @@ def resolved(context: Context, bound: Insert, rows: Sequence[pa.RecordBatch], gi
     numbers = np.concatenate([np.flatnonzero(~blocked), allowed.column(0).to_numpy()])
     rows_now = rows_now.take(pa.array(np.argsort(numbers, kind="stable")))
     gone = pa.table({"file": allowed.column(2), "row": allowed.column(3)})
-    batches = rows_now.combine_chunks().to_batches()
-    return Outcome(rows_now.num_rows, batches, gone, batches)
+    return Outcome(
+        rows_now.num_rows,
+        rows_now.combine_chunks().to_batches(),
+        gone,
+        changed.to_batches(),
+        inserted.to_batches(),
+        assigned=bound.on_conflict.assigned,
+    )
 
 
 def _first_of_each(groups: Sequence[Numbers], blocked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

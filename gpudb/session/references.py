@@ -70,7 +70,7 @@ def leaving_keys(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) ->
             removed = outcome.removed if outcome.removed is not None and outcome.removed.num_rows else None
             if removed is not None:
                 found.append(_leaving(context, table, owner, foreign, removed, deleted=True))
-            if outcome.touches(foreign.referenced):
+            if outcome.changes(foreign.referenced):
                 # Rows that are removed beside are among them: their keys are gone all the same.
                 found.append(_leaving(context, table, owner, foreign, outcome.gone, deleted=False))
     return [each for each in found if each.keys.num_rows]
@@ -111,7 +111,8 @@ def settle_references(
         known = before.by_oid(oid)
         files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
         for foreign in context.transaction.table(oid).foreign_keys:
-            if any(outcome.touches(foreign.columns) for table, outcome in outcomes if table.oid == oid):
+            here = [outcome for table, outcome in outcomes if table.oid == oid]
+            if any(outcome.added or outcome.changes(foreign.columns) for outcome in here):
                 context.transaction.check_references(oid, files, foreign)
 
 

@@ -504,12 +504,13 @@ class OnConflict:
     `same_keys` gives each row's number and, for each key that is looked at, the number of the first row that has the
     same key (its own where NULLs make it different from all). `conflicts` gives the numbers of the rows whose key the
     table has already; for DO UPDATE also whether its WHERE lets them, the file and number of the row that is there,
-    and every new column; there is one key then.
+    and every new column, of which those not `assigned` are as they were; there is one key then.
     """
 
     update: bool
     same_keys: Query
     conflicts: Query
+    assigned: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,11 +546,15 @@ class Delete:
 @dataclass(frozen=True, slots=True)
 class Merge:
     """MERGE: `query` gives, for each row to write or remove, what to do (1 insert, 2 update, 3 delete), the file and
-    the number in it of the row that is there (NULL for an insert), and every column: new ones, or old of a delete."""
+    the number in it of the row that is there (NULL for an insert), and every column: new ones, or old of a delete.
+
+    An update leaves the columns as they were that are not `assigned`.
+    """
 
     table: Table
     query: Query
     returning: Select | None = None
+    assigned: frozenset[str] = frozenset()
 
 
 DataChange = Insert | Update | Delete | Merge

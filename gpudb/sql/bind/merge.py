@@ -46,12 +46,13 @@ _ACTION = OutputColumn("action", INT4)
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A WHEN clause: what it does, when, and the columns that it gives."""
+    """A WHEN clause: what it does, when, the columns that it gives, and those that its SET names."""
 
     action: int
     matched: bool
     test: Expr | None
     values: tuple[Expr, ...] = ()
+    assigned: tuple[str, ...] = ()
 
 
 def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
@@ -66,7 +67,9 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     clauses = [_clause(binder, met, table, inner(each)) for each in node.merge_when_clauses]
     query = replace(met.chosen(clauses), ctes=ctes)
     generated = with_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
-    return Merge(table, generated)
+    assigned = {name for clause in clauses for name in clause.assigned}
+    assigned |= {column.name for column in table.columns if column.generated is not None}
+    return Merge(table, generated, assigned=frozenset(assigned))
 
 
 def _target(binder: Binder, relation: Any) -> Table:
@@ -206,7 +209,7 @@ def _clause(binder: Binder, met: _Met, table: Table, node: Any) -> _Clause:
         case pg.CMD_UPDATE:
             scope = met.scope("UPDATE", matched=True, chosen=True)
             assigned = assigned_columns(binder, scope, table, node.target_list)
-            return _Clause(UPDATE, True, test, tuple((old | assigned).values()))
+            return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
         case pg.CMD_INSERT:
             scope = met.scope("VALUES", matched=False, chosen=True)
             return _Clause(INSERT, False, test, _inserted(binder, scope, table, node))

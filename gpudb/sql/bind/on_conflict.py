@@ -65,7 +65,8 @@ def bind_on_conflict(binder: Binder, table: Table, relation: Any, node: Any, cte
         # All are over the same columns: the one that takes NULLs for equal sees the most.
         keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
         same = _same_keys(binder, table, keys)
-    return OnConflict(True, same, _updated(binder, table, relation, node, keys[0], ctes))
+    query, assigned = _updated(binder, table, relation, node, keys[0], ctes)
+    return OnConflict(True, same, query, assigned)
 
 
 # ------------------------------------------------------------------------------------------------ arbiters
@@ -162,8 +163,10 @@ def _union(queries: Sequence[Query]) -> Query:
     return made
 
 
-def _updated(binder: Binder, table: Table, relation: Any, node: Any, key: Key, ctes: Scope) -> Query:
-    """For each proposed row whose key the table has: its number, whether WHERE lets it, and both rows."""
+def _updated(
+    binder: Binder, table: Table, relation: Any, node: Any, key: Key, ctes: Scope
+) -> tuple[Query, frozenset[str]]:
+    """For each proposed row whose key the table has: its number, whether WHERE lets it, both rows; what SET names."""
     rel, other = binder.rel(), binder.rel()
     columns = table_columns(table)
     scope = Scope(parent=ctes, clause="UPDATE")
@@ -194,4 +197,5 @@ def _updated(binder: Binder, table: Table, relation: Any, node: Any, key: Key, c
     outputs = (_NUMBER, OutputColumn("allowed", BOOL), *ROW_ID, *columns)
     source_join = Join("INNER", proposed(rel, table), scan, _meets(binder, table, key, rel, other))
     query = Select(outputs, (_number(rel, table), allowed, *place, *new), source_join)
-    return with_generated(binder, table.name, table.columns, query, 4)
+    computed = {column.name for column in table.columns if column.generated is not None}
+    return with_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)

@@ -1,4 +1,4 @@
-"""ALTER TABLE in its column forms, RENAME, SET SCHEMA, OWNER, and COMMENT; ANALYZE and VACUUM."""
+"""ALTER TABLE in its column, constraint and owner forms; ANALYZE and VACUUM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Column, Relation, Sequence, Table, View, stored_query
+from gpudb.catalog.model import Column, Relation, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session import execution
 from gpudb.session.changes import lock_table
@@ -15,29 +15,22 @@ from gpudb.session.constraint_changes import (
     add_constraint,
     drop_constraint,
     put_with_constraints,
-    rename_constraint,
     validate_constraint,
-    with_renamed_column,
     without_columns,
 )
 from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
-from gpudb.session.domains import rename_domain_constraint
 from gpudb.session.drops import dependents, drop_with_dependents
-from gpudb.session.foreign_keys import release_key, renamed_reference
+from gpudb.session.foreign_keys import release_key
 from gpudb.session.generations import check_default, check_generations, check_retyped, drop_expression, users_of
-from gpudb.session.generations import renamed as renamed_references
 from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
-from gpudb.session.indexes import rename_index
 from gpudb.session.kept_expressions import default_expression
-from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.names import named_relation, spoken
 from gpudb.session.queried_columns import check_column_type
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
-from gpudb.session.routine_changes import KINDS, comment_on_routine, move_routine, rename_routine
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.tables import column_definition
-from gpudb.session.type_changes import comment_on_type, move_type, rename_type
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
@@ -64,9 +57,8 @@ def alter_table(context: Context) -> Result:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
             return command("ALTER TABLE")
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
-    for each in node.cmds:
-        step = inner(each)
-        action = pg.AlterTableType.Name(step.subtype).removeprefix("AT_")
+    for step in sorted(map(inner, node.cmds), key=_pass):
+        action = _action(step)
         current = context.transaction.catalog.by_oid(relation.oid)
         if action == "ChangeOwner":
             _change_owner(context, current, step)
@@ -81,10 +73,30 @@ def alter_table(context: Context) -> Result:
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
-    return command(f"ALTER {_spoken_kind(node.objtype)}")
+    return command(f"ALTER {spoken_kind(node.objtype)}")
 
 
-def _spoken_kind(object_type: int) -> str:
+def _action(step: Any) -> str:
+    return pg.AlterTableType.Name(step.subtype).removeprefix("AT_")  # type: ignore[no-any-return]
+
+
+_PASSES = (
+    {"DropColumn", "DropConstraint", "DropNotNull", "DropIdentity", "DropExpression"},
+    {"AlterColumnType"},
+    {"AddColumn"},
+    {"AddConstraint"},
+    {"SetNotNull", "AddIdentity", "SetIdentity"},
+)
+
+
+def _pass(step: Any) -> int:
+    """PostgreSQL takes the actions of one ALTER TABLE in this order, whatever it says first."""
+    action = _action(step)
+    return next((number for number, actions in enumerate(_PASSES) if action in actions), len(_PASSES))
+
+
+def spoken_kind(object_type: int) -> str:
+    """A kind of object as statements call it."""
     return str(pg.ObjectType.Name(object_type)).removeprefix("OBJECT_").replace("MATVIEW", "MATERIALIZED VIEW")
 
 
@@ -93,7 +105,8 @@ def definition_of(step: Any) -> Any:
     return getattr(step, "def")
 
 
-def _put(context: Context, table: Relation) -> None:
+def put(context: Context, table: Relation) -> None:
+    """Makes a relation's new definition the transaction's."""
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
 
 
@@ -136,7 +149,7 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
         if column.not_null and table.files:
             message = f'column "{column.name}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
-        _put(context, made)
+        put(context, made)
     else:
         default = bind_default(context.session.binder(context), column.default, column)
         _rewritten(context, table, made, {column.name: default})
@@ -157,7 +170,7 @@ def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Exp
     stream = execution.run(context, query)
     batches = list(stream)
     fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
-    _put(context, replace(made, columns=fresh))
+    put(context, replace(made, columns=fresh))
     context.transaction.replace(old.oid, old.files, batches)
 
 
@@ -188,7 +201,7 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     owned = owned_sequences(context, table.oid, column.name)
     if owned:
         doomed = replace(column, default=None)
-        _put(context, _with_column(table, doomed, column.name))
+        put(context, _with_column(table, doomed, column.name))
         drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
         table, column = context.transaction.table(table.oid), doomed
     gone = {column.name, *(each.name for each in users)}
@@ -199,7 +212,7 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     kept = tuple(each for each in table.columns if each.name not in gone)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    _put(context, replace(without_columns(table, gone), columns=kept))
+    put(context, replace(without_columns(table, gone), columns=kept))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
@@ -209,12 +222,12 @@ def _column_default(context: Context, table: Table, step: Any) -> None:
     if present(definition_of(step)):
         text = default_expression(context, definition_of(step))
         bind_default(context.session.binder(context), text, column)
-    _put(context, _with_column(table, replace(column, default=text), column.name))
+    put(context, _with_column(table, replace(column, default=text), column.name))
 
 
 def _set_not_null(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
-    _put(context, _with_column(table, replace(column, not_null=True), column.name))
+    put(context, _with_column(table, replace(column, not_null=True), column.name))
 
 
 def _drop_not_null(context: Context, table: Table, step: Any) -> None:
@@ -224,7 +237,7 @@ def _drop_not_null(context: Context, table: Table, step: Any) -> None:
     if column.identity:
         message = f'column "{column.name}" of relation "{table.name}" is an identity column'
         raise SqlError.of("syntax_error", message)
-    _put(context, _with_column(table, replace(column, not_null=False), column.name))
+    put(context, _with_column(table, replace(column, not_null=False), column.name))
 
 
 def _alter_type(context: Context, table: Table, step: Any) -> None:
@@ -248,7 +261,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if not present(definition.raw_default) and (
         not table.files or (target.domain is None and widens(column.type, target))
     ):
-        _put(context, made)
+        put(context, made)
         return
     rel = binder.rel()
     scan = Scan(rel, table)
@@ -267,35 +280,39 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     _rewritten(context, table, made, {column.name: value}, rel)
 
 
+def _set_logged(context: Context, table: Table, step: Any) -> None:
+    """SET LOGGED and UNLOGGED: every table is as durable as a logged one."""
+
+
 def _change_owner(context: Context, relation: Any, step: Any) -> None:
     owner = step.newowner.rolename or context.session.user
     if owner not in context.transaction.catalog.roles:
         raise SqlError.of("undefined_object", f'role "{owner}" does not exist')
-    _put(context, replace(relation, owner=owner))
+    put(context, replace(relation, owner=owner))
 
 
 def _add_identity(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
     made = add_identity(context, table, column, inner(definition_of(step)))
-    _put(context, _with_column(table, made, column.name))
+    put(context, _with_column(table, made, column.name))
 
 
 def _set_identity(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
     made = set_identity(context, table, column, inner(definition_of(step)).items)
-    _put(context, _with_column(table, made, column.name))
+    put(context, _with_column(table, made, column.name))
 
 
 def _drop_identity(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
     made = drop_identity(context, table, column, missing_ok=step.missing_ok)
-    _put(context, _with_column(table, made, column.name))
+    put(context, _with_column(table, made, column.name))
 
 
 def _drop_expression(context: Context, table: Table, step: Any) -> None:
     column = column_of(table, step.name)
     made = drop_expression(context, table, column, missing_ok=step.missing_ok)
-    _put(context, _with_column(table, made, column.name))
+    put(context, _with_column(table, made, column.name))
 
 
 _ACTIONS = {
@@ -312,163 +329,9 @@ _ACTIONS = {
     "AddConstraint": add_constraint,
     "DropConstraint": drop_constraint,
     "ValidateConstraint": validate_constraint,
+    "SetLogged": _set_logged,
+    "SetUnLogged": _set_logged,
 }
-
-
-@handles("RenameStmt")
-def rename(context: Context) -> Result:
-    """ALTER … RENAME of tables, views, columns and schemas."""
-    node: Any = context.statement.node
-    what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
-    context.session.check_writable(f"ALTER {what}")
-    catalog = context.transaction.catalog
-    new = identifier(node.newname)
-    if what == "SCHEMA":
-        context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
-        return command("ALTER SCHEMA")
-    if what in KINDS:
-        return rename_routine(context, node, what, new)
-    if what == "DOMCONSTRAINT":
-        return rename_domain_constraint(context, node)
-    if what in {"TYPE", "DOMAIN"}:
-        return rename_type(context, node, what)
-    if what == "INDEX":
-        path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
-        rename_index(context, path, new, missing_ok=node.missing_ok)
-        return command("ALTER INDEX")
-    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
-        raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
-    relation = named_relation(context, node.relation)
-    kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
-    renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
-    tag = f"ALTER {_spoken_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
-    if relation is None:
-        if node.missing_ok:
-            context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
-            return command(tag)
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
-    if what == "TABCONSTRAINT":
-        if not isinstance(relation, Table):
-            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
-        rename_constraint(context, relation, node.subname, new)
-        return command(tag)
-    if dependents(context, relation):
-        raise FeatureNotSupported(f"renaming {relation.name} is not supported while views depend on it")
-    if what != "COLUMN":
-        check_free(catalog, relation.schema, new)
-        made = replace(relation, name=new)
-        catalog = catalog.without_relation(relation.schema, relation.name)
-        context.transaction.set_catalog(catalog.with_relation(made))
-        return command(tag)
-    if all(each.name != node.subname for each in relation.columns):
-        raise UndefinedColumn(f'column "{node.subname}" does not exist')
-    column = column_of(relation, node.subname)
-    if any(each.name == new for each in relation.columns):
-        message = f'column "{new}" of relation "{relation.name}" already exists'
-        raise SqlError.of("duplicate_column", message)
-    columns = tuple(replace(c, name=new) if c is column else c for c in relation.columns)
-    if isinstance(relation, Sequence):
-        raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
-    if isinstance(relation, View):
-        _put(context, replace(relation, columns=columns))
-        return command(tag)
-    columns = renamed_references(columns, column.name, new)
-    key = tuple(new if name == column.name else name for name in relation.primary_key)
-    distribution = relation.distribution
-    if distribution is not None:
-        spread = tuple(new if name == column.name else name for name in distribution.columns)
-        distribution = replace(distribution, columns=spread)
-    made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
-    _put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
-    catalog = context.transaction.catalog
-    context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
-    own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
-    return command(tag)
-
-
-def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
-    if old not in catalog.schemas:
-        raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
-    if new in catalog.schemas:
-        raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
-    inside = [relation for relation in catalog.relations.values() if relation.schema == old]
-    if any(stored_query(relation) is not None for relation in catalog.relations.values()):
-        raise FeatureNotSupported("renaming a schema is not supported while there are views")
-    schema = catalog.schemas[old]
-    for relation in inside:
-        catalog = catalog.without_relation(old, relation.name).with_relation(replace(relation, schema=new))
-    return catalog.without_schema(old).with_schema(replace(schema, name=new))
-
-
-@handles("AlterObjectSchemaStmt")
-def set_schema(context: Context) -> Result:
-    """ALTER TABLE … SET SCHEMA."""
-    node: Any = context.statement.node
-    context.session.check_writable("ALTER TABLE")
-    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
-    if what in {"TYPE", "DOMAIN"}:
-        return move_type(context, node, what)
-    if what in KINDS:
-        return move_routine(context, node, what)
-    if what not in {"TABLE", "VIEW", "SEQUENCE", "MATVIEW"}:
-        raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
-    relation = named_relation(context, node.relation)
-    if relation is None:
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
-    if dependents(context, relation):
-        raise FeatureNotSupported(f"moving {relation.name} is not supported while views depend on it")
-    schema = target_schema(context, node.newschema)
-    check_free(context.transaction.catalog, schema, relation.name)
-    moved: list[Relation] = [relation]
-    if isinstance(relation, Sequence) and relation.owned_by is not None:
-        table = context.transaction.catalog.by_oid(relation.owned_by[0])
-        detail = f'Sequence "{relation.name}" is linked to table "{table.name if table is not None else ""}".'
-        raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
-    if isinstance(relation, Table):
-        moved += owned_sequences(context, relation.oid)
-    catalog = context.transaction.catalog
-    for each in moved:
-        catalog = catalog.without_relation(each.schema, each.name)
-    for each in moved:
-        catalog = catalog.with_relation(replace(each, schema=schema))
-    context.transaction.set_catalog(catalog)
-    return command(f"ALTER {_spoken_kind(node.object_type)}")
-
-
-@handles("CommentStmt")
-def comment(context: Context) -> Result:
-    """COMMENT ON TABLE, VIEW, COLUMN or SCHEMA."""
-    node: Any = context.statement.node
-    context.session.check_writable("COMMENT")
-    what = pg.ObjectType.Name(node.objtype).removeprefix("OBJECT_")
-    text = node.comment or None
-    catalog = context.transaction.catalog
-    if what == "SCHEMA":
-        name = inner(node.object).sval
-        if name not in catalog.schemas:
-            raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
-        context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], comment=text)))
-        return command("COMMENT")
-    if what in {"TYPE", "DOMAIN"}:
-        return comment_on_type(context, node)
-    if what in KINDS:
-        return comment_on_routine(context, node, what)
-    if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW"}:
-        raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
-    names = strings(inner(node.object).items)
-    path = names[:-1] if what == "COLUMN" else names
-    relation = catalog.find(path[-1], path[-2:-1] or context.session.search_path())
-    if relation is None:
-        raise UndefinedTable(f'relation "{".".join(path)}" does not exist')
-    if what != "COLUMN":
-        _put(context, replace(relation, comment=text))
-        return command("COMMENT")
-    column = column_of(relation, names[-1])
-    if isinstance(relation, Sequence):
-        raise SqlError.of("wrong_object_type", f'cannot set comment on relation "{relation.name}"')
-    columns = tuple(replace(c, comment=text) if c is column else c for c in relation.columns)
-    _put(context, replace(relation, columns=columns))
-    return command("COMMENT")
 
 
 @handles("VacuumStmt")

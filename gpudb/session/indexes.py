@@ -150,6 +150,19 @@ def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_
     context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
 
 
+def comment_on_index(context: Context, names: tuple[str, ...], text: str | None) -> None:
+    """COMMENT ON INDEX of an index that is no constraint's; 42P01."""
+    found = find_index(context, names)
+    if found is None:
+        raise UndefinedTable(f'relation "{".".join(names)}" does not exist')
+    table, name = found
+    index = _own(table, name)
+    if index is None:
+        raise FeatureNotSupported("COMMENT ON the index of a constraint is not supported")
+    listed = tuple(replace(each, comment=text) if each is index else each for each in table.constraints)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(replace(table, constraints=listed)))
+
+
 def _renamed(each: Constraint, name: str, new: str) -> Constraint:
     return replace(each, name=new) if each.name == name and isinstance(each, Unique | Index) else each
 

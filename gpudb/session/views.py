@@ -66,7 +66,8 @@ def _check_replaced(old: View, columns: tuple[Column, ...]) -> None:
     for before, after in zip(old.columns, columns, strict=False):
         if before.name != after.name:
             message = f'cannot change name of view column "{before.name}" to "{after.name}"'
-            raise SqlError.of("invalid_table_definition", message)
+            hint = "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."
+            raise SqlError.of("invalid_table_definition", message, hint=hint)
         if before.type != after.type:
             message = f'cannot change data type of view column "{before.name}" from {before.type} to {after.type}'
             raise SqlError.of("invalid_table_definition", message)

@@ -117,3 +117,34 @@ SELECT a, b FROM dd_like;
 CREATE TABLE dd_zero ();
 SELECT * FROM dd_zero;
 COMMENT ON TABLE dd_like IS 'a note';
+-- ALTER TABLE takes its actions in an order of its own
+CREATE UNLOGGED TABLE dd_order (a integer, b text, c integer);
+INSERT INTO dd_order VALUES (1, '5', 9), (2, '6', 8);
+ALTER TABLE dd_order ADD COLUMN c bigint DEFAULT 4, DROP COLUMN c, ALTER COLUMN b TYPE integer USING b::integer + 1;
+ALTER TABLE dd_order ALTER COLUMN d SET NOT NULL, ADD COLUMN d integer DEFAULT 0, ADD CHECK (d >= 0), ADD UNIQUE (a, d);
+SELECT * FROM dd_order;
+-- error 42703
+ALTER TABLE dd_order ADD COLUMN e integer, DROP COLUMN e;
+-- error 23502
+ALTER TABLE dd_order ADD COLUMN e integer NOT NULL;
+ALTER TABLE dd_order SET LOGGED;
+COMMENT ON CONSTRAINT dd_order_d_check ON dd_order IS 'not below';
+SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conname = 'dd_order_d_check';
+CREATE INDEX dd_order_i ON dd_order (b);
+COMMENT ON INDEX dd_order_i IS 'declared';
+SELECT obj_description('dd_order_i'::regclass, 'pg_class');
+-- error 42704
+COMMENT ON CONSTRAINT nope ON dd_order IS 'x';
+-- error 42P01
+COMMENT ON INDEX dd_nope IS 'x';
+-- error 42P01
+COMMENT ON CONSTRAINT nope ON dd_nowhere IS 'x';
+TRUNCATE ONLY dd_order CONTINUE IDENTITY RESTRICT;
+TRUNCATE dd_order, dd_order;
+DROP TABLE dd_order, dd_like;
+CREATE TABLE dd_a (x integer);
+CREATE VIEW dd_av AS SELECT x FROM dd_a;
+-- error 2BP01
+DROP TABLE dd_a, dd_like_src;
+SELECT count(*) FROM dd_like_src;
+DROP VIEW dd_av, dd_av;

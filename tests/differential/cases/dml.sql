@@ -91,3 +91,22 @@ INSERT INTO dm_made2 SELECT a + 10, b FROM dm_made2;
 INSERT INTO dm_made2 TABLE dm_made2;
 SELECT count(*), sum(a) FROM dm_made2;
 INSERT INTO dm_made2 DEFAULT VALUES RETURNING a, b;
+-- RETURNING of everything, DEFAULT in rows, and other relations in reach
+CREATE TABLE dm_left (a integer DEFAULT 7, b text DEFAULT 'def', c integer);
+CREATE TABLE dm_right (k integer, v text);
+INSERT INTO dm_right VALUES (1, 'one'), (2, 'two'), (2, 'deux'), (9, NULL);
+INSERT INTO dm_left VALUES (DEFAULT, 'x', 1), (2, DEFAULT, DEFAULT), (DEFAULT, DEFAULT, 9) RETURNING *, a + 1 AS next, dm_left.b || '!';
+INSERT INTO dm_left DEFAULT VALUES RETURNING dm_left.*;
+INSERT INTO dm_left AS l (c) SELECT k FROM dm_right WHERE v IS NOT NULL RETURNING l.c, (SELECT max(k) FROM dm_right) AS m;
+UPDATE dm_left SET b = v FROM dm_right WHERE c = k AND k = 1 RETURNING dm_left.a, b, k, v;
+UPDATE dm_left AS l SET b = r.v FROM dm_right AS r WHERE l.c = r.k AND r.k = 9 RETURNING *;
+UPDATE dm_left l SET a = l.a + s.n FROM (SELECT count(*)::integer AS n FROM dm_right) AS s WHERE l.c = 2 RETURNING l.*, s.n;
+DELETE FROM dm_left USING dm_right r, (VALUES (9)) AS w (x) WHERE c = r.k AND r.k = w.x RETURNING dm_left.c, r.*, w.x;
+DELETE FROM dm_left l USING dm_right WHERE l.c = k AND k = 1 RETURNING *;
+-- error 42702
+UPDATE dm_left SET b = 'x' FROM dm_left AS o RETURNING a;
+-- error 42P01
+UPDATE dm_left AS l SET b = 'x' RETURNING dm_left.a;
+-- error 42803
+DELETE FROM dm_left RETURNING count(*);
+SELECT * FROM dm_left;

@@ -1,0 +1,145 @@
+"""ALTER … RENAME and SET SCHEMA of relations, columns, constraints, indexes, types and schemas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Catalog, Relation, Sequence, Table, View, stored_query
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.session.alterations import column_of, put, spoken_kind
+from gpudb.session.constraint_changes import rename_constraint, with_renamed_column
+from gpudb.session.context import Context, command, handles
+from gpudb.session.domains import rename_domain_constraint
+from gpudb.session.drops import dependents
+from gpudb.session.foreign_keys import renamed_reference
+from gpudb.session.generations import renamed as renamed_references
+from gpudb.session.identity import own
+from gpudb.session.indexes import rename_index
+from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.results import Result
+from gpudb.session.routine_changes import KINDS, move_routine, rename_routine
+from gpudb.session.sequences import owned_sequences
+from gpudb.session.type_changes import move_type, rename_type
+
+
+@handles("RenameStmt")
+def rename(context: Context) -> Result:
+    """ALTER … RENAME of tables, views, columns and schemas."""
+    node: Any = context.statement.node
+    what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
+    context.session.check_writable(f"ALTER {what}")
+    catalog = context.transaction.catalog
+    new = identifier(node.newname)
+    if what == "SCHEMA":
+        context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
+        return command("ALTER SCHEMA")
+    if what in KINDS:
+        return rename_routine(context, node, what, new)
+    if what == "DOMCONSTRAINT":
+        return rename_domain_constraint(context, node)
+    if what in {"TYPE", "DOMAIN"}:
+        return rename_type(context, node, what)
+    if what == "INDEX":
+        path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
+        rename_index(context, path, new, missing_ok=node.missing_ok)
+        return command("ALTER INDEX")
+    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
+        raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
+    relation = named_relation(context, node.relation)
+    kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
+    renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
+    tag = f"ALTER {spoken_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
+    if relation is None:
+        if node.missing_ok:
+            context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
+            return command(tag)
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if what == "TABCONSTRAINT":
+        if not isinstance(relation, Table):
+            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        rename_constraint(context, relation, node.subname, new)
+        return command(tag)
+    if dependents(context, relation):
+        raise FeatureNotSupported(f"renaming {relation.name} is not supported while views depend on it")
+    if what != "COLUMN":
+        check_free(catalog, relation.schema, new)
+        made = replace(relation, name=new)
+        catalog = catalog.without_relation(relation.schema, relation.name)
+        context.transaction.set_catalog(catalog.with_relation(made))
+        return command(tag)
+    if all(each.name != node.subname for each in relation.columns):
+        raise UndefinedColumn(f'column "{node.subname}" does not exist')
+    column = column_of(relation, node.subname)
+    if any(each.name == new for each in relation.columns):
+        message = f'column "{new}" of relation "{relation.name}" already exists'
+        raise SqlError.of("duplicate_column", message)
+    columns = tuple(replace(c, name=new) if c is column else c for c in relation.columns)
+    if isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
+    if isinstance(relation, View):
+        put(context, replace(relation, columns=columns))
+        return command(tag)
+    columns = renamed_references(columns, column.name, new)
+    key = tuple(new if name == column.name else name for name in relation.primary_key)
+    distribution = relation.distribution
+    if distribution is not None:
+        spread = tuple(new if name == column.name else name for name in distribution.columns)
+        distribution = replace(distribution, columns=spread)
+    made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
+    put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
+    catalog = context.transaction.catalog
+    context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
+    own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
+    return command(tag)
+
+
+def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
+    if old not in catalog.schemas:
+        raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
+    if new in catalog.schemas:
+        raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
+    inside = [relation for relation in catalog.relations.values() if relation.schema == old]
+    if any(stored_query(relation) is not None for relation in catalog.relations.values()):
+        raise FeatureNotSupported("renaming a schema is not supported while there are views")
+    schema = catalog.schemas[old]
+    for relation in inside:
+        catalog = catalog.without_relation(old, relation.name).with_relation(replace(relation, schema=new))
+    return catalog.without_schema(old).with_schema(replace(schema, name=new))
+
+
+@handles("AlterObjectSchemaStmt")
+def set_schema(context: Context) -> Result:
+    """ALTER TABLE … SET SCHEMA."""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER TABLE")
+    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    if what in {"TYPE", "DOMAIN"}:
+        return move_type(context, node, what)
+    if what in KINDS:
+        return move_routine(context, node, what)
+    if what not in {"TABLE", "VIEW", "SEQUENCE", "MATVIEW"}:
+        raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if dependents(context, relation):
+        raise FeatureNotSupported(f"moving {relation.name} is not supported while views depend on it")
+    schema = target_schema(context, node.newschema)
+    check_free(context.transaction.catalog, schema, relation.name)
+    moved: list[Relation] = [relation]
+    if isinstance(relation, Sequence) and relation.owned_by is not None:
+        table = context.transaction.catalog.by_oid(relation.owned_by[0])
+        detail = f'Sequence "{relation.name}" is linked to table "{table.name if table is not None else ""}".'
+        raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
+    if isinstance(relation, Table):
+        moved += owned_sequences(context, relation.oid)
+    catalog = context.transaction.catalog
+    for each in moved:
+        catalog = catalog.without_relation(each.schema, each.name)
+    for each in moved:
+        catalog = catalog.with_relation(replace(each, schema=schema))
+    context.transaction.set_catalog(catalog)
+    return command(f"ALTER {spoken_kind(node.object_type)}")

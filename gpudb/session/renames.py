@@ -7,13 +7,12 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Sequence, Table, View, stored_query
+from gpudb.catalog.model import Catalog, Column, Relation, Sequence, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.alterations import column_of, put, spoken_kind
 from gpudb.session.constraint_changes import rename_constraint, with_renamed_column
 from gpudb.session.context import Context, command, handles
 from gpudb.session.domains import rename_domain_constraint
-from gpudb.session.drops import dependents
 from gpudb.session.foreign_keys import renamed_reference
 from gpudb.session.generations import renamed as renamed_references
 from gpudb.session.identity import own
@@ -23,6 +22,7 @@ from gpudb.session.results import Result
 from gpudb.session.routine_changes import KINDS, move_routine, rename_routine
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.type_changes import move_type, rename_type
+from gpudb.session.view_rewrites import column_renamed, relation_moved, schema_renamed
 
 
 @handles("RenameStmt")
@@ -62,13 +62,11 @@ def rename(context: Context) -> Result:
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
         rename_constraint(context, relation, node.subname, new)
         return command(tag)
-    if dependents(context, relation):
-        raise FeatureNotSupported(f"renaming {relation.name} is not supported while views depend on it")
     if what != "COLUMN":
         check_free(catalog, relation.schema, new)
         made = replace(relation, name=new)
-        catalog = catalog.without_relation(relation.schema, relation.name)
-        context.transaction.set_catalog(catalog.with_relation(made))
+        catalog = catalog.without_relation(relation.schema, relation.name).with_relation(made)
+        context.transaction.set_catalog(relation_moved(catalog, relation, made))
         return command(tag)
     if all(each.name != node.subname for each in relation.columns):
         raise UndefinedColumn(f'column "{node.subname}" does not exist')
@@ -81,6 +79,7 @@ def rename(context: Context) -> Result:
         raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
     if isinstance(relation, View):
         put(context, replace(relation, columns=columns))
+        _keep_views(context, relation, column)
         return command(tag)
     columns = renamed_references(columns, column.name, new)
     key = tuple(new if name == column.name else name for name in relation.primary_key)
@@ -92,8 +91,15 @@ def rename(context: Context) -> Result:
     put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
     catalog = context.transaction.catalog
     context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
+    _keep_views(context, relation, column)
     own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
     return command(tag)
+
+
+def _keep_views(context: Context, relation: Relation, column: Column) -> None:
+    """Views that read a column go on under its old name."""
+    catalog, place = context.transaction.catalog, relation.columns.index(column)
+    context.transaction.set_catalog(column_renamed(catalog, relation, place, column.name))
 
 
 def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
@@ -102,12 +108,10 @@ def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
     if new in catalog.schemas:
         raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
     inside = [relation for relation in catalog.relations.values() if relation.schema == old]
-    if any(stored_query(relation) is not None for relation in catalog.relations.values()):
-        raise FeatureNotSupported("renaming a schema is not supported while there are views")
     schema = catalog.schemas[old]
     for relation in inside:
         catalog = catalog.without_relation(old, relation.name).with_relation(replace(relation, schema=new))
-    return catalog.without_schema(old).with_schema(replace(schema, name=new))
+    return schema_renamed(catalog.without_schema(old).with_schema(replace(schema, name=new)), old, new)
 
 
 @handles("AlterObjectSchemaStmt")
@@ -125,8 +129,6 @@ def set_schema(context: Context) -> Result:
     relation = named_relation(context, node.relation)
     if relation is None:
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
-    if dependents(context, relation):
-        raise FeatureNotSupported(f"moving {relation.name} is not supported while views depend on it")
     schema = target_schema(context, node.newschema)
     check_free(context.transaction.catalog, schema, relation.name)
     moved: list[Relation] = [relation]
@@ -141,5 +143,5 @@ def set_schema(context: Context) -> Result:
         catalog = catalog.without_relation(each.schema, each.name)
     for each in moved:
         catalog = catalog.with_relation(replace(each, schema=schema))
-    context.transaction.set_catalog(catalog)
+    context.transaction.set_catalog(relation_moved(catalog, relation, replace(relation, schema=schema)))
     return command(f"ALTER {spoken_kind(node.object_type)}")

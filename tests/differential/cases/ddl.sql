@@ -148,3 +148,37 @@ CREATE VIEW dd_av AS SELECT x FROM dd_a;
 DROP TABLE dd_a, dd_like_src;
 SELECT count(*) FROM dd_like_src;
 DROP VIEW dd_av, dd_av;
+-- views follow what they read
+CREATE SCHEMA dd_vs;
+CREATE TABLE dd_base (a integer, b text, c integer);
+INSERT INTO dd_base VALUES (1, 'x', 10), (2, 'y', 20);
+CREATE VIEW dd_v1 AS SELECT b, dd_base.c + a AS n FROM dd_base WHERE a > 0;
+CREATE VIEW dd_v2 AS SELECT x.b, v.n FROM dd_base AS x JOIN dd_v1 AS v USING (b);
+CREATE VIEW dd_v3 AS SELECT * FROM dd_base;
+ALTER TABLE dd_base RENAME COLUMN b TO bb;
+SELECT * FROM dd_v1;
+SELECT * FROM dd_v2;
+SELECT * FROM dd_v3;
+ALTER TABLE dd_base RENAME TO dd_ground;
+SELECT * FROM dd_v1;
+SELECT * FROM dd_v2;
+ALTER TABLE dd_ground RENAME COLUMN a TO aa;
+ALTER TABLE dd_ground RENAME COLUMN bb TO b;
+SELECT * FROM dd_v2;
+ALTER VIEW dd_v1 RENAME COLUMN n TO total;
+SELECT * FROM dd_v2;
+ALTER VIEW dd_v1 RENAME TO dd_first;
+SELECT * FROM dd_v2;
+ALTER TABLE dd_ground SET SCHEMA dd_vs;
+SELECT * FROM dd_v2;
+ALTER SCHEMA dd_vs RENAME TO dd_ws;
+SELECT * FROM dd_v3;
+INSERT INTO dd_ws.dd_ground VALUES (3, 'z', 30);
+SELECT * FROM dd_first;
+-- error 2BP01
+DROP TABLE dd_ws.dd_ground;
+-- error 42703
+SELECT bb FROM dd_v3;
+DROP SCHEMA dd_ws CASCADE;
+-- error 42P01
+SELECT * FROM dd_v2;

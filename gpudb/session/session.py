@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from gpudb.catalog.model import Role
+from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session import calls, handlers, session_functions
@@ -71,6 +71,7 @@ class Session:
         self._timer: threading.Timer | None = None
         self._closed = False
         self._path: tuple[int, tuple[str, ...]] = -1, ()
+        self._latest: tuple[tuple[object, ...], Plan | None] = (), None
 
     # -------------------------------------------------------------------------------------------- state
 
@@ -172,7 +173,7 @@ class Session:
 
     def _parsed(self, sql: str) -> list[RawStatement]:
         self.query = sql
-        cached = self.database.plans.get(self._key(sql, ()))
+        cached = self._kept(sql, ())
         return [cached.statement] if cached is not None else statements_of(sql)
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
@@ -180,7 +181,7 @@ class Session:
         self.query = sql
         oids = tuple(parameter_oids)
         try:
-            known = None if self.frames else self.database.plans.get(self._key(sql, oids))
+            known = None if self.frames else self._kept(sql, oids)
             if known is not None:
                 self._check_failed(known.statement)
                 self._begin()
@@ -284,17 +285,29 @@ class Session:
         context.draws = plan.draws
         return plan
 
+    def _catalog(self) -> Catalog:
+        return self.transaction.catalog if self.transaction else self.database.store.catalog()
+
+    def _kept(self, text: str, oids: tuple[int, ...]) -> Plan | None:
+        """The plan of a statement, if it is kept."""
+        latest = self._catalog().version, self.settings.version, oids, text
+        if self._latest[0] == latest:
+            return self._latest[1]
+        plan = self.database.plans.get(self._key(text, oids))
+        if plan is not None:
+            self._latest = latest, plan
+        return plan
+
     def _key(self, text: str, oids: tuple[int, ...]) -> Key:
-        catalog = self.transaction.catalog if self.transaction else self.database.store.catalog()
+        catalog = self._catalog()
         path = self.search_path()
         if path[0] not in catalog.schemas:
             path = path[1:]  # no temporary tables: the plan serves every session
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
     def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
-        key = self._key(text, oids)
         cacheable = not self.frames and context.arguments is None
-        if cacheable and (plan := self.database.plans.get(key)) is not None:
+        if cacheable and (plan := self._kept(text, oids)) is not None:
             return plan
         binder = self.binder(context)
         binder.declare_parameters(oids)
@@ -302,7 +315,7 @@ class Session:
         drawing = any(draws(query) for query in queries(bound))
         plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)
         if cacheable and binder.stable:
-            self.database.plans.put(key, plan)
+            self.database.plans.put(self._key(text, oids), plan)
         return plan
 
     # -------------------------------------------------------------------------------------------- prepared statements

@@ -288,6 +288,22 @@ def test_a_repeated_statement_is_not_parsed_again(session: Session, monkeypatch:
     assert value(session, "SELECT 'again'") == "again"
 
 
+def test_the_latest_plan_is_found_without_the_cache(
+    session: Session, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(session, "CREATE TABLE latest (a int)")
+    sql = "SELECT count(*) FROM latest"
+    assert [value(session, sql), value(session, sql)] == [0, 0]
+    with monkeypatch.context() as patched:
+        patched.setattr(database.plans, "get", None)
+        assert value(session, sql) == 0
+    run(session, "DROP TABLE latest; CREATE TABLE latest AS SELECT 1 AS b, 2 AS c")
+    assert value(session, sql) == 1
+    run(session, "SET search_path = nowhere")
+    assert state(session, sql) == "42P01"
+    run(session, "RESET search_path; DROP TABLE latest")
+
+
 def test_plans_within_a_transaction_are_its_own(session: Session, other: Session) -> None:
     sql = "SELECT * FROM shifting"
     run(session, "CREATE TABLE shifting AS SELECT 1 AS a")

@@ -13,7 +13,6 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Table
-from gpudb.engine.cpu.constants import constant_row
 from gpudb.engine.cpu.failures import EngineRestarted, fatal, own_fault, translated
 from gpudb.engine.cpu.instance import Config, Instance
 from gpudb.engine.cpu.literals import name
@@ -56,8 +55,6 @@ class CpuEngine:
 
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
-        if (row := constant_row(request)) is not None:
-            return row
         instance = self.instance
         try:
             return self._run(instance, request)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from gpudb.engine.protocol import Request
 from gpudb.sql.bound import Cast, Constant, Parameter, Query, Select
 
 # What Arrow holds as Python does.
@@ -56,9 +55,8 @@ _known: dict[int, _Row] = {}  # by the id of a query that a plan cache holds
 _KEPT, _LONGEST = 1024, 4096
 
 
-def constant_row(request: Request) -> OneRow | None:
+def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
     """The row of a query that selects constants and parameters of plain types from nothing; None for any other."""
-    query = request.query
     if not isinstance(query, Select) or query.source is not None:
         return None
     row = _known.get(id(query))
@@ -70,7 +68,7 @@ def constant_row(request: Request) -> OneRow | None:
             if len(_known) >= _KEPT:
                 _known.clear()
             _known[id(query)] = row
-    return row.made or _filled(row, request.parameters)
+    return row.made or _filled(row, parameters)
 
 
 def _length(source: Constant | Parameter) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from gpudb.engine.cpu import constants
+from gpudb.engine import constants
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 
@@ -53,7 +53,7 @@ def rows(session: Session, sql: str, *parameters: object) -> list[tuple[object, 
 def test_one_parameter(session: Session, type_: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = f"SELECT $1::{type_} AS a, 1 AS b"
     got = rows(session, sql, value)
-    monkeypatch.setattr("gpudb.engine.cpu.engine.constant_row", lambda request: None)
+    monkeypatch.setattr("gpudb.session.execution.constant_row", lambda query, parameters: None)
     assert got == rows(session, sql, value)
 
 

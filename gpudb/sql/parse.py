@@ -57,6 +57,10 @@ def parse(text: str) -> list[RawStatement]:
         if "invalid byte sequence" in error.message:
             raise SqlError.of("character_not_in_repertoire", error.message) from None
         condition, hint = _GRAMMAR.get(error.message, (None, None))
+        if error.message == "invalid Unicode escape":
+            before = plain[: error.cursorpos or 0].lower()
+            if before.rfind("u&") > before.rfind("e'"):
+                condition, hint = None, "Unicode escapes must be \\XXXX or \\+XXXXXX."
         raise SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint) from None
     encoded = plain.encode()
     found = []

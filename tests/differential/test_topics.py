@@ -17,7 +17,10 @@ _TOPICS = {
     for name, statements in script.read_all().items()
     if name.startswith("topics/")
 }
-_NAMES = "aggregates case groupingsets join limit subselect union window with".split()
+_NAMES = (
+    "aggregates arrays case date delete groupingsets insert interval join json limit numeric select strings"
+    " subselect timestamp union update window with"
+).split()
 
 
 def test_topics_are_there() -> None:

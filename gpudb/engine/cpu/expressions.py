@@ -177,6 +177,9 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.Choice) -> Lanes:
         rendered = [self.lanes(arg) for arg in expr.args]
+        if expr.type.name == "interval" and expr.op != "COALESCE":
+            # DuckDB's own compares months, then days: 1 month is more than 40 days to it
+            return Lanes(_extreme([each.value for each in rendered], ">" if expr.op == "GREATEST" else "<"))
         made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
         if not expr.type.carried:
             return self.opened(made, expr.type)
@@ -287,7 +290,8 @@ class Expressions:
         if expr.slice:
             # PostgreSQL gives an empty array where bounds cross, and NULL for a NULL bound.
             first, last = low or "1", high or f"len({array})"
-            made = f"(CASE WHEN {first} > {last} THEN [] ELSE list_slice({array}, greatest({first}, 1), {last}) END)"
+            crossed = f"{array} IS NOT NULL AND {first} > {last}"
+            made = f"(CASE WHEN {crossed} THEN [] ELSE list_slice({array}, greatest({first}, 1), {last}) END)"
             return Lanes(f"CAST({made} AS {expr.type.duckdb})")
         # PostgreSQL's arrays start at 1; vectors of the system catalog at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
@@ -417,6 +421,16 @@ _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 def sortable(sql: str, item: SqlType) -> str:
     """What a value is sorted by, where that is not the value itself."""
     return f"pg_jsonb_order({sql})" if item.name == "jsonb" else sql
+
+
+def _extreme(values: Sequence[str], sign: str) -> str:
+    """The greatest or least of values by their comparison; NULLs are passed over."""
+    made = values[0]
+    for value in values[1:]:
+        made = let(
+            lambda a, b: f"(CASE WHEN {a} IS NULL OR {b} {sign} {a} THEN coalesce({b}, {a}) ELSE {a} END)", made, value
+        )
+    return made
 
 
 def direction(descending: bool, nulls_first: bool) -> str:

@@ -39,6 +39,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         settled = binder.settle_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
     if isinstance(expr, Constant):
+        if expr.type.name == "unknown" and target.name in _MOMENTS and str(expr.value).strip().lower() in _CURRENT:
+            return _current(binder, expr, target)
         try:
             made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
         except GpudbError as error:
@@ -58,6 +60,23 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     return Cast(expr, _held(source, target), context == "e")
+
+
+# Words whose value depends on when a statement runs: no plan may keep it.
+_MOMENTS = frozenset({"date", "time", "timetz", "timestamp", "timestamptz"})
+_CURRENT = frozenset({"now", "today", "tomorrow", "yesterday"})
+
+
+def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
+    """A moment by its word: `now` is the transaction's start."""
+    from gpudb.sql.bind.calls import plain
+
+    binder.stable = False
+    if str(expr.value).strip().lower() == "now":
+        return coerce(binder, plain(binder, "now", ()), target, "e")
+    made = typed(expr, target, binder.timezone)
+    assert made is not None
+    return made
 
 
 def _folds(expr: Constant, target: SqlType, context: str) -> bool:

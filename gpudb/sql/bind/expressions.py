@@ -114,6 +114,8 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 item = scope.relation(name)
                 if item is None:
                     raise
+                if item.scalar:
+                    return item.columns[0][1]
                 return records.whole_row(binder, item)
         case (alias, name):
             known = binder.arguments

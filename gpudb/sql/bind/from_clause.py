@@ -9,20 +9,15 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Relation, Routine, Sequence, Table, View
+from gpudb.catalog.model import Relation, Sequence, Table, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
-from gpudb.functions import resolve
-from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind import operators
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.calls import given_names, in_places, unnamed
 from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.missing import Entry
-from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, result_names, rows
-from gpudb.sql.bind.rows_from import rows_from, several
 from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
 from gpudb.sql.bound import (
     Choice,
@@ -33,7 +28,6 @@ from gpudb.sql.bound import (
     Expr,
     FrameScan,
     From,
-    FunctionScan,
     Join,
     OutputColumn,
     Scan,
@@ -41,7 +35,7 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse import inner, kind, parse, present, strings
-from gpudb.types import INT8, OID, SqlType
+from gpudb.types import OID, SqlType
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 _HIDDEN = ("tableoid", "xmin")
@@ -146,7 +140,7 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
         for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
             if (system := binder.system(schema, node.relname)) is not None:
                 binder.stable = False
-                return _system(binder, rel, f"{schema}.{node.relname}", system, alias)
+                return system_relation(binder, rel, f"{schema}.{node.relname}", system, alias)
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _view(binder, rel, relation, alias)
@@ -156,7 +150,7 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
     return named(binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation))
 
 
-def _system(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
+def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
     """A relation of the system; its OID and a row's transaction are no part of its columns."""
     schema, _, relation = name.partition(".")
     width = len(columns)
@@ -232,65 +226,15 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _function(binder: Binder, scope: Scope, node: Any) -> Source:
-    if len(node.coldeflist):
-        raise FeatureNotSupported("a column definition list is not supported")
-    if (calls := several(node)) is not None:
-        derived, columns = rows_from(binder, scope, calls, node.ordinality)
-        alias = node.alias if node.HasField("alias") else None
-        return named(binder, derived.rel, derived, columns, "" if node.is_rowsfrom else calls[0][0], alias)
-    call_node = inner(node.functions[0]).items[0]
-    if kind(call_node) != "func_call":
-        raise FeatureNotSupported("this expression in FROM is not supported")
-    call = inner(call_node)
-    name = strings(call.funcname)[-1]
-    if (system := binder.system("pg_catalog", f"{name}()")) is not None:
-        binder.stable = False
-        alias = node.alias if node.HasField("alias") else None
-        return _system(binder, binder.rel(), f"pg_catalog.{name}()", system, alias)
-    outer, scope.clause = scope.clause, "FROM"
-    try:
-        args = [bind_expression(binder, scope, unnamed(each)) for each in call.args]
-    finally:
-        scope.clause = outer
-    routines = find_routines(binder, strings(call.funcname))
-    own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
-    candidate = resolve.function(name, types, "f", call.func_variadic, own, given_names(call.args))
-    if (routine := chosen(routines, candidate)) is not None:
-        return _routine(binder, routine, complete(binder, routine, candidate, args), node)
-    if candidate.places:
-        candidate, args = in_places(binder, candidate, args)
-    made = operators.call(binder, candidate, args)
-    function = made.function
-    implementation(function)
-    columns = _function_columns(function, made.type, name, node)
-    if node.ordinality:
-        columns = (*columns, OutputColumn("ordinality", INT8))
-    rel = binder.rel()
-    scan = FunctionScan(rel, function, made.args, columns, node.ordinality, lateral=True)
-    alias = node.alias if node.HasField("alias") else None
-    row = made.type if made.type.user is not None and made.type.fields and not node.ordinality else None
-    return named(binder, rel, scan, columns, name, alias, row=row)
+    from gpudb.sql.bind.from_functions import bind_function
+
+    return bind_function(binder, scope, node)
 
 
-def _routine(binder: Binder, routine: Routine, args: Several[Expr], node: Any) -> Source:
-    """A function that a user made: its body as a subquery that sees what is to its left."""
-    if node.ordinality:
-        raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
-    query = rows(binder, routine, args)
-    alias = node.alias if node.HasField("alias") else None
-    names = result_names(routine, alias.aliasname if alias is not None else None)
-    columns = tuple(OutputColumn(name, c.type) for name, c in zip(names, query.columns, strict=True))
-    rel = binder.rel()
-    return named(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
+def _sample(binder: Binder, scope: Scope, node: Any) -> Source:
+    from gpudb.sql.bind.table_sample import bind_sample
 
-
-def _function_columns(function: Function, result: Any, name: str, node: Any) -> tuple[OutputColumn, ...]:
-    if result.fields and result.element is None:
-        return tuple(OutputColumn(each, item) for each, item in result.fields)
-    single = function.out_names[0] if function.out_names else name
-    if not function.out_names and node.HasField("alias"):
-        single = node.alias.aliasname
-    return (OutputColumn(single, result),)
+    return bind_sample(binder, scope, node)
 
 
 def _join(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -372,4 +316,4 @@ def _only(side: Source, name: str, which: str) -> Expr:
     return found[0]
 
 
-_BINDERS.update(range_var=_relation, range_subselect=_subquery, range_function=_function)
+_BINDERS.update(range_var=_relation, range_subselect=_subquery, range_function=_function, range_table_sample=_sample)

@@ -18,7 +18,8 @@ class Item:
     """A relation in FROM under its alias. A join's USING column may be an expression over two relations.
 
     `hidden` columns are there for whoever names them, and no part of `*`. `row_type` is the type of its rows where
-    that has a name; an outer join may make up rows of a `nullable` one.
+    that has a name; an outer join may make up rows of a `nullable` one. The name of a
+    `scalar` one, a function of one value, stands for that value.
     """
 
     alias: str
@@ -27,6 +28,7 @@ class Item:
     hidden: Columns = ()
     row_type: SqlType | None = None
     nullable: bool = False
+    scalar: bool = False
 
 
 @dataclass(slots=True)
@@ -58,12 +60,13 @@ class Scope:
 
     def add(self, items: Sequence[Item], columns: Columns) -> None:
         """Takes in what a FROM item offers; 42712 for an alias given twice."""
-        taken = {item.alias for item in self.items}
+        taken = {item.alias: item.schema for item in self.items}
         for item in items:
-            if item.alias and item.alias in taken and not item.schema:
+            # Only tables of two schemas may have one name, neither of them under an alias
+            if item.alias and item.alias in taken and taken[item.alias] in (None, item.schema or taken[item.alias]):
                 message = f'table name "{item.alias}" specified more than once'
                 raise SqlError.of("duplicate_alias", message)
-            taken.add(item.alias)
+            taken[item.alias] = item.schema
         self.items.extend(items)
         self.columns.extend(columns)
 

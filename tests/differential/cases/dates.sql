@@ -27,7 +27,6 @@ SELECT date_trunc('week', timestamp '2024-03-03 10:00'), date_trunc('quarter', t
 SELECT id, to_char(ts, 'YYYY-MM-DD HH24:MI:SS.US'), to_char(ts, 'Day, DD Mon YYYY'), to_char(ts, 'HH12:MI AM'), to_char(d, 'DDD IW Q') FROM da_t WHERE id IN (1, 2, 3, 4, 10);
 SELECT to_date('29/02/2024', 'DD/MM/YYYY'), to_timestamp('2024-02-29 13:14:15', 'YYYY-MM-DD HH24:MI:SS'), to_date('2024060', 'YYYYDDD');
 SELECT make_date(2024, 2, 29), make_time(8, 15, 23.5), make_timestamp(2013, 7, 15, 8, 15, 23.5);
--- refused 0A000: named arguments
 SELECT make_interval(years => 1, days => 10);
 SELECT age(timestamp '2024-02-29', timestamp '2023-01-31'), age(date '2024-03-01', date '2024-02-29'), age(timestamp '2001-04-10', timestamp '1957-06-13');
 SELECT date '2024-02-29' = timestamp '2024-02-29 00:00', date '2024-02-29' < timestamp '2024-02-29 00:00:01', d > '2000-01-01', ts BETWEEN '1960-01-01' AND '2000-12-31' FROM da_t WHERE id < 5;

@@ -16,7 +16,6 @@ SELECT interval '1:02', interval '1:02:03', interval '-1:02:03.5', interval '1-2
 SELECT interval '1 month' * 12 = interval '1 year', interval '1 day' * 0.5, 3 * interval '20 minutes', interval '1 day' - interval '1 hour';
 SELECT date '2024-01-31' + 2 * interval '1 month', timestamp '2024-01-01' + interval '1 month 1 day', date '2024-01-01' - interval '1 second';
 SELECT date_trunc('day', interval '3 days 04:05:06'), date_part('minute', interval '04:05:06'), to_char(interval '15h 2m 12s', 'HH24:MI:SS');
--- refused 0A000: named arguments
 SELECT make_interval(hours => -3);
 SELECT make_interval(1, 2, 3, 4, 5, 6, 7.5), interval '1 day' = interval '24 hours';
 SELECT interval '3 days 4 hours' hour, interval '1.999 seconds'::interval(2), interval '10' second, interval '5 10' day to hour;

@@ -139,6 +139,7 @@ class Table:
     """A table and the files that are its rows in this snapshot.
 
     A materialized view is one of kind `m`: its rows are those of `query`, once it is `populated`.
+    `on_commit` is what COMMIT does to a temporary one: `drop`, `delete rows` or nothing.
     """
 
     oid: int
@@ -157,6 +158,7 @@ class Table:
     kind: str = "r"
     query: str | None = None
     populated: bool = True
+    on_commit: str = ""
     last_field_id: int = 0
     constraints: tuple[Constraint, ...] = ()
 

@@ -1,4 +1,4 @@
-"""CREATE SCHEMA, and DROP of schemas, tables and views with what depends on them."""
+"""DROP of schemas, tables and views with what depends on them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Routine, Schema, Sequence, Table, stored_query
+from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.foreign_keys import release
 from gpudb.session.indexes import drop_index, find_index
+from gpudb.session.names import schema_path
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
@@ -21,29 +22,6 @@ from gpudb.sql.parse import inner, parse, strings
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session
-
-
-@handles("CreateSchemaStmt")
-def create_schema(context: Context) -> Result:
-    """CREATE SCHEMA [IF NOT EXISTS] name."""
-    node: Any = context.statement.node
-    context.session.check_writable("CREATE SCHEMA")
-    if len(node.schema_elts):
-        raise FeatureNotSupported("CREATE SCHEMA with elements is not supported")
-    name = node.schemaname or node.authrole.rolename
-    catalog = context.transaction.catalog
-    if name.startswith("pg_"):
-        message = f'unacceptable schema name "{name}"'
-        detail = 'The prefix "pg_" is reserved for system schemas.'
-        raise SqlError.of("reserved_name", message, detail=detail)
-    if name in catalog.schemas or name in SYSTEM_SCHEMAS:
-        if node.if_not_exists:
-            context.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
-            return command("CREATE SCHEMA")
-        raise SqlError.of("duplicate_schema", f'schema "{name}" already exists')
-    oid, catalog = catalog.allocate_oid()
-    context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, context.session.user)))
-    return command("CREATE SCHEMA")
 
 
 @handles("DropStmt")
@@ -87,8 +65,8 @@ def type_changes() -> ModuleType:
 def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bool) -> Relation | None:
     """The relation that DROP names; None for one that need not be there and is not."""
     catalog = context.transaction.catalog
-    path = names[-2:-1] or context.session.search_path()
-    if len(names) > 1 and names[-2] not in catalog.schemas:
+    path = schema_path(context, names[-2] if len(names) > 1 else "")
+    if len(names) > 1 and names[-2] not in (*catalog.schemas, "pg_temp"):
         if missing_ok:
             context.notice(f'schema "{names[-2]}" does not exist, skipping')
             return None

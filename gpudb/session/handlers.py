@@ -23,9 +23,11 @@ from gpudb.session import (
     renames,
     roles,
     routines,
+    schemas,
     sequences,
     set_show,
     tables,
+    temporary,
     transactions,
     truncate,
     types,
@@ -38,6 +40,7 @@ from gpudb.types import TEXT
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session
+    from gpudb.storage.transaction import Transaction
 
 REGISTERED = (
     alterations,
@@ -56,6 +59,7 @@ REGISTERED = (
     renames,
     roles,
     routines,
+    schemas,
     sequences,
     set_show,
     tables,
@@ -100,6 +104,11 @@ def spoken(statement: RawStatement) -> str:
 def transaction_ended(session: Session, committed: bool) -> None:
     """Cursors end with their transaction."""
     cursors.transaction_ended(session, committed)
+
+
+def before_commit(session: Session, transaction: Transaction) -> None:
+    """Temporary tables may be for one transaction alone."""
+    temporary.before_commit(session, transaction)
 
 
 def session_closed(session: Session) -> None:

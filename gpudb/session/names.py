@@ -31,16 +31,22 @@ def target_schema(context: Context, schema: str, *, temporary: bool = False, loc
             error = SqlError.of("invalid_schema_name", f'schema "{schema}" does not exist')
             raise error.at(position(context.statement.text, location))
         return schema
-    for name in session.search_path()[1:]:
-        if name in catalog.schemas:
+    for name in session.search_path():
+        if name in catalog.schemas and name != session.temporary_schema:
             return name
     raise SqlError.of("invalid_schema_name", "no schema has been selected to create in")
 
 
 def named_relation(context: Context, node: Any) -> Relation | None:
     """The relation that a RangeVar names, as the transaction sees it."""
-    path = (node.schemaname,) if node.schemaname else context.session.search_path()
-    return context.transaction.catalog.find(node.relname, path)
+    return context.transaction.catalog.find(node.relname, schema_path(context, node.schemaname))
+
+
+def schema_path(context: Context, schema: str) -> tuple[str, ...]:
+    """Where a name in that schema is looked for: `pg_temp` is the session's own, '' the search path."""
+    if schema == "pg_temp":
+        return (context.session.temporary_schema,)
+    return (schema,) if schema else context.session.search_path()
 
 
 def spoken(node: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Column, Relation, Sequence, Table, View
+from gpudb.catalog.model import Column, Relation, Sequence, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.alterations import column_of, put, spoken_kind
 from gpudb.session.constraint_changes import rename_constraint, with_renamed_column
@@ -20,9 +20,10 @@ from gpudb.session.indexes import rename_index
 from gpudb.session.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
 from gpudb.session.routine_changes import KINDS, move_routine, rename_routine
+from gpudb.session.schemas import renamed_schema, with_moved
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.type_changes import move_type, rename_type
-from gpudb.session.view_rewrites import column_renamed, relation_moved, schema_renamed
+from gpudb.session.view_rewrites import column_renamed
 
 
 @handles("RenameStmt")
@@ -34,7 +35,7 @@ def rename(context: Context) -> Result:
     catalog = context.transaction.catalog
     new = identifier(node.newname)
     if what == "SCHEMA":
-        context.transaction.set_catalog(_renamed_schema(catalog, node.subname, new))
+        context.transaction.set_catalog(renamed_schema(catalog, node.subname, new))
         return command("ALTER SCHEMA")
     if what in KINDS:
         return rename_routine(context, node, what, new)
@@ -64,9 +65,8 @@ def rename(context: Context) -> Result:
         return command(tag)
     if what != "COLUMN":
         check_free(catalog, relation.schema, new)
-        made = replace(relation, name=new)
-        catalog = catalog.without_relation(relation.schema, relation.name).with_relation(made)
-        context.transaction.set_catalog(relation_moved(catalog, relation, made))
+        moved = {(relation.schema, relation.name): (relation.schema, new)}
+        context.transaction.set_catalog(with_moved(catalog, moved))
         return command(tag)
     if all(each.name != node.subname for each in relation.columns):
         raise UndefinedColumn(f'column "{node.subname}" does not exist')
@@ -102,18 +102,6 @@ def _keep_views(context: Context, relation: Relation, column: Column) -> None:
     context.transaction.set_catalog(column_renamed(catalog, relation, place, column.name))
 
 
-def _renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
-    if old not in catalog.schemas:
-        raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
-    if new in catalog.schemas:
-        raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
-    inside = [relation for relation in catalog.relations.values() if relation.schema == old]
-    schema = catalog.schemas[old]
-    for relation in inside:
-        catalog = catalog.without_relation(old, relation.name).with_relation(replace(relation, schema=new))
-    return schema_renamed(catalog.without_schema(old).with_schema(replace(schema, name=new)), old, new)
-
-
 @handles("AlterObjectSchemaStmt")
 def set_schema(context: Context) -> Result:
     """ALTER TABLE … SET SCHEMA."""
@@ -138,10 +126,6 @@ def set_schema(context: Context) -> Result:
         raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
     if isinstance(relation, Table):
         moved += owned_sequences(context, relation.oid)
-    catalog = context.transaction.catalog
-    for each in moved:
-        catalog = catalog.without_relation(each.schema, each.name)
-    for each in moved:
-        catalog = catalog.with_relation(replace(each, schema=schema))
-    context.transaction.set_catalog(relation_moved(catalog, relation, replace(relation, schema=schema)))
+    places = {(each.schema, each.name): (schema, each.name) for each in moved}
+    context.transaction.set_catalog(with_moved(context.transaction.catalog, places))
     return command(f"ALTER {spoken_kind(node.object_type)}")

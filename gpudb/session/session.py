@@ -88,9 +88,11 @@ class Session:
             names = []
             for part in self.settings["search_path"].split(","):
                 name = part.strip()
-                name = name[1:-1] if name.startswith('"') else name.lower()
-                names.append(self.user if name == "$user" else name)
-            self._path = self.settings.version, (self.temporary_schema, *names)
+                name = name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+                names.append({"$user": self.user, "pg_temp": self.temporary_schema}.get(name, name))
+            if self.temporary_schema not in names:
+                names.insert(0, self.temporary_schema)
+            self._path = self.settings.version, tuple(names)
         return self._path[1]
 
     @property
@@ -301,8 +303,9 @@ class Session:
     def _key(self, text: str, oids: tuple[int, ...]) -> Key:
         catalog = self._catalog()
         path = self.search_path()
-        if path[0] not in catalog.schemas:
-            path = path[1:]  # no temporary tables: the plan serves every session
+        if self.temporary_schema not in catalog.schemas:
+            # no temporary tables: the plan serves every session
+            path = path[1:] if path[0] == self.temporary_schema else path
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
     def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
@@ -363,6 +366,7 @@ class Session:
         done = False
         try:
             if transaction is not None and commit:
+                handlers.before_commit(self, transaction)
                 transaction.commit()
             elif transaction is not None:
                 transaction.rollback()

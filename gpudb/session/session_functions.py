@@ -34,7 +34,9 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
 
     def schemas(implicit: object) -> list[str]:
         known = schema_oids(context.transaction.catalog)
-        first, *listed = session.search_path()
+        first, *listed = path = session.search_path()
+        if "pg_temp" in session.settings["search_path"]:
+            listed = list(path)
         found = [name for name in listed if name in known]
         if implicit is not True:
             return found

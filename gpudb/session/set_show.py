@@ -6,6 +6,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.postgres.expressions import quoted_name
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles, text_rows
 from gpudb.session.drops import drop_temporary_in
@@ -43,7 +44,11 @@ def set_variable(context: Context) -> Result:
         return _role(context, node)
     if node.is_local and not context.session.explicit:
         context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
-    settings.set(node.name, ", ".join(constant_text(each, node.name) for each in node.args), local=node.is_local)
+    texts = [constant_text(each, node.name) for each in node.args]
+    if node.name == "search_path":
+        # A list of names, each of which may hold what would end another.
+        texts = [quoted_name(each) if each else '""' for each in texts]
+    settings.set(node.name, ", ".join(texts), local=node.is_local)
     return command("SET")
 
 

@@ -20,6 +20,7 @@ from gpudb.session.names import check_free, identifier, target_schema
 from gpudb.session.queried_columns import as_stored, check_column_type, query_columns
 from gpudb.session.results import Result
 from gpudb.session.table_like import like
+from gpudb.session.temporary import on_commit
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.checks import stored_text
 from gpudb.sql.bind.select import bind_query
@@ -40,9 +41,7 @@ def create_table(context: Context) -> Result:
             raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
     if node.HasField("of_typename") or node.HasField("partbound") or node.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
-    temporary = node.relation.relpersistence == "t"
-    if temporary and node.oncommit not in (pg.ONCOMMIT_NOOP, pg.ONCOMMIT_PRESERVE_ROWS, 0):
-        raise FeatureNotSupported("ON COMMIT DELETE ROWS and ON COMMIT DROP are not supported")
+    temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
     schema = target_schema(context, node.relation.schemaname, temporary=temporary, location=node.relation.location)
     name = identifier(node.relation.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
@@ -62,6 +61,7 @@ def create_table(context: Context) -> Result:
         context.session.user,
         distribution=_distribution(context, columns),
         temporary=temporary,
+        on_commit=on_commit(node.oncommit, temporary=temporary),
     )
     table = add_constraints(context, table, constraints, new=True)
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
@@ -153,7 +153,7 @@ def create_table_as(context: Context) -> Result:
     into = node.into
     if len(into.options) or into.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("CREATE TABLE … WITH is not supported")
-    temporary = into.rel.relpersistence == "t"
+    temporary = into.rel.relpersistence == "t" or into.rel.schemaname == "pg_temp"
     schema = target_schema(context, into.rel.schemaname, temporary=temporary, location=into.rel.location)
     name = identifier(into.rel.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
@@ -176,6 +176,7 @@ def create_table_as(context: Context) -> Result:
         context.session.user,
         temporary=temporary,
         distribution=_distribution(context, list(columns)),
+        on_commit=on_commit(into.on_commit, temporary=temporary),
     )
     context.transaction.set_catalog(catalog.with_relation(table))
     if into.skip_data:

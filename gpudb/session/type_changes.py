@@ -156,7 +156,7 @@ def rename_type(context: Context, node: Any, what: str) -> Result:
     made = named_type(context, strings(inner(node.object).items))
     new = identifier(node.newname)
     check_type_free(context.transaction.catalog, made.schema, new)
-    return _put(context, _renamed(made, made.schema, new), what)
+    return _put(context, renamed_type(made, made.schema, new), what)
 
 
 def move_type(context: Context, node: Any, what: str) -> Result:
@@ -165,7 +165,7 @@ def move_type(context: Context, node: Any, what: str) -> Result:
     schema = target_schema(context, node.newschema)
     if schema != made.schema:
         check_type_free(context.transaction.catalog, schema, made.name)
-    return _put(context, _renamed(made, schema, made.name), what)
+    return _put(context, renamed_type(made, schema, made.name), what)
 
 
 def comment_on_type(context: Context, node: Any) -> Result:
@@ -184,7 +184,8 @@ def own_type(context: Context, names: tuple[str, ...], owner: str, what: str) ->
     return command(f"ALTER {what}")
 
 
-def _renamed(made: TypeDefinition, schema: str, name: str) -> TypeDefinition:
+def renamed_type(made: TypeDefinition, schema: str, name: str) -> TypeDefinition:
+    """A type under another name."""
     user = replace(made.user, schema=schema, name=name)
     changed = replace(made.type, domain=user) if made.type.domain is not None else replace(made.type, user=user)
     return replace(made, schema=schema, name=name, type=changed)

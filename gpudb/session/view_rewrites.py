@@ -1,4 +1,4 @@
-"""Stored queries of views kept true while what they read is renamed or moved: they name relations by text."""
+"""Stored queries of views kept true while columns that they read are renamed: they name them by text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,6 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog, Relation, Sequence, stored_query
 from gpudb.sql.parse import deparse, parse, strings
-
-
-def relation_moved(catalog: Catalog, old: Relation, new: Relation) -> Catalog:
-    """The catalog in which stored queries name `new`, which `old` has become; its columns keep their alias."""
-
-    def change(node: Any) -> None:
-        if not node.HasField("alias") and old.name != new.name:
-            node.alias.aliasname = old.name
-        node.schemaname, node.relname = new.schema, new.name
-
-    return _rewritten(catalog, (old.schema, old.name), change)
 
 
 def column_renamed(catalog: Catalog, relation: Relation, place: int, old: str) -> Catalog:
@@ -41,17 +30,8 @@ def column_renamed(catalog: Catalog, relation: Relation, place: int, old: str) -
     return _rewritten(catalog, (relation.schema, relation.name), change)
 
 
-def schema_renamed(catalog: Catalog, old: str, new: str) -> Catalog:
-    """The catalog in which stored queries name a schema otherwise."""
-
-    def change(node: Any) -> None:
-        node.schemaname = new
-
-    return _rewritten(catalog, (old, None), change)
-
-
-def _rewritten(catalog: Catalog, name: tuple[str, str | None], change: Callable[[Any], None]) -> Catalog:
-    """The catalog with `change` applied to every RangeVar of a schema and name (None: of any) in a stored query."""
+def _rewritten(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
+    """The catalog with `change` applied to every RangeVar of a schema and name in a stored query."""
     for relation in list(catalog.relations.values()):
         query = stored_query(relation)
         if query is None or isinstance(relation, Sequence):
@@ -62,9 +42,9 @@ def _rewritten(catalog: Catalog, name: tuple[str, str | None], change: Callable[
     return catalog
 
 
-def _each(node: Any, name: tuple[str, str | None], change: Callable[[Any], None]) -> int:
+def _each(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> int:
     if node.DESCRIPTOR.name == "RangeVar":
-        if node.schemaname != name[0] or name[1] not in (None, node.relname):
+        if (node.schemaname, node.relname) != name:
             return 0
         change(node)
         return 1

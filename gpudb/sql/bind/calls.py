@@ -66,7 +66,13 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         return converted
     own = tuple(map(as_function, routines))
     types = tuple(arg.type.plain for arg in args)
-    candidate = resolve.function(name, types, "fawp", node.func_variadic, own, given_names(node.args))
+    try:
+        candidate = resolve.function(name, types, "fawp", node.func_variadic, own, given_names(node.args))
+    except UndefinedFunction as missing:
+        if len(names) == 1:
+            raise
+        written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
+        raise UndefinedFunction(written, hint=missing.hint) from None
     if (routine := chosen(routines, candidate)) is not None:
         return _routine(binder, scope, routine, complete(binder, routine, candidate, args), node)
     if candidate.places:

@@ -183,6 +183,8 @@ def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Sourc
 def find_relation(binder: Binder, schema: str, name: str) -> Relation:
     """A table, view or sequence by name; 42P01."""
     path = (schema,) if schema else binder.search_path
+    if schema == "pg_temp":
+        path = tuple(each for each in binder.search_path if each.startswith("pg_temp_"))
     relation = binder.catalog.find(name, path)
     if relation is None:
         shown = f"{schema}.{name}" if schema else name

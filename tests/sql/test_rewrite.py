@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from gpudb.catalog.model import Catalog, Column, Table, initial
+from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, initial
 from gpudb.sql import rewrite
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.parse import deparse, parse
 from gpudb.sql.rewrite.expand_stars import expanded
+from gpudb.sql.rewrite.moved_names import moved_names
 from gpudb.sql.rewrite.qualify_names import qualified
 from gpudb.sql.rewrite.select_into import select_into
 from gpudb.types import INT4
@@ -31,11 +32,14 @@ def _catalog() -> Catalog:
     for table in relations.values():
         catalog = catalog.with_relation(table)
     assert isinstance(catalog.relations, MappingProxyType)
-    return catalog
+    return catalog.with_routine(Routine(20_100, "s", "plus", "gpudb", (Argument("n", INT4),), INT4, "SELECT n + 1"))
 
 
 _RULES: dict[str, Callable[[Any], Any]] = {
     "select_into": select_into,
+    "moved_names": lambda node: (
+        parse(moved_names(deparse(node), {("s", "t"): ("public", "moved")}, {"old": "new"}))[0].node
+    ),
     "expand_stars": lambda node: expanded(node, _stars(node)),
     "qualify_names": lambda node: qualified(node, _catalog(), ("public", "s")),
 }

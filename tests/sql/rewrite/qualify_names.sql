@@ -35,3 +35,7 @@ SELECT 1 FROM public.t UNION SELECT 2 FROM public.u
 SELECT t.a FROM t ORDER BY (SELECT max(a) FROM u)
 -- after
 SELECT t.a FROM public.t ORDER BY (SELECT max(a) FROM public.u)
+-- before
+SELECT plus(a), upper('x') FROM t
+-- after
+SELECT s.plus(a), upper('x') FROM public.t

@@ -1,0 +1,17 @@
+-- Table s.t becomes public.moved, and schema old becomes new.
+-- before
+SELECT t.a, s.t.b FROM s.t WHERE a > 1
+-- after
+SELECT t.a, t.b FROM public.moved t WHERE a > 1
+-- before
+SELECT x.a FROM s.t AS x JOIN s.lone USING (a)
+-- after
+SELECT x.a FROM public.moved AS x JOIN s.lone USING (a)
+-- before
+SELECT old.f(old.t.a), 'x'::old.kind FROM old.t
+-- after
+SELECT new.f(t.a), 'x'::new.kind FROM new.t
+-- before
+SELECT * FROM t WHERE EXISTS (SELECT 1 FROM s.t)
+-- after
+SELECT * FROM t WHERE EXISTS (SELECT 1 FROM public.moved t)

@@ -279,7 +279,7 @@ class Session:
 
     def plan(self, context: Context) -> Plan:
         """A context's statement as `bind` gives it, with its columns."""
-        plan = self._plan(context, context.statement.text, context.parameter_oids)
+        plan = self._plan(context, context.statement.text, context.parameter_oids, len(context.parameters))
         if len(plan.parameters) > len(context.parameters):
             number = len(context.parameters) + 1
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
@@ -308,12 +308,14 @@ class Session:
             path = path[1:] if path[0] == self.temporary_schema else path
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
-    def _plan(self, context: Context, text: str, oids: tuple[int, ...]) -> Plan:
+    def _plan(self, context: Context, text: str, oids: tuple[int, ...], given: int | None = None) -> Plan:
         cacheable = not self.frames and context.arguments is None
         if cacheable and (plan := self._kept(text, oids)) is not None:
             return plan
         binder = self.binder(context)
         binder.declare_parameters(oids)
+        if given is not None:
+            binder.most_parameters = given
         bound = bind_statement(binder, context.statement)
         drawing = any(draws(query) for query in queries(bound))
         plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)

@@ -1,4 +1,4 @@
-"""Makes broken and random statements, seeded: mutations of the suites' own statements, and shapes that strain a parser."""
+"""Makes statements, seeded: generated ones, mutations of these and of the suites' own, and shapes that strain a parser."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.differential.generated import casts, expressions, operators, queries
 from tests.differential.script import read_all
 
 _QUERIES = Path(__file__).parents[2] / "benchmarks" / "queries"
@@ -40,7 +41,7 @@ def setup() -> list[str]:
     """What makes the tables that the corpus names."""
     found = [path.read_text(encoding="utf-8") for path in sorted(_QUERIES.glob("*/schema.sql"))]
     found += [each.sql for statements in read_all().values() for each in statements if each.setup]
-    return found
+    return [*found, *expressions.SETUP, *queries.SETUP]
 
 
 def _tokens(sql: str) -> list[str]:
@@ -98,8 +99,50 @@ def _character(chance: random.Random, parts: list[str], others: list[str]) -> No
     parts[:] = [text[:at] + made + text[at + 1 :]]
 
 
+_TYPE = re.compile(r"::\s*_?[a-z]\w*")
+_TYPES = (
+    *expressions.TYPES,
+    "json",
+    "oid",
+    "regclass",
+    "numeric(3,1)",
+    "varchar(2)",
+    "char(1)",
+    "int4[][]",
+    "record",
+    "nothing",
+)
+
+
+def _retype(chance: random.Random, parts: list[str], others: list[str]) -> None:
+    """Another type in a cast."""
+    text = "".join(parts)
+    found = list(_TYPE.finditer(text))
+    if found:
+        at = chance.choice(found)
+        text = f"{text[: at.start()]}::{chance.choice(_TYPES)}{text[at.end() :]}"
+    parts[:] = _tokens(text) or [text]
+
+
+def _huge(chance: random.Random, parts: list[str], others: list[str]) -> None:
+    """A huge literal where a literal stands."""
+    places = [i for i, part in enumerate(parts) if part[:1] in "'0123456789" and part] or _words(parts)
+    size = chance.choice((40, 400, 4_000))
+    parts[chance.choice(places)] = chance.choice(
+        ("'" + "x" * size + "'", "9" * size, "0." + "3" * size, "'{" + "1," * size + "1}'", "1e" + "9" * 6)
+    )
+
+
+def _nest(chance: random.Random, parts: list[str], others: list[str]) -> None:
+    """A stretch within parentheses, many of them."""
+    start = chance.choice(_words(parts))
+    depth = chance.choice((2, 20, 60))
+    parts[start] = "(" * depth + parts[start] + ")" * depth
+
+
 _MUTATIONS: tuple[Callable[[random.Random, list[str], list[str]], None], ...] = (
     _delete, _swap, _insert, _repeat, _cut, _value, _value, _value, _value, _value, _value, _borrow, _character,
+    _retype, _retype, _huge, _nest,
 )  # fmt: skip
 
 
@@ -111,6 +154,24 @@ def mutated(chance: random.Random, statements: list[str]) -> str:
         if _words(parts):
             chance.choice(_MUTATIONS)(chance, parts, others)
     return "".join(parts)
+
+
+def well_formed(chance: random.Random, statements: list[str]) -> str:
+    """A statement of the generated suites, over their own tables."""
+    match chance.choice(("expression", "query", "query", "operator", "cast")):
+        case "expression":
+            return next(expressions.statements(chance, 1)).sql
+        case "query":
+            return next(queries.statements(chance, 1)).sql
+        case "operator":
+            return operators.one(chance).sql
+        case _:
+            return casts.one(chance).sql
+
+
+def broken(chance: random.Random, statements: list[str]) -> str:
+    """A generated statement with one to three mutations."""
+    return mutated(chance, [well_formed(chance, statements), well_formed(chance, statements)])
 
 
 def noise(chance: random.Random, statements: list[str]) -> str:
@@ -212,8 +273,8 @@ def statements(seed: int, count: int) -> Iterator[str]:
     """`count` statements; the same for the same seed."""
     chance = random.Random(seed)
     known = corpus()
-    kinds = (mutated, expression, noise, strain, megabyte)
-    weights = (62, 26, 4, 7.5, 0.5)
+    kinds = (mutated, expression, well_formed, broken, noise, strain, megabyte)
+    weights = (35, 15, 22, 22, 3, 2.8, 0.2)
     for _ in range(count):
         make = chance.choices(kinds, weights)[0]
         # NUL ends a message's text: it is the protocol's matter

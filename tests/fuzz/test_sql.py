@@ -1,20 +1,28 @@
-"""Broken and random SQL: each statement ends in an answer or a clear error, and session, server and data go on."""
+"""Generated, broken and random SQL: PostgreSQL's answer or a clear error, and session, server and data go on."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from tests.crash.program import Program
+from tests.fuzz.against import TIMEOUT_S, Verdict, comparable, judge, own_fault, run
 from tests.fuzz.statements import setup, statements
+from tests.oracle.server import Oracle
 from tests.oracle.wire import WireClient
 
-CASES = 300
-SOAK_CASES = 10_000
+CASES = 5_000
+SOAK_CASES = 50_000
 SEED = 20261121
 ANSWER_S = 30.0
-TIMEOUT = "SET statement_timeout = '5s'"
+TIMEOUT = f"SET statement_timeout = '{TIMEOUT_S}s'"
+
+MOST_APART = 0.03
+"""The share of statements that both refuse, each with a SQLSTATE of its own."""
+MOST_REFUSED = 0.02
+"""The share that gpudb alone refuses, as not supported."""
 
 KEPT = """
 CREATE SCHEMA kept;
@@ -33,49 +41,63 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
         assert running.stop() == 0
 
 
-def _prepared(program: Program) -> WireClient:
+def _prepared(program: Program, beside: WireClient | None = None) -> WireClient:
+    """A session with the tables that statements name, which `beside` gets too as far as gpudb has them."""
     client = WireClient(program.dsn, ANSWER_S)
     if client.execute(KEPT_SUM).failed:
         assert not client.execute(KEPT).failed
         for sql in setup():
             client.execute(sql)
+    if beside is not None:
+        for sql in setup():
+            beside.execute(sql)
     client.execute(TIMEOUT)
     return client
 
 
-def _run(program: Program, seed: int, count: int) -> None:
-    client = _prepared(program)
-    faults = []
-    answered = 0
-    for number, sql in enumerate(statements(seed, count)):
-        outcome = client.execute(sql)
-        answered += not outcome.failed
-        shown = f"{number}: {outcome.sqlstate} {outcome.message[:200]!r} of {sql[:500]!r}"
-        if outcome.sqlstate is not None and outcome.sqlstate[:2] in {"XX", "08", "58"}:
-            faults.append(shown)
-        if outcome.failed and (not outcome.message or "Traceback" in outcome.message or 'File "' in outcome.message):
-            faults.append(f"unclear {shown}")
-        if not client.alive:
-            client.close()
-            client = WireClient(program.dsn, ANSWER_S)
-            client.execute(TIMEOUT)
-        elif outcome.status != "I" and client.execute("ROLLBACK").status != "I":
-            faults.append(f"the session hangs in its transaction {shown}")
-    assert not faults, "\n".join(faults[:20])
-    assert answered > count / 100  # not everything is refused for being no SQL at all
+def _run(program: Program, oracle: Oracle, seed: int, count: int) -> None:
+    with oracle.database(f"fuzz_{seed}") as dsn:
+        right = WireClient(dsn, ANSWER_S)
+        client = _prepared(program, right)
+        right.execute(TIMEOUT)
+        faults, kinds = [], Counter[str]()
+        for number, sql in enumerate(statements(seed, count)):
+            if comparable(sql):
+                verdict = judge(sql, run(right, sql), run(client, sql))
+            else:
+                wrong = own_fault(client.execute(sql))
+                verdict = Verdict("alone") if wrong is None else Verdict("fault", wrong)
+            kinds[verdict.kind] += 1
+            if verdict.kind == "fault":
+                faults.append(f"{number}: {sql[:500]!r}\n    {verdict.detail[:300]}")
+            if client.alive and client.status != "I" and client.execute("ROLLBACK").status != "I":
+                faults.append(f"the session hangs in its transaction: {number}: {sql[:500]!r}")
+            if not client.alive:
+                client.close()
+                client = WireClient(program.dsn, ANSWER_S)
+                client.execute(TIMEOUT)
+            if not right.alive:
+                right = WireClient(dsn, ANSWER_S)
+                right.execute(TIMEOUT)
+        right.close()
+    assert not faults, f"{len(faults)} of {count}: {dict(kinds)}\n" + "\n".join(faults[:20])
+    assert kinds["same"] > count * 0.9, kinds  # most are compared, and alike
+    assert kinds["apart"] <= count * MOST_APART, kinds
+    assert kinds["refused"] <= count * MOST_REFUSED, kinds
     assert client.execute("SELECT 1").rows == (("1",),)
     assert client.execute(KEPT_SUM).rows == KEPT_ROW
     client.close()
 
 
-def test_some_statements(program: Program) -> None:
-    _run(program, SEED, CASES)
+@pytest.mark.timeout(600)
+def test_some_statements(program: Program, oracle: Oracle) -> None:
+    _run(program, oracle, SEED, CASES)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_many_statements(program: Program) -> None:
-    _run(program, SEED + 1, SOAK_CASES)
+def test_many_statements(program: Program, oracle: Oracle) -> None:
+    _run(program, oracle, SEED + 1, SOAK_CASES)
 
 
 @pytest.mark.parametrize("name", ["several", "same"])

@@ -43,6 +43,7 @@ class Binder:
     names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
     bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
     for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
+    `most_parameters` is how many values a client gave, where that is known.
     """
 
     catalog: Catalog
@@ -61,6 +62,7 @@ class Binder:
     _ctes: int = 0
     depth: int = 0
     nested: int = 0
+    most_parameters: int = 65535
 
     def declare_parameters(self, oids: Sequence[int]) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""
@@ -70,7 +72,7 @@ class Binder:
 
     def parameter(self, number: int) -> Parameter:
         """`$number`, of the type known so far."""
-        if not 1 <= number <= 65535:
+        if not 1 <= number <= self.most_parameters:
             raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
         return Parameter(number, self.parameters.setdefault(number, UNKNOWN))
 

@@ -165,8 +165,13 @@ def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
 @binds("bool_expr")
 def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
     op = {pg.AND_EXPR: "AND", pg.OR_EXPR: "OR", pg.NOT_EXPR: "NOT"}[node.boolop]
-    args = tuple(condition(binder, bind_expression(binder, scope, arg), op) for arg in node.args)
-    return BoolOp(op, args)  # type: ignore[arg-type]
+    args = []
+    for arg in node.args:
+        sets = scope.sets
+        args.append(condition(binder, bind_expression(binder, scope, arg), op))
+        if scope.sets != sets:
+            raise binder.locate_expr(DatatypeMismatch(f"argument of {op} must not return a set"), args[-1])
+    return BoolOp(op, tuple(args))  # type: ignore[arg-type]
 
 
 @binds("null_test")

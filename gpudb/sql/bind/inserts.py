@@ -25,6 +25,7 @@ from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.on_conflict import bind_on_conflict
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bind.set_operations import check_lengths
 from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bind.wrap import retyped
 from gpudb.sql.bound import (
@@ -64,6 +65,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         return _inserted(binder, node, table, scope, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
+        check_lengths(binder, source.values_lists)
         rows = tuple(
             insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
             for each in source.values_lists

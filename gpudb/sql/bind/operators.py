@@ -24,8 +24,9 @@ from gpudb.sql.bound import (
     Expr,
     InList,
     Row,
+    Test,
 )
-from gpudb.types import BOOL, TEXT, SqlType
+from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
 
 
 def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
@@ -172,6 +173,11 @@ def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Exp
         parts = [distinct_from(binder, a, b, True) for a, b in zip(left.items, right.items, strict=True)]
         same = conjunction(parts)
         return same if negated else BoolOp("NOT", (same,))
+    for one, other in ((left, right), (right, left)):
+        if isinstance(other, Constant) and other.value is None and other.type == UNKNOWN:
+            if isinstance(one, Row):  # as a whole it never is NULL
+                return Constant(not negated, BOOL)
+            return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
     _, a, b = compare(binder, "=", left, right)
     return DistinctFrom(a, b, negated)
 

@@ -103,6 +103,9 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     return limited(binder, grouped_below(binder, made, scope.lent) if scope.lent else made, node)
 
 
+_MOST_TARGETS = 1664
+
+
 def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:
     """The select list, stars expanded; untyped literals have become text where `settle` asks for it."""
     targets: Targets = []
@@ -118,6 +121,8 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: 
             continue
         expr = bind_expression(binder, scope, node.val)
         targets.append((node.name or output_name(node.val), settled(binder, expr) if settle else expr))
+    if len(targets) > _MOST_TARGETS:
+        raise SqlError.of("too_many_columns", f"target lists can have at most {_MOST_TARGETS} entries")
     return targets
 
 

@@ -81,14 +81,19 @@ def _positions(
     return tuple(made)
 
 
+def check_lengths(binder: Binder, rows: Sequence[Any]) -> None:
+    """42601 for rows of VALUES that are not of one length."""
+    for row in rows:
+        if len(inner(row).items) != len(inner(rows[0]).items):
+            error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
+            raise binder.locate(error, leftmost(inner(row).items[0]))
+
+
 def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
     """A SelectStmt message with VALUES."""
     scope.clause = "VALUES"
     rows = [[bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists]
-    for row, values in zip(rows, node.values_lists, strict=True):
-        if len(row) != len(rows[0]):
-            error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
-            raise binder.locate(error, leftmost(inner(values).items[0]))
+    check_lengths(binder, node.values_lists)
     columns, cells = [], []
     for number, column in enumerate(zip(*rows, strict=True), 1):
         untyped = not settle and all(expr.type.name == "unknown" for expr in column)

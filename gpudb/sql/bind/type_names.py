@@ -47,6 +47,8 @@ def type_name(node: Any, binder: Binder) -> SqlType:
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
         return made.array if len(node.array_bounds) > 0 else made
     if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
+        if names[-2] not in binder.catalog.schemas:
+            raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
         raise UndefinedObject(f'type "{".".join(names)}" does not exist')
     if len(names) > 1 and names[0] == "information_schema":
         name = _DOMAINS.get(name, "int4")

@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import check_equality, coerce
 from gpudb.sql.bind.ordering import sort_keys
 from gpudb.sql.bind.scope import Scope, spoken
 from gpudb.sql.bound import Call, Column, Expr, Frame, SortKey, Window
@@ -70,6 +70,7 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     clause, scope.clause = scope.clause, "window definitions"
     try:
         partition = tuple(bind_expression(binder, scope, each) for each in node.partition_clause)
+        check_equality(each.type for each in partition)
         order = sort_keys(binder, scope, node.order_clause)
         frame = _frame(binder, scope, node, order or base[1])
     finally:

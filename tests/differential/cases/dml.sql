@@ -110,3 +110,7 @@ UPDATE dm_left AS l SET b = 'x' RETURNING dm_left.a;
 -- error 42803
 DELETE FROM dm_left RETURNING count(*);
 SELECT * FROM dm_left;
+
+-- rows of different lengths
+-- error 42601
+INSERT INTO dm_t (id) VALUES (901), (902, 'x');

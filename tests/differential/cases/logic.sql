@@ -107,3 +107,14 @@ SELECT sum(*) FROM lo_t;
 SELECT id AS x FROM lo_t WHERE x = 1;
 -- error 42703
 SELECT "ID" FROM lo_t;
+
+-- IS DISTINCT FROM with a bare NULL asks for NULL, whatever the type
+SELECT '[]'::json IS DISTINCT FROM NULL, 1 IS NOT DISTINCT FROM NULL, NULL IS DISTINCT FROM NULL, NULL IS NOT DISTINCT FROM 2, (1, 2) IS DISTINCT FROM NULL;
+-- error 42804
+SELECT NOT generate_series(1, 3) IS NULL;
+-- error 42P02
+SELECT $1 + true;
+-- error 3F000
+SELECT nowhere.f(1);
+-- error 3F000
+SELECT 1::nowhere.t;

@@ -29,6 +29,15 @@ def statements(chance: random.Random, values: int) -> Iterator[Made]:
                 yield Made("cast", _statement(chance, source, target), chance.choice(ZONES))
 
 
+def one(chance: random.Random) -> Made:
+    """A statement of any of them."""
+    return Made(
+        "cast",
+        _statement(chance, chance.choice(list(VALUES)), chance.choice((*VALUES, *_MODIFIED))),
+        chance.choice(ZONES),
+    )
+
+
 def _statement(chance: random.Random, source: str, target: str) -> str:
     value = literal(source, None if chance.random() < 0.04 else chance.choice(VALUES[source]))
     if chance.random() < 0.5:

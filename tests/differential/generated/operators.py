@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 
 from gpudb.functions.library import operators_by_name
 from gpudb.types import SqlType
@@ -22,12 +23,26 @@ _POLYMORPHIC = {
 
 def statements(chance: random.Random, pairs: int) -> Iterator[Made]:
     """`pairs` statements for every operator and pair of types."""
-    for name, overloads in sorted(operators_by_name().items()):
-        for operator in overloads:
-            for left in _types(operator.left) if operator.left is not None else (None,):
-                for right in _types(operator.right):
-                    for _ in range(pairs):
-                        yield Made("operator", _statement(chance, name, left, right), chance.choice(ZONES))
+    for each in _every():
+        for _ in range(pairs):
+            yield Made("operator", _statement(chance, *each), chance.choice(ZONES))
+
+
+def one(chance: random.Random) -> Made:
+    """A statement of any of them."""
+    return Made("operator", _statement(chance, *chance.choice(_every())), chance.choice(ZONES))
+
+
+@cache
+def _every() -> list[tuple[str, str | None, str]]:
+    """Every operator with the types of its operands."""
+    return [
+        (name, left, right)
+        for name, overloads in sorted(operators_by_name().items())
+        for operator in overloads
+        for left in (_types(operator.left) if operator.left is not None else (None,))
+        for right in _types(operator.right)
+    ]
 
 
 def _types(declared: SqlType) -> tuple[str, ...]:

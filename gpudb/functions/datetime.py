@@ -26,12 +26,20 @@ for _name in ("date", "timestamp"):
 _DAY_US = 86_400_000_000
 
 
+def _by_engine(span: Interval, sign: str) -> bool:
+    """Whether the engine moves as PostgreSQL: it takes an interval below zero from its smallest field on."""
+    if abs(span.microseconds) >= _DAY_US:
+        return False
+    one_field = not span.microseconds or not (span.months or span.days)
+    return one_field or (sign == "+" and min(span.months, span.days, span.microseconds) >= 0)
+
+
 def _move(moment: int, sign: str) -> Callable[[Operands], str]:
     """timestamptz ± interval: months and days on the session's clock, the rest in elapsed time."""
 
     def render(operands: Operands) -> str:
         value, span, known_span = operands.sql[moment], operands.sql[1 - moment], operands.constants[1 - moment]
-        if isinstance(known_span, Interval) and abs(known_span.microseconds) < _DAY_US:
+        if isinstance(known_span, Interval) and _by_engine(known_span, sign):
             return f"({value} {sign} {span})"
         return let(lambda v, s: f"pg_move_moment({v}, {sign}pg_interval_months({s}), {sign}pg_interval_days({s}),"
                    f" {sign}pg_interval_us({s}))", value, span)  # fmt: skip

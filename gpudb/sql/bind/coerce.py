@@ -53,7 +53,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     source = expr.type
     if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
         return expr
-    if isinstance(expr, Array) and target.element is not None:
+    if isinstance(expr, Array) and target.element is not None and can_coerce(source.plain, target.plain, context):
         items = tuple(coerce(binder, item, target.element, context, what) for item in expr.items)
         return Array(items, target)
     if not coercible(source, target, context):

@@ -41,25 +41,30 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
         assert running.stop() == 0
 
 
-def _prepared(program: Program, beside: WireClient | None = None) -> WireClient:
-    """A session with the tables that statements name, which `beside` gets too as far as gpudb has them."""
+def _prepared(program: Program) -> WireClient:
+    """A session with the tables that statements name."""
     client = WireClient(program.dsn, ANSWER_S)
     if client.execute(KEPT_SUM).failed:
         assert not client.execute(KEPT).failed
-        for sql in setup():
-            client.execute(sql)
-    if beside is not None:
-        for sql in setup():
-            beside.execute(sql)
+        _make_tables(client)
+        client.close()  # with what the setup has set
+        client = WireClient(program.dsn, ANSWER_S)
     client.execute(TIMEOUT)
     return client
 
 
+def _make_tables(client: WireClient) -> None:
+    for sql in setup():
+        client.execute(sql)
+
+
 def _run(program: Program, oracle: Oracle, seed: int, count: int) -> None:
     with oracle.database(f"fuzz_{seed}") as dsn:
+        with WireClient(dsn, ANSWER_S) as maker:
+            _make_tables(maker)
         right = WireClient(dsn, ANSWER_S)
-        client = _prepared(program, right)
         right.execute(TIMEOUT)
+        client = _prepared(program)
         faults, kinds = [], Counter[str]()
         for number, sql in enumerate(statements(seed, count)):
             if comparable(sql):
@@ -67,6 +72,9 @@ def _run(program: Program, oracle: Oracle, seed: int, count: int) -> None:
             else:
                 wrong = own_fault(client.execute(sql))
                 verdict = Verdict("alone") if wrong is None else Verdict("fault", wrong)
+                client.execute("ROLLBACK")
+                client.execute("DISCARD ALL")
+                client.execute(TIMEOUT)
             kinds[verdict.kind] += 1
             if verdict.kind == "fault":
                 faults.append(f"{number}: {sql[:500]!r}\n    {verdict.detail[:300]}")

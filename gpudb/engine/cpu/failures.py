@@ -82,6 +82,10 @@ _RULES: tuple[Maker, ...] = tuple(
         (r"infinite bounds not supported", "feature_not_supported", "series without an end are not supported"),
         # Sizes that no file has which is whole.
         (r"Information loss on integer cast", "data_corrupted", "could not read data file: {0}"),
+        (r"subqueries in lambda expressions are not supported", "feature_not_supported",
+         "a subquery as an argument of this function is not supported"),
+        (r"Nested UNNEST calls are not supported", "feature_not_supported",
+         "set-returning functions within each other are not supported"),
         (r"UNNEST not supported here", "feature_not_supported",
          "set-returning functions are not supported here"),
         (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),

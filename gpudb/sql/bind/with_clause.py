@@ -23,10 +23,12 @@ from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
     """The definitions of a WithClause message; the scope knows them from then on."""
     nodes = [inner(each) for each in clause.ctes]
-    for index, node in enumerate(nodes):
-        if node.ctename in [each.ctename for each in nodes[:index]]:
+    seen: set[str] = set()
+    for node in nodes:
+        if node.ctename in seen:
             message = f'WITH query name "{node.ctename}" specified more than once'
             raise binder.locate(SqlError.of("duplicate_alias", message), node.location)
+        seen.add(node.ctename)
     if clause.recursive:
         nodes = in_order(binder, nodes)
     made = []

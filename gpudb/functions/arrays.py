@@ -15,7 +15,7 @@ from gpudb.types import MAX_DIGITS, SqlType, exact
 def _plain(sql: str, item: SqlType) -> str:
     """A list whose elements compare by value: of carried numerics the values alone."""
     element = item.element
-    return f"list_transform({sql}, lambda pg_e: pg_e.v)" if element is not None and element.carried else sql
+    return f"list_transform({sql}, lambda pg_e: (pg_e).v)" if element is not None and element.carried else sql
 
 
 def _element(operands: Operands, index: int, element: SqlType) -> str:
@@ -85,7 +85,7 @@ declare("array_dims", "(CASE WHEN len({0}) > 0 THEN '[1:' || len({0}) || ']' END
 declare(
     "array_shuffle",
     "list_transform(list_sort(list_transform({0}, lambda pg_e: struct_pack(r := random(), e := pg_e))),"
-    " lambda pg_p: pg_p.e)",
+    " lambda pg_p: (pg_p).e)",
 )
 
 declare(
@@ -96,7 +96,7 @@ declare(
             + raises("22023", f"'sample size must be between 0 and ' || len({a})", o.result.duckdb)
             + f" ELSE list_filter(list_transform("
             f"list_slice(list_sort(list_transform({a}, lambda pg_e: struct_pack(r := random(), e := pg_e))), 1, {n}),"
-            f" lambda pg_p: pg_p.e), lambda pg_e, pg_i: pg_i <= {n}) END)"
+            f" lambda pg_p: (pg_p).e), lambda pg_e, pg_i: pg_i <= {n}) END)"
         ),
         *o.sql,
     ),
@@ -145,7 +145,7 @@ declare("array_positions", _positions)
 
 
 def _value(element: SqlType) -> str:
-    return "pg_e.v" if element.carried else "pg_e"
+    return "(pg_e).v" if element.carried else "pg_e"
 
 
 def _removed(operands: Operands) -> str:

@@ -15,14 +15,15 @@ DETAIL = "\x1f"
 def let(body: Callable[..., str], *values: str) -> str:
     """`body` of SQL names that stand for `values`; short operands are put in as they are.
 
-    Long ones become the fields of a lambda's parameter, so that nested calls grow linearly in text and work.
+    Long ones become the fields of a lambda's parameter, so that nested calls grow linearly in text and work. In
+    parentheses: of `pg_v.x0` DuckDB makes a column in HAVING.
     """
     if all(len(value) <= _SHORT for value in values):
         return body(*values)
     if len(values) == 1:
         return f"list_transform([{values[0]}], lambda pg_v: {body('pg_v')})[1]"
     fields = ", ".join(f"x{number} := {value}" for number, value in enumerate(values))
-    names = [f"pg_v.x{number}" for number in range(len(values))]
+    names = [f"(pg_v).x{number}" for number in range(len(values))]
     return f"list_transform([struct_pack({fields})], lambda pg_v: {body(*names)})[1]"
 
 

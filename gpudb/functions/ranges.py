@@ -271,7 +271,7 @@ def _common(operands: Operands) -> str:
     """What all ranges of a group share: between the greatest lower bound and the least upper one."""
     value = operands.sql[0]
     low, high = operands.call("max", f"({value}).l"), operands.call("min", f"({value}).u")
-    made = let(lambda p: f"(CASE WHEN {p}.l > {p}.u THEN {_empty(operands.result)} ELSE {p} END)", _pair(low, high))
+    made = let(lambda p: f"(CASE WHEN ({p}).l > ({p}).u THEN {_empty(operands.result)} ELSE {p} END)", _pair(low, high))
     return f"(CASE WHEN {operands.call('count', value)} > 0 THEN {made} END)"
 
 

@@ -1,5 +1,6 @@
 -- Macros that the templates of gpudb.functions call. A macro's operands are put in wherever they are named: templates
 -- bind them before (functions/let.py), or the macro does, as a lambda's parameter: list_transform([x], lambda v: ...)[1].
+-- Its fields are written (p).x: of p.x HAVING makes a column.
 
 -- ---------------------------------------------------------------------------------------------- errors
 
@@ -47,8 +48,8 @@ CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHA
 
 -- A decimal's text cut to as many decimals as PostgreSQL shows; `held` are those that it has.
 CREATE MACRO pg_numeric_text(text, held, shown) AS list_transform([struct_pack(t := text, s := shown)], lambda p:
-    CASE WHEN p.s >= held THEN p.t || CASE WHEN held = 0 AND p.s > 0 THEN '.' ELSE '' END || repeat('0', p.s - held)
-    ELSE left(p.t, length(p.t) - (held - p.s) - CASE WHEN p.s = 0 THEN 1 ELSE 0 END) END)[1];
+    CASE WHEN (p).s >= held THEN (p).t || CASE WHEN held = 0 AND (p).s > 0 THEN '.' ELSE '' END || repeat('0', (p).s - held)
+    ELSE left((p).t, length((p).t) - (held - (p).s) - CASE WHEN (p).s = 0 THEN 1 ELSE 0 END) END)[1];
 -- How many decimals a plain number's text has.
 CREATE MACRO pg_decimals(t) AS CAST(CASE WHEN contains(t, '.') THEN length(t) - instr(t, '.') WHEN t IS NOT NULL THEN 0
     END AS INTEGER);
@@ -110,7 +111,7 @@ CREATE MACRO pg_bool_in(t) AS CASE WHEN t IN ('t', 'true') THEN true WHEN t IN (
 
 -- Microseconds at a precision of 0 to 6 digits, halves away from zero.
 CREATE MACRO pg_round_us(us, precision) AS list_transform([struct_pack(n := us, unit := CAST(pow(10, 6 - precision) AS BIGINT))],
-    lambda p: (p.n + CASE WHEN p.n < 0 THEN -(p.unit // 2) ELSE p.unit // 2 END) // p.unit * p.unit)[1];
+    lambda p: ((p).n + CASE WHEN (p).n < 0 THEN -((p).unit // 2) ELSE (p).unit // 2 END) // (p).unit * (p).unit)[1];
 -- Halves lie away from PostgreSQL's epoch, 2000-01-01.
 CREATE MACRO pg_round_timestamp(t, precision) AS list_transform([t], lambda v: CASE WHEN NOT isfinite(v) THEN v
     ELSE make_timestamp(pg_round_us(epoch_us(v) - 946684800000000, precision) + 946684800000000) END)[1];
@@ -147,11 +148,11 @@ CREATE MACRO pg_moment_at(d, k) AS CASE WHEN NOT isfinite(d) THEN CAST(d AS TIME
 -- ---------------------------------------------------------------------------------------------- json
 
 CREATE MACRO pg_jsonb_scalar(j, kind, target) AS list_transform([struct_pack(j := j, k := json_type(j))], lambda p: CASE
-    WHEN p.j IS NULL THEN CAST(NULL AS VARCHAR)
-    WHEN (kind = 'numeric' AND p.k IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT', 'UHUGEINT'))
-        OR (kind = 'boolean' AND p.k = 'BOOLEAN') THEN p.j
-    ELSE CAST(pg_error('22023', 'cannot cast jsonb ' || CASE WHEN p.k = 'VARCHAR' THEN 'string' WHEN p.k = 'OBJECT'
-        THEN 'object' WHEN p.k = 'ARRAY' THEN 'array' WHEN p.k = 'BOOLEAN' THEN 'boolean' WHEN p.k = 'NULL' THEN 'null' ELSE 'numeric' END
+    WHEN (p).j IS NULL THEN CAST(NULL AS VARCHAR)
+    WHEN (kind = 'numeric' AND (p).k IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT', 'UHUGEINT'))
+        OR (kind = 'boolean' AND (p).k = 'BOOLEAN') THEN (p).j
+    ELSE CAST(pg_error('22023', 'cannot cast jsonb ' || CASE WHEN (p).k = 'VARCHAR' THEN 'string' WHEN (p).k = 'OBJECT'
+        THEN 'object' WHEN (p).k = 'ARRAY' THEN 'array' WHEN (p).k = 'BOOLEAN' THEN 'boolean' WHEN (p).k = 'NULL' THEN 'null' ELSE 'numeric' END
         || ' to type ' || target) AS VARCHAR) END)[1];
 
 -- ---------------------------------------------------------------------------------------------- text
@@ -203,7 +204,7 @@ CREATE MACRO pg_date_difference(a, b) AS CASE
 -- A moment some months and days later by the session's clock, and then some microseconds later.
 CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
     [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
-    CASE WHEN NOT isfinite(p.t) THEN p.t ELSE make_timestamptz(epoch_us(p.t) + p.us) END)[1];
+    CASE WHEN NOT isfinite((p).t) THEN (p).t ELSE make_timestamptz(epoch_us((p).t) + (p).us) END)[1];
 CREATE MACRO pg_time_between(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b)
@@ -224,14 +225,14 @@ CREATE MACRO pg_elapsed(a, b) AS CASE
 -- A time of day of any number of microseconds: what passes midnight is dropped.
 CREATE MACRO pg_day_time(us) AS pg_make_time(((us) % 86400000000 + 86400000000) % 86400000000);
 CREATE MACRO pg_make_date(y, m, d) AS list_transform([struct_pack(y := y, m := m, d := d)], lambda p: CASE
-    WHEN p.y = 0 OR p.m < 1 OR p.m > 12 OR p.d < 1
-        OR p.d > day(last_day(make_date(CASE WHEN p.y < 0 THEN p.y + 1 ELSE p.y END, greatest(least(p.m, 12), 1), 1)))
-    THEN pg_error('22008', 'date field value out of range: ' || p.y || '-' || lpad(p.m::VARCHAR, 2, '0') || '-' || lpad(p.d::VARCHAR, 2, '0'))::DATE
-    ELSE make_date(CASE WHEN p.y < 0 THEN p.y + 1 ELSE p.y END, p.m, p.d) END)[1];
+    WHEN (p).y = 0 OR (p).m < 1 OR (p).m > 12 OR (p).d < 1
+        OR (p).d > day(last_day(make_date(CASE WHEN (p).y < 0 THEN (p).y + 1 ELSE (p).y END, greatest(least((p).m, 12), 1), 1)))
+    THEN pg_error('22008', 'date field value out of range: ' || (p).y || '-' || lpad((p).m::VARCHAR, 2, '0') || '-' || lpad((p).d::VARCHAR, 2, '0'))::DATE
+    ELSE make_date(CASE WHEN (p).y < 0 THEN (p).y + 1 ELSE (p).y END, (p).m, (p).d) END)[1];
 CREATE MACRO pg_make_time_of(h, m, s) AS list_transform([struct_pack(h := h::BIGINT, m := m::BIGINT, s := s::DOUBLE)], lambda p: CASE
-    WHEN p.h < 0 OR p.m < 0 OR p.m > 59 OR p.s < 0 OR p.s > 60 OR isnan(p.s) OR p.h > 24 OR (p.h = 24 AND (p.m > 0 OR p.s > 0))
-    THEN pg_error('22008', 'time field value out of range: ' || p.h || ':' || lpad(p.m::VARCHAR, 2, '0') || ':' || p.s)::TIME
-    ELSE pg_make_time(p.h * 3600000000 + p.m * 60000000 + round_even(p.s * 1000000, 0)::BIGINT) END)[1];
+    WHEN (p).h < 0 OR (p).m < 0 OR (p).m > 59 OR (p).s < 0 OR (p).s > 60 OR isnan((p).s) OR (p).h > 24 OR ((p).h = 24 AND ((p).m > 0 OR (p).s > 0))
+    THEN pg_error('22008', 'time field value out of range: ' || (p).h || ':' || lpad((p).m::VARCHAR, 2, '0') || ':' || (p).s)::TIME
+    ELSE pg_make_time((p).h * 3600000000 + (p).m * 60000000 + round_even((p).s * 1000000, 0)::BIGINT) END)[1];
 CREATE MACRO pg_to_timestamp(s) AS CASE
     WHEN isnan(s) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
     WHEN isinf(s) THEN CASE WHEN s > 0 THEN 'infinity'::TIMESTAMPTZ ELSE '-infinity'::TIMESTAMPTZ END
@@ -260,13 +261,13 @@ CREATE MACRO pg_bin_us(span) AS CASE
     ELSE pg_interval_days(span) * 86400000000 + pg_interval_us(span) END;
 CREATE MACRO pg_bin_floor(us, origin, stride) AS us - ((us - origin) % stride + stride) % stride;
 CREATE MACRO pg_date_bin(span, t, origin) AS list_transform([struct_pack(s := span, t := t, o := origin)], lambda p: CASE
-    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL WHEN NOT isfinite(p.t) THEN p.t
-    WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
-    ELSE make_timestamp(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), pg_bin_us(p.s))) END)[1];
+    WHEN (p).s IS NULL OR (p).t IS NULL OR (p).o IS NULL THEN NULL WHEN NOT isfinite((p).t) THEN (p).t
+    WHEN NOT isfinite((p).o) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
+    ELSE make_timestamp(pg_bin_floor(epoch_us((p).t), epoch_us((p).o), pg_bin_us((p).s))) END)[1];
 CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform([struct_pack(s := span, t := t, o := origin)], lambda p: CASE
-    WHEN p.s IS NULL OR p.t IS NULL OR p.o IS NULL THEN NULL WHEN NOT isfinite(p.t) THEN p.t
-    WHEN NOT isfinite(p.o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
-    ELSE make_timestamptz(pg_bin_floor(epoch_us(p.t), epoch_us(p.o), pg_bin_us(p.s))) END)[1];
+    WHEN (p).s IS NULL OR (p).t IS NULL OR (p).o IS NULL THEN NULL WHEN NOT isfinite((p).t) THEN (p).t
+    WHEN NOT isfinite((p).o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
+    ELSE make_timestamptz(pg_bin_floor(epoch_us((p).t), epoch_us((p).o), pg_bin_us((p).s))) END)[1];
 CREATE MACRO pg_time_series(first, last, step) AS CASE
     WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP] ELSE generate_series(first, last, step) END;
 -- (s1, e1) OVERLAPS (s2, e2): ends in any order, NULL where an unknown end could decide (overlaps_timestamp).
@@ -275,36 +276,36 @@ CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
         b := CASE WHEN s1 IS NULL THEN NULL WHEN s1 > e1 THEN s1 ELSE e1 END,
         c := CASE WHEN s2 IS NULL THEN e2 WHEN s2 > e2 THEN e2 ELSE s2 END,
         d := CASE WHEN s2 IS NULL THEN NULL WHEN s2 > e2 THEN s2 ELSE e2 END)], lambda p: CASE
-    WHEN p.a IS NULL OR p.c IS NULL THEN NULL
-    WHEN p.a > p.c THEN CASE WHEN p.d IS NULL THEN NULL WHEN p.a < p.d THEN true WHEN p.b IS NULL THEN NULL ELSE false END
-    WHEN p.a < p.c THEN CASE WHEN p.b IS NULL THEN NULL WHEN p.c < p.b THEN true WHEN p.d IS NULL THEN NULL ELSE false END
-    WHEN p.b IS NULL OR p.d IS NULL THEN NULL ELSE true END)[1];
+    WHEN (p).a IS NULL OR (p).c IS NULL THEN NULL
+    WHEN (p).a > (p).c THEN CASE WHEN (p).d IS NULL THEN NULL WHEN (p).a < (p).d THEN true WHEN (p).b IS NULL THEN NULL ELSE false END
+    WHEN (p).a < (p).c THEN CASE WHEN (p).b IS NULL THEN NULL WHEN (p).c < (p).b THEN true WHEN (p).d IS NULL THEN NULL ELSE false END
+    WHEN (p).b IS NULL OR (p).d IS NULL THEN NULL ELSE true END)[1];
 
 -- ---------------------------------------------------------------------------------------------- mathematics
 
 -- A DECIMAL(38,20) at so many decimals, or whole tens where they are negative.
 CREATE MACRO pg_round_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
-    WHEN p.n >= 20 THEN p.v WHEN p.v IS NULL OR p.n IS NULL THEN NULL
-    ELSE CAST(pg_round_digits(CAST(p.v AS VARCHAR), p.n) AS DECIMAL(38,20)) END)[1];
+    WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
+    ELSE CAST(pg_round_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
 CREATE MACRO pg_trunc_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
-    WHEN p.n >= 20 THEN p.v WHEN p.v IS NULL OR p.n IS NULL THEN NULL
-    ELSE CAST(pg_trunc_digits(CAST(p.v AS VARCHAR), p.n) AS DECIMAL(38,20)) END)[1];
+    WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
+    ELSE CAST(pg_trunc_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
 CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
-    WHEN p.x IS NULL OR p.a IS NULL OR p.b IS NULL OR p.n IS NULL THEN NULL
-    WHEN p.n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
-    WHEN isnan(p.x) OR isnan(p.a) OR isnan(p.b)
+    WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL
+    WHEN (p).n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
+    WHEN isnan((p).x) OR isnan((p).a) OR isnan((p).b)
     THEN pg_error('2201G', 'operand, lower bound, and upper bound cannot be NaN')::INTEGER
-    WHEN isinf(p.a) OR isinf(p.b) THEN pg_error('2201G', 'lower and upper bounds must be finite')::INTEGER
-    WHEN p.a = p.b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
-    WHEN p.a < p.b THEN CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1
-        ELSE CAST(least(floor(p.n * ((p.x - p.a) / (p.b - p.a))), p.n - 1) AS INTEGER) + 1 END
-    ELSE CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
-        ELSE CAST(least(floor(p.n * ((p.a - p.x) / (p.a - p.b))), p.n - 1) AS INTEGER) + 1 END END)[1];
+    WHEN isinf((p).a) OR isinf((p).b) THEN pg_error('2201G', 'lower and upper bounds must be finite')::INTEGER
+    WHEN (p).a = (p).b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
+    WHEN (p).a < (p).b THEN CASE WHEN (p).x < (p).a THEN 0 WHEN (p).x >= (p).b THEN (p).n + 1
+        ELSE CAST(least(floor((p).n * (((p).x - (p).a) / ((p).b - (p).a))), (p).n - 1) AS INTEGER) + 1 END
+    ELSE CASE WHEN (p).x > (p).a THEN 0 WHEN (p).x <= (p).b THEN (p).n + 1
+        ELSE CAST(least(floor((p).n * (((p).a - (p).x) / ((p).a - (p).b))), (p).n - 1) AS INTEGER) + 1 END END)[1];
 CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
-    WHEN p.x IS NULL OR p.a IS NULL OR p.b IS NULL OR p.n IS NULL THEN NULL
-    WHEN p.n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
-    WHEN p.a = p.b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
-    WHEN p.a < p.b THEN CASE WHEN p.x < p.a THEN 0 WHEN p.x >= p.b THEN p.n + 1
-        ELSE CAST((p.x - p.a) * p.n // (p.b - p.a) AS INTEGER) + 1 END
-    ELSE CASE WHEN p.x > p.a THEN 0 WHEN p.x <= p.b THEN p.n + 1
-        ELSE CAST((p.a - p.x) * p.n // (p.a - p.b) AS INTEGER) + 1 END END)[1];
+    WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL
+    WHEN (p).n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
+    WHEN (p).a = (p).b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
+    WHEN (p).a < (p).b THEN CASE WHEN (p).x < (p).a THEN 0 WHEN (p).x >= (p).b THEN (p).n + 1
+        ELSE CAST(((p).x - (p).a) * (p).n // ((p).b - (p).a) AS INTEGER) + 1 END
+    ELSE CASE WHEN (p).x > (p).a THEN 0 WHEN (p).x <= (p).b THEN (p).n + 1
+        ELSE CAST(((p).a - (p).x) * (p).n // ((p).a - (p).b) AS INTEGER) + 1 END END)[1];

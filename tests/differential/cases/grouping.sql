@@ -91,3 +91,6 @@ SELECT count(*) FROM gr_s GROUP BY count(*);
 SELECT k FROM gr_s GROUP BY k HAVING count(*);
 -- error 42P10
 SELECT DISTINCT k FROM gr_s ORDER BY n;
+SELECT g % 3 FROM generate_series(1, 30) AS s(g) GROUP BY 1 HAVING width_bucket(max(g), 0, 41, 4) > 1 AND round(avg(g) * 1.5, 2) > 20;
+SELECT g % 3, max(g) FROM generate_series(1, 30) AS s(g) GROUP BY 1 HAVING make_date(2020, 1, max(g)::integer) + interval '1 day' > '2020-01-30' AND date_bin('1 day', min(timestamp '2020-01-01 10:00'), '2019-01-01') > '2019-05-01';
+SELECT g % 2, array_agg(g / 2.0 ORDER BY g) FROM generate_series(1, 4) AS s(g) GROUP BY 1 HAVING array_agg(g / 2.0) @> ARRAY[1.0] AND string_agg(g::text, ',' ORDER BY g) > '1';

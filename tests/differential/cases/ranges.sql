@@ -205,3 +205,5 @@ SELECT oid, typname, typlen, typtype, typcategory, typarray FROM pg_type WHERE t
 SELECT range_agg(i) IS NOT NULL FROM rg_t;
 -- refused 0A000: multiranges are not built yet
 SELECT '{[1,2)}'::int4multirange;
+SELECT r, count(*) FROM rg_x GROUP BY r HAVING r @> max(v) AND upper(r) - lower(r) > 2;
+SELECT u.e, count(*) FROM rg_a AS a, unnest(a.n) AS u(e) GROUP BY u.e HAVING u.e @> 1.75;

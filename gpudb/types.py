@@ -303,6 +303,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "inet": ("BLOB", pa.binary()),
     "cidr": ("BLOB", pa.binary()),
     "macaddr": _TEXT,
+    "macaddr8": _TEXT,
     "bit": _TEXT,
     "varbit": _TEXT,
     "jsonpath": _TEXT,
@@ -344,7 +345,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
     " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
-    " timetz money inet cidr macaddr".split()
+    " timetz money inet cidr macaddr macaddr8".split()
 )
 
 _SPOKEN = {

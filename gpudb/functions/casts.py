@@ -55,7 +55,7 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return made, "0"
     if source.name in BITS and target.name in {"int4", "int8"}:
         return from_bits(sql, target), "0"
-    if target.name in {"inet", "cidr", "macaddr"} and (made := to_network(sql, source, target)) is not None:
+    if target.name in {"inet", "cidr", "macaddr", "macaddr8"} and (made := to_network(sql, source, target)) is not None:
         return made, "0"
     if target.name == "money" and (made := to_money(sql, source)) is not None:
         return made, "0"

@@ -212,7 +212,7 @@ def _julian(value: str, item: SqlType) -> str:
     share = quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0")
     held = f"STRUCT(v {_CARRIED}, s TINYINT)"
     wrong = raises("0A000", "'numeric NaN and infinities are not supported'", held)
-    whole = f"struct_pack(v := CAST(pg_q.v + {day} AS {_CARRIED}), s := pg_q.s)"
+    whole = f"struct_pack(v := CAST(pg_q.v + {day} AS {_CARRIED}), s := (pg_q).s)"
     made = f"list_transform([{share}], lambda pg_q: {whole})[1]"
     return f"(CASE WHEN isinf({value}) THEN {wrong} WHEN {value} IS NOT NULL THEN CAST({made} AS {held}) END)"
 

@@ -1,4 +1,4 @@
-"""inet, cidr and macaddr (PostgreSQL's manual, 9.12). An address is held as bytes that compare as it does.
+"""inet, cidr, macaddr and macaddr8 (PostgreSQL's manual, 9.12). An address is held as bytes that compare as it does.
 
 What contains what is a comparison too: a network's members lie between two keys (`pg_inet_low`, `pg_inet_high`).
 """
@@ -13,9 +13,9 @@ from gpudb.types import SqlType
 NETWORKS = frozenset({"inet", "cidr"})
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-    declare(f"network_{_name} macaddr_{_name}", f"({{0}} {_symbol} {{1}})")
+    declare(f"network_{_name} macaddr_{_name} macaddr8_{_name}", f"({{0}} {_symbol} {{1}})")
 _COMPARED = "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 WHEN {0} = {1} THEN 0 END)::INTEGER"
-declare("network_cmp macaddr_cmp", _COMPARED)
+declare("network_cmp macaddr_cmp macaddr8_cmp", _COMPARED)
 declare("network_larger", "(CASE WHEN {0} >= {1} THEN {0} WHEN {0} < {1} THEN {1} END)")
 declare("network_smaller", "(CASE WHEN {0} <= {1} THEN {0} WHEN {0} > {1} THEN {1} END)")
 
@@ -44,6 +44,7 @@ declare("broadcast(inet)", "pg_inet_broadcast({0})")
 declare("netmask(inet)", "pg_inet_netmask({0})")
 declare("hostmask(inet)", "pg_inet_hostmask({0})")
 declare("abbrev(inet)", "pg_inet_text({0})")
+declare("abbrev(cidr)", "pg_cidr_abbrev({0})")
 declare("set_masklen(inet,int4)", "pg_inet_set_masklen({0}, {1})")
 declare("set_masklen(cidr,int4)", "pg_inet_network(pg_inet_set_masklen({0}, {1}))")
 declare("inet_merge", "pg_inet_merge({0}, {1})")
@@ -57,20 +58,26 @@ declare("inetpl", "pg_inet_plus({0}, {1})")
 declare("int8pl_inet", "pg_inet_plus({1}, {0})")
 declare("inetmi_int8", "pg_inet_minus({0}, {1})")
 declare("inetmi", "pg_inet_difference({0}, {1})")
-declare("macaddr_not", "pg_macaddr_not({0})")
-declare("macaddr_and", "pg_macaddr_and({0}, {1})")
-declare("macaddr_or", "pg_macaddr_or({0}, {1})")
+declare("macaddr_not macaddr8_not", "pg_mac_not({0})")
+declare("macaddr_and macaddr8_and", "pg_mac_and({0}, {1})")
+declare("macaddr_or macaddr8_or", "pg_mac_or({0}, {1})")
 declare("trunc(macaddr)", "(left({0}, 9) || '00:00:00')")
+declare("trunc(macaddr8)", "(left({0}, 9) || '00:00:00:00:00')")
+declare("macaddr8_set7bit", "pg_mac_or({0}, '02:00:00:00:00:00:00:00')")
 
 # ---------------------------------------------------------------------------------------------- casts
 
 
 def to_network(sql: str, source: SqlType, target: SqlType) -> str | None:
-    """A value as an inet, cidr or macaddr; a cidr of an inet drops the host's bits."""
+    """A value as an inet, cidr, macaddr or macaddr8; a cidr of an inet drops the host's bits."""
     if source.name in STRINGS:
         return f"pg_{target.name}_in({sql})"
     if source.name == "inet" and target.name == "cidr":
         return f"pg_inet_network({sql})"
+    if source.name == "macaddr" and target.name == "macaddr8":
+        return let(lambda mac: f"(left({mac}, 8) || ':ff:fe:' || right({mac}, 8))", sql)
+    if source.name == "macaddr8" and target.name == "macaddr":
+        return f"pg_mac_short({sql})"
     same = source.name == target.name or (source.name == "cidr" and target.name == "inet")
     return sql if same else None
 

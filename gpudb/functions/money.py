@@ -32,6 +32,7 @@ declare("cash_mul_int2 cash_mul_int4 cash_mul_int8 int2_mul_cash int4_mul_cash i
 declare("cash_div_int2 cash_div_int4 cash_div_int8", _whole("//"))
 declare("cashlarger", "(CASE WHEN {0} >= {1} THEN {0} WHEN {0} < {1} THEN {1} END)")
 declare("cashsmaller", "(CASE WHEN {0} <= {1} THEN {0} WHEN {0} > {1} THEN {1} END)")
+declare("cash_words", "pg_money_words({0})")
 declare("sum(money)", lambda o: _held(o.call("sum", *o.sql)))
 
 

@@ -49,7 +49,7 @@ def comparable(sql: str, item: SqlType) -> str:
     if element is not None:
         if not fields_in(element) and not carries(element):
             return sql
-        inner = "pg_e.v" if element.carried else comparable("pg_e", element)
+        inner = "(pg_e).v" if element.carried else comparable("pg_e", element)
         return f"list_transform({sql}, lambda pg_e: {inner})"
     if not item.fields:
         return sql

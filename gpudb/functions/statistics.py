@@ -121,7 +121,7 @@ def _at_fractions(operands: Operands, between: bool) -> str:
     held = f"list_filter({listed}, lambda pg_e: {opened('pg_e', item)[0]} IS NOT NULL)"
     # the list stands beside the fraction, so that it is made once
     rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {held})]"
-    at = _between(item) if between else "pg_p.l[greatest(1, CAST(ceil(pg_f * len(pg_p.l)) AS BIGINT))]"
+    at = _between(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len(pg_p.l)) AS BIGINT))]"
     each = f"list_transform(pg_p.f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
     made = f"list_transform({rows}, lambda pg_p: CASE WHEN len(pg_p.l) > 0 THEN {each} END)[1]"
     return made if many else f"({made})[1]"
@@ -130,7 +130,7 @@ def _at_fractions(operands: Operands, between: bool) -> str:
 def _between(item: SqlType) -> str:
     """Between the two values around a fraction, in proportion."""
     place = "pg_f * (len(pg_p.l) - 1)"
-    low, high = (f"pg_p.l[1 + CAST({edge}({place}) AS BIGINT)]" for edge in ("floor", "ceil"))
+    low, high = (f"(pg_p).l[1 + CAST({edge}({place}) AS BIGINT)]" for edge in ("floor", "ceil"))
     part = f"({place} - floor({place}))"
     if item.name == "interval":
         gap = f"({high} - {low})"
@@ -154,7 +154,7 @@ declare(
 def _mode_scale(operands: Operands) -> str:
     """The decimals that the first of the most frequent values shows."""
     listed = operands.call("list", f"struct_pack(v := {operands.sql[0]}, s := {operands.scales[0]})")
-    return f"list_filter({listed}, lambda pg_e: pg_e.v = {operands.call('mode', operands.sql[0])})[1].s"
+    return f"list_filter({listed}, lambda pg_e: (pg_e).v = {operands.call('mode', operands.sql[0])})[1].s"
 
 
 declare("mode", lambda o: o.call("mode", o.sql[0]), scale=_mode_scale, result=lambda types, constants: types[0])

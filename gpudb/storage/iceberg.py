@@ -47,6 +47,7 @@ _PLAIN: dict[str, IcebergType] = {
     "json": StringType(),
     "jsonb": StringType(),
     "macaddr": StringType(),
+    "macaddr8": StringType(),
     "bit": StringType(),
     "varbit": StringType(),
     "jsonpath": StringType(),

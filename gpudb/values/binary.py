@@ -14,7 +14,7 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType, by_oid
 from gpudb.values import civil
 from gpudb.values.bit_strings import parse_bits_binary
-from gpudb.values.inet import parse_macaddr_binary, parse_network_binary
+from gpudb.values.inet import parse_macaddr8_binary, parse_macaddr_binary, parse_network_binary
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.numbers import fit_numeric
@@ -263,6 +263,7 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "inet": parse_network_binary,
     "cidr": parse_network_binary,
     "macaddr": parse_macaddr_binary,
+    "macaddr8": parse_macaddr8_binary,
     "bit": parse_bits_binary,
     "varbit": parse_bits_binary,
     "json": lambda _, data: parse_json(decode_utf8(data)),

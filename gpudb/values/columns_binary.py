@@ -57,7 +57,7 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return pc.binary_join_element_wise(b"\x01", pc.cast(as_string(column), pa.binary()), b"")
     if name in ("inet", "cidr"):
         return each_of(column, lambda key: network_binary(type_, key), pa.binary())
-    if name == "macaddr":
+    if name in ("macaddr", "macaddr8"):
         return pa.array([None if text is None else bytes.fromhex(text.replace(":", "")) for text in column.to_pylist()])
     if name in ("bit", "varbit"):
         return bits_binary(column)

@@ -1,8 +1,10 @@
-"""inet, cidr and macaddr.
+"""inet, cidr, macaddr and macaddr8.
 
 An inet or cidr is held as bytes that compare as PostgreSQL compares them: 2 or 3 for the family, the network (the
 address without its host bits), the length of the mask, the whole address. Outside it is its canonical text. A macaddr
-is its canonical text everywhere. Source: PostgreSQL 16's network.c, inet_net_pton.c, inet_net_ntop.c, mac.c.
+or macaddr8 is its canonical text everywhere.
+
+Source: PostgreSQL 16's network.c, inet_net_pton.c, inet_net_ntop.c, mac.c and mac8.c.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from gpudb.errors import InvalidText, NumericOutOfRange, SqlError
+from gpudb.errors import FeatureNotSupported, InvalidText, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values.numbers import SPACE
 
@@ -189,6 +191,36 @@ def parse_macaddr(text: str) -> str:
     raise InvalidText(f'invalid input syntax for type macaddr: "{text}"')
 
 
+def parse_macaddr8(text: str) -> str:
+    """The canonical text of a macaddr8; one of six bytes gets ff:fe in its middle. 22P02."""
+    octets: list[str] = []
+    found = _MACADDR8.fullmatch(text)
+    if found is not None and len({*found[1].translate(_NO_DIGITS)}) <= 1:
+        octets = [each.lower() for each in re.findall("[0-9a-fA-F]{2}", found[1])]
+    if len(octets) not in {6, 8}:
+        raise InvalidText(f'invalid input syntax for type macaddr8: "{text}"')
+    return eui64(":".join(octets)) if len(octets) == 6 else ":".join(octets)
+
+
+# Pairs of digits, a mark or none behind each; PostgreSQL overlooks one character at the end.
+_MACADDR8 = re.compile(rf"[{SPACE}]*((?:[0-9a-fA-F]{{2}}[:.-]?){{6,8}})(?:[{SPACE}]+|.)?", re.ASCII)
+_NO_DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
+
+
+def eui64(mac: str) -> str:
+    """A macaddr as a macaddr8."""
+    return f"{mac[:8]}:ff:fe:{mac[9:]}"
+
+
+def abbreviated(key: bytes) -> str:
+    """A cidr without the zeros that its mask leaves out: `10.1/16`."""
+    width, address, length = address_of(key)
+    octets = address.to_bytes(width, "big")
+    if width == 4:
+        return ".".join(map(str, octets[: max(1, -(-length // 8))])) + f"/{length}"
+    raise FeatureNotSupported("abbrev(cidr) of an IPv6 network is not supported")
+
+
 # ---- binary
 
 
@@ -223,6 +255,13 @@ def parse_macaddr_binary(_: SqlType, data: bytes) -> str:
     if len(data) != 6:
         raise _malformed("incorrect binary data format")
     return data.hex(":")
+
+
+def parse_macaddr8_binary(_: SqlType, data: bytes) -> str:
+    """macaddr8_recv, which takes six bytes too."""
+    if len(data) not in {6, 8}:
+        raise _malformed("incorrect binary data format")
+    return eui64(data.hex(":")) if len(data) == 6 else data.hex(":")
 
 
 def network_binary(type_: SqlType, key: bytes) -> bytes:

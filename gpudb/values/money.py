@@ -45,6 +45,43 @@ def money_text(cents: int) -> str:
     return f"{'-' if cents < 0 else ''}${whole:,}.{rest:02d}"
 
 
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+).split()
+_TENS = " ten twenty thirty forty fifty sixty seventy eighty ninety".split(" ")
+_THOUSANDS = ("thousand", "million", "billion", "trillion", "quadrillion")
+
+
+def money_words(cents: int) -> str:
+    """The amount in English words, as cash_words puts it, blanks and all."""
+    dollars, rest = divmod(abs(cents), 100)
+    words = ""
+    for power in range(len(_THOUSANDS), 0, -1):
+        if (part := dollars // 1000**power % 1000) != 0:
+            words += f"{_words(part)} {_THOUSANDS[power - 1]} "
+    words += _words(dollars % 1000) if dollars % 1000 else ""
+    words = (words or "zero") + (" dollar and " if dollars == 1 else " dollars and ")
+    words = ("minus " if cents < 0 else "") + words + _words(rest) + (" cent" if rest == 1 else " cents")
+    return words[0].upper() + words[1:]
+
+
+def _words(number: int) -> str:
+    """A number below a thousand."""
+    hundreds, rest = divmod(number, 100)
+    if number <= 20:
+        return _SMALL[number]
+    if not rest:
+        return f"{_SMALL[hundreds]} hundred"
+    if rest % 10 == 0 and rest > 10:
+        last = _TENS[rest // 10]
+    elif rest < 20:
+        last = f"and {_SMALL[rest]}" if hundreds else _SMALL[rest]
+    else:
+        last = f"{_TENS[rest // 10]} {_SMALL[rest % 10]}"
+    return f"{_SMALL[hundreds]} hundred {last}" if hundreds else last
+
+
 def money_texts(column: pa.Array) -> pa.StringArray:
     """A column as PostgreSQL prints it."""
     return pa.array([None if cents is None else money_text(cents) for cents in column.to_pylist()], pa.string())

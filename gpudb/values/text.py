@@ -31,7 +31,7 @@ from gpudb.values.array import format_array, parse_array
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.bytes import parse_bytea, parse_uuid
 from gpudb.values.datetimes import parse_date, parse_time, parse_timestamp, rounded, timestamptz_text
-from gpudb.values.inet import parse_macaddr, parse_network
+from gpudb.values.inet import parse_macaddr, parse_macaddr8, parse_network
 from gpudb.values.interval import Interval, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.money import money_text, parse_money
@@ -135,6 +135,7 @@ _SIMPLE: dict[str, Callable[[SqlType, str], object]] = {
     "inet": parse_network,
     "cidr": parse_network,
     "macaddr": lambda _, text: parse_macaddr(text),
+    "macaddr8": lambda _, text: parse_macaddr8(text),
     "money": lambda _, text: parse_money(text),
     "bit": parse_bits,
     "varbit": parse_bits,

@@ -78,6 +78,7 @@ NETWORKS = {
     "inet": ("1.2.3.4", "", "1.2.3.4/8", "::1", "2001:db8::1/64", "1.2.3.4"),
     "cidr": ("10/8", "", "1.2.3.4", "::/0", "2001:db8::/32"),
     "macaddr": ("08:00:2b:01:02:03", ""),
+    "macaddr8": ("08:00:2b:01:02:03:04:05", ""),
 }
 COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     *((f"numeric_{p}_{s}", exact(p, s), decimals(p, s))

@@ -28,7 +28,7 @@ def of_distinct(made: Expressions, expr: bound.Aggregate, keep: str) -> tuple[st
     one = len(fields) == 1
     kept = made.whole(expr.args[0]) if one else f"struct_pack({', '.join(fields)})"
     rows = f"list_sort(coalesce(list(DISTINCT {kept}){keep}, []), 'ASC', 'NULLS LAST')"
-    lanes = [made.opened("pg_d" if one else f"pg_d.x{number}", item) for number, item in enumerate(types)]
+    lanes = [made.opened("pg_d" if one else f"(pg_d).x{number}", item) for number, item in enumerate(types)]
     item, value = types[0], lanes[0].value
     if one and item.carried:
         # 1.0 and 1.00 are one value, of which the first is kept

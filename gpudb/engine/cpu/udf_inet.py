@@ -7,10 +7,19 @@ from collections.abc import Callable
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import NumericOutOfRange, SqlError
 from gpudb.types import SqlType
-from gpudb.values.inet import address_of, host_text, key_of, mask_of, network_key, network_text, parse_macaddr
+from gpudb.values.inet import (
+    abbreviated,
+    address_of,
+    host_text,
+    key_of,
+    mask_of,
+    network_key,
+    network_text,
+    parse_macaddr,
+    parse_macaddr8,
+)
 
 _INET, _CIDR = SqlType("inet"), SqlType("cidr")
-_MAC_BITS = 48
 
 
 def register(registry: Registry) -> None:
@@ -33,9 +42,12 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_inet_or", "BLOB BLOB", "BLOB", _both("OR", lambda a, b: a | b))
     for name, changed in _CHANGES.items():
         registry.scalar(f"pg_inet_{name}", "BLOB", "BLOB", _change(changed))
-    registry.scalar("pg_macaddr_not", "VARCHAR", "VARCHAR", lambda mac: _mac(~_bits(mac)))
-    registry.scalar("pg_macaddr_and", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) & _bits(b)))
-    registry.scalar("pg_macaddr_or", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) | _bits(b)))
+    registry.scalar("pg_cidr_abbrev", "BLOB", "VARCHAR", abbreviated)
+    registry.scalar("pg_macaddr8_in", "VARCHAR", "VARCHAR", parse_macaddr8)
+    registry.scalar("pg_mac_not", "VARCHAR", "VARCHAR", lambda mac: _mac(~_bits(mac), len(mac)))
+    registry.scalar("pg_mac_and", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) & _bits(b), len(a)))
+    registry.scalar("pg_mac_or", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) | _bits(b), len(a)))
+    registry.scalar("pg_mac_short", "VARCHAR", "VARCHAR", _short)
 
 
 Change = Callable[[int, int, int], tuple[int, int]]
@@ -120,5 +132,19 @@ def _bits(mac: str) -> int:
     return int(mac.replace(":", ""), 16)
 
 
-def _mac(bits: int) -> str:
-    return (bits & ((1 << _MAC_BITS) - 1)).to_bytes(6, "big").hex(":")
+def _mac(bits: int, length: int) -> str:
+    """The text of a macaddr or macaddr8, by the text's length."""
+    width = (length + 1) // 3
+    return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "big").hex(":")
+
+
+def _short(mac: str) -> str:
+    if mac[9:14] != "ff:fe":
+        raise NumericOutOfRange("macaddr8 data out of range to convert to macaddr", hint=_SHORT_HINT)
+    return f"{mac[:8]}:{mac[15:]}"
+
+
+_SHORT_HINT = (
+    "Only addresses that have FF and FE as values in the 4th and 5th bytes from the left, for example"
+    " xx:xx:xx:ff:fe:xx:xx:xx, are eligible to be converted from macaddr8 to macaddr."
+)

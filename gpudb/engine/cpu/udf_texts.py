@@ -16,6 +16,7 @@ from gpudb.values.array import parse_array
 from gpudb.values.columns import text_column
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.money import money_words
 from gpudb.values.numbers import parse_numeric
 from gpudb.values.record import split_record
 from gpudb.values.text import parse_text
@@ -49,6 +50,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _moment(SqlType("timetz"), timetz_key))
     registry.columns("pg_timetz_text", "BIGINT", "VARCHAR", _writer(SqlType("timetz")))
     registry.scalar("pg_money_in", "VARCHAR", "BIGINT", _reader(SqlType("money")))
+    registry.scalar("pg_money_words", "BIGINT", "VARCHAR", money_words)
     registry.columns("pg_money_text", "BIGINT", "VARCHAR", _writer(SqlType("money")))
     registry.scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval)
     registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)

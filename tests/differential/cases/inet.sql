@@ -148,7 +148,32 @@ SELECT * FROM in_k;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'in_t'::regclass AND attnum > 0;
 SELECT pg_typeof(inet_client_addr());
 SELECT count(*) FROM pg_stat_activity WHERE client_addr << '10.99.0.0/16';
+SELECT abbrev(cidr '10.1.0.0/16'), abbrev(cidr '0/0'), abbrev(cidr '10/8'), abbrev(cidr '10.1.2.128/25'), abbrev(cidr '1.2.3.4'), abbrev(cidr '192.0.0.0/3'), abbrev(cidr '10.0.0.0/16');
+SELECT abbrev(c) FROM in_t WHERE family(c) = 4;
 -- refused 0A000: not built
-SELECT abbrev(cidr '10.1.0.0/16');
--- refused 0A000: not built
-SELECT '08:00:2b:01:02:03:04:05'::macaddr8;
+SELECT abbrev(cidr '2001:db8::/32');
+CREATE TABLE in_8 (id integer, m macaddr8);
+INSERT INTO in_8 VALUES (1, '08:00:2b:01:02:03:04:05'), (2, '08002b0102030405'), (3, NULL), (4, '08:00:2b:01:02:03'), (5, 'ff-ff-ff-ff-ff-ff-ff-ff'), (6, macaddr '1:2:3:4:5:6');
+-- ordered
+SELECT * FROM in_8 ORDER BY m, id;
+SELECT a.id, b.id, a.m = b.m, a.m < b.m, a.m >= b.m, a.m & b.m, a.m | b.m FROM in_8 a, in_8 b;
+SELECT '0800.2b01.0203.0405'::macaddr8, '0800-2b01-0203'::macaddr8, '08002b:0102030405'::macaddr8, ' 08:00:2b:01:02:03:04:05 '::macaddr8, '08:00:2b:01:02:03:4'::macaddr8, '08.00.2B.01.02.03'::macaddr8;
+-- error 22P02
+SELECT '08:00:2b:01:02'::macaddr8;
+-- error 22P02
+SELECT '08:00-2b:01:02:03:04:05'::macaddr8;
+-- error 22P02
+SELECT '08:00:2b:01:02:03:04:05:06'::macaddr8;
+-- error 22P02
+SELECT '08:00:2b:01:02:0g'::macaddr8;
+-- error 22P02
+SELECT ''::macaddr8;
+SELECT ~m, trunc(m), macaddr8_set7bit(m), m::text FROM in_8;
+SELECT m::macaddr FROM in_8 WHERE id IN (4, 6);
+SELECT m::macaddr8 FROM in_t;
+-- error 22003
+SELECT m::macaddr FROM in_8;
+SELECT m, count(*) FROM in_8 GROUP BY m;
+-- error 42725
+SELECT a.id, b.id FROM in_8 a JOIN in_t b ON a.m = b.m;
+SELECT ARRAY[m, NULL], pg_typeof(m), to_json(m) FROM in_8;

@@ -107,5 +107,5 @@ INSERT INTO mn_k VALUES ('1.001');
 ALTER TABLE mn_k ADD COLUMN d money DEFAULT '-1,000';
 SELECT * FROM mn_k;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'mn_t'::regclass AND attnum > 0;
--- refused 0A000: not built
-SELECT cash_words('1.50');
+SELECT cash_words('1.50'), cash_words('0'), cash_words('-0.01'), cash_words('1'), cash_words('21.21'), cash_words('100.10'), cash_words('101'), cash_words('1000'), cash_words('1234567.89'), cash_words('1000000000000.20'), cash_words('92233720368547758.07'), cash_words('-92233720368547758.08'), cash_words('110.30'), cash_words('999.99'), cash_words('20');
+SELECT cash_words(m) FROM mn_t;

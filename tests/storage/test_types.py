@@ -78,6 +78,7 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "timetz[]": (types.TIMETZ.array, _read_texts("_timetz", "{10:00:00+02,NULL}", None, "{}")),
     "inet": (SqlType("inet"), _read_texts("inet", "1.2.3.4", None, "1.2.3.4/8", "2001:db8::1/64")),
     "cidr": (SqlType("cidr"), _read_texts("cidr", "10/8", None, "::/0")),
+    "jsonpath": (SqlType("jsonpath"), pa.array(['$."a"', None])),
     "macaddr8": (SqlType("macaddr8"), pa.array(["08:00:2b:01:02:03:04:05", None])),
     "macaddr": (SqlType("macaddr"), pa.array(["08:00:2b:01:02:03", None])),
     "inet[]": (SqlType("_inet"), _read_texts("_inet", "{1.2.3.4,NULL}", None, "{}")),

@@ -20,6 +20,7 @@ from postgast.native import lib
 from gpudb.errors import SqlError, SyntaxError_
 from gpudb.sql.extensions import QUOTED, Distributed, take_distribution
 from gpudb.sql.nesting import check_text, decoded
+from gpudb.sql.qualify import Clause, hang, take_qualify
 
 MAX_TEXT = 64 << 20
 
@@ -49,29 +50,27 @@ def parse(text: str) -> list[RawStatement]:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
     plain, distributions = take_distribution(text)
     check_text(plain)
+    written, clauses = plain, list[Clause]()
     try:
         tree = _tree(plain)
     except postgast.PgQueryError as error:
-        if "stack depth" in error.message or "memory" in error.message:
-            raise SqlError.of("statement_too_complex", error.message) from None
-        if "invalid byte sequence" in error.message:
-            raise SqlError.of("character_not_in_repertoire", error.message) from None
-        condition, hint = _GRAMMAR.get(error.message, (None, None))
-        if error.message == "invalid Unicode escape":
-            before = plain[: error.cursorpos or 0].lower()
-            if before.rfind("u&") > before.rfind("e'"):
-                condition, hint = None, "Unicode escapes must be \\XXXX or \\+XXXXXX."
-        raise SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint) from None
-    encoded = plain.encode()
+        if "qualify" in text.lower() and (taken := _with_qualify(plain)) is not None:
+            tree, plain, clauses = taken
+        else:
+            raise _refused(error, plain) from None
+    encoded, own_text = plain.encode(), written.encode()
     found = []
     for each in tree.stmts:
         start = each.stmt_location
         end = start + each.stmt_len if each.stmt_len else len(encoded)
-        own = encoded[start:end].decode().rstrip()
         node = each.stmt
         if start:
             # Once more by itself, so that locations count from where its own text begins.
-            node = _tree(own).stmts[0].stmt
+            node = _tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
+        for hung in clauses:
+            if start <= hung.offset <= end:
+                hang(inner(node), hung.select - start, _condition(hung, start))
+        own = own_text[start:end].decode().rstrip()
         clause = next((d for d in distributions if start <= d.offset <= end), None)
         statement = RawStatement(inner(node), own, len(encoded[:start].decode()), clause)
         if clause is not None and statement.kind not in {"CreateStmt", "CreateTableAsStmt"}:
@@ -79,6 +78,44 @@ def parse(text: str) -> list[RawStatement]:
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
         found.append(statement)
     return found
+
+
+def _with_qualify(text: str) -> tuple[Any, str, list[Clause]] | None:
+    """The tree of a text without its QUALIFY clauses, that text, and the clauses; None if that does not parse."""
+    plain, clauses = take_qualify(text)
+    if not clauses:
+        return None
+    try:
+        return _tree(plain), plain, clauses
+    except postgast.PgQueryError:
+        return None
+
+
+def _condition(clause: Clause, start: int) -> Any:
+    """The expression of a QUALIFY, its locations those of its statement's text."""
+    word = "SELECT "
+    padded = word + " " * (clause.offset - start - len(word)) + clause.condition
+    try:
+        targets = inner(_tree(padded).stmts[0].stmt).target_list
+    except postgast.PgQueryError as error:
+        raise _refused(error, padded) from None
+    if len(targets) != 1 or inner(targets[0]).name:
+        raise SyntaxError_('syntax error at or near "QUALIFY"')
+    return inner(targets[0]).val
+
+
+def _refused(error: postgast.PgQueryError, text: str) -> SqlError:
+    """PostgreSQL's error for what its grammar does not take."""
+    if "stack depth" in error.message or "memory" in error.message:
+        return SqlError.of("statement_too_complex", error.message)
+    if "invalid byte sequence" in error.message:
+        return SqlError.of("character_not_in_repertoire", error.message)
+    condition, hint = _GRAMMAR.get(error.message, (None, None))
+    if error.message == "invalid Unicode escape":
+        before = text[: error.cursorpos or 0].lower()
+        if before.rfind("u&") > before.rfind("e'"):
+            condition, hint = None, "Unicode escapes must be \\XXXX or \\+XXXXXX."
+    return SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint)
 
 
 # What libpg_query leaves out of the grammar's errors: the condition of those that are no syntax errors, and hints.

@@ -38,7 +38,7 @@ class Scope:
     `entries` are all relations that its FROM has brought so far, seen or not; `beside` the aliases that LATERAL would
     let a subquery see; `barred` those that LATERAL may not reach over the join at hand. `lent` are
     aggregates of this query that stand in subqueries of it; `sets` counts calls that give sets, the last one at
-    `set_location`.
+    `set_location`. `outputs` are the select list's columns, where QUALIFY sees those too.
     """
 
     parent: Scope | None = None
@@ -57,6 +57,7 @@ class Scope:
     entries: list[Entry] = field(default_factory=list)
     beside: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()
+    outputs: Columns = ()
 
     def add(self, items: Sequence[Item], columns: Columns) -> None:
         """Takes in what a FROM item offers; 42712 for an alias given twice."""
@@ -75,6 +76,8 @@ class Scope:
         found = [expr for each, expr in self.columns if each == name]
         if not found:
             found = [expr for item in self.items for each, expr in item.hidden if each == name]
+        if not found:
+            found = list({id(expr): expr for each, expr in self.outputs if each == name}.values())
         if len(found) > 1:
             raise SqlError.of("ambiguous_column", f'column reference "{name}" is ambiguous')
         if self.barred and found:

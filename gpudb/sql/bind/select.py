@@ -18,6 +18,7 @@ from gpudb.sql.bind.limits import bind_limits, limited
 from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.ordering import sort_key
 from gpudb.sql.bind.output_names import output_name
+from gpudb.sql.bind.qualify import bind_qualify, qualified
 from gpudb.sql.bind.records import with_presence
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.set_operations import bind_values, set_operation
@@ -82,13 +83,14 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     if present(node.having_clause):
         scope.clause = "HAVING"
         having = condition(binder, bind_expression(binder, scope, node.having_clause), "HAVING")
+    test = bind_qualify(binder, scope, node, targets) if len(node.window_clause) else None
     scope.clause = "ORDER BY"
     order = _order_by(binder, scope, node.sort_clause, targets)
     distinct = _distinct(binder, scope, node.distinct_clause, targets, order)
     grouped = bool(keys) or sets is not None or having is not None or scope.aggregates
     exprs = [expr for _, expr in targets]
     if grouped:
-        used = [*exprs, *(key.expr for key in order), *([having] if having is not None else [])]
+        used = [*exprs, *(key.expr for key in order), *(each for each in (having, test) if each is not None)]
         implied = check_grouped(binder, scope, keys, sets, used, source)
         if sets is not None:
             extra = tuple(range(len(keys), len(keys) + len(implied)))
@@ -100,6 +102,8 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     made = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
+    if test is not None:
+        return limited(binder, qualified(binder, made, test, scope.lent), node)
     return limited(binder, grouped_below(binder, made, scope.lent) if scope.lent else made, node)
 
 

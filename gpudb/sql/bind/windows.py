@@ -13,16 +13,19 @@ from gpudb.sql.bind.ordering import sort_keys
 from gpudb.sql.bind.scope import Scope, spoken
 from gpudb.sql.bound import Call, Column, Expr, Frame, SortKey, Window
 from gpudb.sql.parse import inner, present
+from gpudb.sql.qualify import WINDOW as QUALIFY
 from gpudb.sql.traverse import walk
 from gpudb.types import INT8, UNKNOWN, SqlType
 
-_ALLOWED = {"", "SELECT", "ORDER BY"}
+_ALLOWED = {"", "SELECT", "ORDER BY", "QUALIFY"}
 
 
 def named_windows(nodes: Sequence[Any]) -> dict[str, object]:
     """The definitions of a WINDOW clause by name; 42P20 for one given twice."""
     found: dict[str, object] = {}
     for each in nodes:
+        if inner(each).name == QUALIFY:
+            continue
         if inner(each).name in found:
             raise SqlError.of("windowing_error", f'window "{inner(each).name}" is already defined')
         found[inner(each).name] = inner(each)

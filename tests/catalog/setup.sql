@@ -22,3 +22,9 @@ CREATE MATERIALIZED VIEW sales.summed AS SELECT code, count(*) AS n FROM sales.r
 CREATE MATERIALIZED VIEW sales.unfilled AS SELECT code FROM sales.regions WITH NO DATA;
 CREATE TYPE sales.place AS (x integer, "Y" numeric(8,2), m mood, c positive);
 CREATE TABLE sales.placed (p sales.place, ps sales.place[]);
+CREATE TABLE parts (id integer PRIMARY KEY, code text UNIQUE, customer integer REFERENCES customers ON DELETE CASCADE, n integer CONSTRAINT n_positive CHECK (n > 0), m integer, UNIQUE NULLS NOT DISTINCT (n, m), CHECK (m IS NOT NULL));
+ALTER TABLE parts ADD CONSTRAINT placed FOREIGN KEY (id, m) REFERENCES orders MATCH FULL ON UPDATE RESTRICT NOT VALID;
+CREATE INDEX parts_by_m ON parts (m DESC, code NULLS FIRST);
+CREATE UNIQUE INDEX parts_once ON parts (customer, code);
+COMMENT ON CONSTRAINT n_positive ON parts IS 'more than none';
+COMMENT ON INDEX parts_by_m IS 'by m';

@@ -33,7 +33,13 @@ def _inspected(side: Side) -> dict[str, Any]:
             "has": [inspector.has_table("customers"), inspector.has_table("nothing")],
             "sequences": inspector.get_sequence_names(),
         }
-        for schema, table in ((None, "customers"), (None, "orders"), ("sales", "regions"), (None, "v_cust")):
+        for schema, table in (
+            (None, "customers"),
+            (None, "orders"),
+            (None, "parts"),
+            ("sales", "regions"),
+            (None, "v_cust"),
+        ):
             found[table] = {
                 "columns": [{**each, "type": str(each["type"])} for each in inspector.get_columns(table, schema)],
                 "key": inspector.get_pk_constraint(table, schema),

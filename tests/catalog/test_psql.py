@@ -14,7 +14,7 @@ PSQL = shutil.which("psql")
 pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
 
 COMMANDS = (
-    r"\d", r"\d customers", r"\d+ customers", r"\d orders", r"\d v_cust", r"\d sales.regions", r"\d nothing", r"\d+",
+    r"\d", r"\d customers", r"\d+ customers", r"\d orders", r"\d parts", r"\d+ parts", r"\d parts_by_m", r"\d v_cust", r"\d sales.regions", r"\d nothing", r"\d+",
     r"\dt", r"\dt+", r"\dt sales.*", r"\dn", r"\dn+", r"\du", r"\l", r"\df", r"\df+ upper", r"\df pg_catalog.array_*",
     r"\dv", r"\di", r"\dT", r"\dT+", r"\dT+ sales.*", r"\d moods", r"\d domained", r"\d sales.place", r"\d sales.placed", r"\d numbered", r"\d sales.summed", r"\dm+ sales.*", r"\d numbered_s_seq", r"\d numbered_id_seq", r"\d sales.loose", r"\ds+ sales.*", r"\dD+", r"\dD sales.*", r"\dT pg_catalog.*", r"\ds", r"\dp", r"\dC", r"\dd", r"\db", r"\dE", r"\dm", r"\dD",
     r"\do pg_catalog.+", r"\da pg_catalog.*", r"\dA", r"\dc", r"\des", r"\det", r"\dew", r"\dF", r"\dFd", r"\dFp",

@@ -27,9 +27,12 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
     namespaces = _namespaces(made, catalog, owners)
     _roles(made, catalog)
     _database(made, catalog)
+    # A foreign key has triggers in PostgreSQL, on both tables.
+    triggered = {oid for table in catalog.tables() for key in table.foreign_keys for oid in (table.oid, key.table)}
     for relation in catalog.relations.values():
         owner = owners.get(relation.owner, oids.BOOTSTRAP_ROLE)
-        add_relation(made, catalog, relation, namespaces[relation.schema], owner)
+        triggers = relation.oid in triggered
+        add_relation(made, catalog, relation, namespaces[relation.schema], owner, triggers=triggers)
         if owner != oids.BOOTSTRAP_ROLE:
             _owned(made, oids.PG_CLASS, relation.oid, owner)
         if stored_query(relation) is not None:

@@ -10,8 +10,10 @@ from gpudb.catalog.postgres.constraint_rows import add_constraints
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 
 
-def add_relation(rows: Rows, catalog: Catalog, relation: Relation, namespace: int, owner: int) -> None:
-    """One table or view, its columns, types, key and descriptions."""
+def add_relation(
+    rows: Rows, catalog: Catalog, relation: Relation, namespace: int, owner: int, *, triggers: bool = False
+) -> None:
+    """One table or view, its columns, types, constraints and descriptions; `triggers` says that it has any."""
     if isinstance(relation, Sequence):
         add_sequence(rows, relation, namespace, owner)
         return
@@ -32,6 +34,7 @@ def add_relation(rows: Rows, catalog: Catalog, relation: Relation, namespace: in
         relkind=relation.kind,
         relnatts=len(relation.columns),
         relhasrules=query is not None,
+        relhastriggers=triggers,
         relispopulated=table is None or table.populated,
         relreplident="d" if table is not None else "n",
     )

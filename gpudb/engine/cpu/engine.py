@@ -125,7 +125,13 @@ class CpuEngine:
         # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
         plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
         outputs = [_leaving(each, c.type) for each, c in zip(plain, request.query.columns, strict=True)]
-        return inner if outputs == plain else f"SELECT {', '.join(outputs)} FROM ({inner}) AS q"
+        if outputs == plain:
+            return inner
+        if request.query.order_by and any((c.type.element or c.type).name[:3] == "reg" for c in request.query.columns):
+            # Looking names up joins, which leaves no order.
+            numbered = f"SELECT *, row_number() OVER () AS place FROM ({inner}) AS o"
+            return f"SELECT {', '.join(outputs)} FROM ({numbered}) AS q ORDER BY q.place"
+        return f"SELECT {', '.join(outputs)} FROM ({inner}) AS q"
 
     def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """The rows of some of a table's files, as the table's columns, less those that `gone` names.

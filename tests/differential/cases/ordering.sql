@@ -82,3 +82,6 @@ SELECT id FROM or_t ORDER BY 'x';
 SELECT id AS a, n AS a FROM or_t ORDER BY a;
 -- error 42P10
 SELECT id FROM or_t LIMIT id;
+-- rows with names of objects keep their order
+-- ordered
+SELECT relname, oid::regclass, relnamespace::regnamespace FROM pg_class WHERE relname LIKE 'pg\_a%' ORDER BY relname DESC;

@@ -129,7 +129,7 @@ def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
 
 def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> CopyFlow:
     where = _where(context, node, table) if present(node.where_clause) else None
-    where = _generating(context, table, where)
+    where = generating(context, table, where)
     with_marker = options.default is not None
     defaults = table_defaults(context, table, () if with_marker else columns)
     clock = Clock(context.session.settings["TimeZone"], context.started)
@@ -200,7 +200,7 @@ def _where(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatc
 Change = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
-def _generating(context: Context, table: Table, before: Change | None) -> Change | None:
+def generating(context: Context, table: Table, before: Change | None) -> Change | None:
     """Computes a table's generated columns once the rows are those that are kept."""
     if all(column.generated is None for column in table.columns):
         return before

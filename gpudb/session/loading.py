@@ -79,6 +79,7 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
         Clock(context.session.settings["TimeZone"], context.started),
         _csv_options(values),
         _number("batch_rows", values.get("batch_rows"), BATCH_ROWS, 1),
+        copy_from.generating(context, table, None),
     )
     count = load_files(
         values["pattern"] or "",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, Table
-from gpudb.errors import GpudbError, UndefinedColumn
+from gpudb.errors import GpudbError, SqlError, UndefinedColumn
 from gpudb.storage.copy.convert import Clock
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.inflow import Completion, CopyFlow, Inflow, Origin, Write
@@ -27,13 +27,14 @@ Defaults = Mapping[str, Callable[[int], pa.Array]]
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """What a load needs to know of its table: `defaults` are as in `Completion`."""
+    """What a load needs to know of its table: `defaults` are as in `Completion`; `change` makes generated columns."""
 
     table: Table
     defaults: Defaults
     clock: Clock
     csv: CopyOptions
     batch_rows: int = BATCH_ROWS
+    change: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
 
 def load_files(
@@ -46,9 +47,10 @@ def load_files(
 ) -> int:
     """Loads all files that `pattern` names and says how many rows; `write` stores them (Transaction.append).
 
-    csv columns go by position and are all of the table's; Parquet and Arrow columns go by name, and the table's
-    others get their defaults. 58P01, XX001 and 42501 for files; 22P02, 22P04, 22003 and others for values, with
-    file, line (row, for Parquet and Arrow) and column in `where`. `check` is called now and then and may raise.
+    csv columns go by position and are all of the table's but those it generates; Parquet and Arrow columns go by
+    name, and the table's others get their defaults. 58P01, XX001 and 42501 for files; 22P02, 22P04, 22003 and others
+    for values, with file, line (row, for Parquet and Arrow) and column in `where`. `check` is called now and then and
+    may raise.
     """
     found = files.find(pattern)
     flow = Inflow(write, check=check)
@@ -73,8 +75,9 @@ def _feed_csv(file: files.DataFile, loading: Loading, flow: Inflow, meter: Meter
     table = loading.table
     options = loading.csv
     defaults = frozenset(column.name for column in table.columns if column.default is not None)
-    reader = RowReader(table.columns, options, loading.clock, defaults)
-    origin = Origin(f'file "{file.path}"', reader, Completion(table, table.columns))
+    columns = tuple(column for column in table.columns if column.generated is None)
+    reader = RowReader(columns, options, loading.clock, defaults)
+    origin = Origin(f'file "{file.path}"', reader, Completion(table, columns, where=loading.change))
     one = CopyFlow(Splitter(options), origin, flow)
     for data in files.csv_bytes(file, meter.at):
         one.feed(data)
@@ -86,7 +89,10 @@ def _feed_batches(file: files.DataFile, loading: Loading, flow: Inflow, meter: M
     columns = _matched(file, schema, loading.table)
     listed = {column.name for column in columns}
     completion = Completion(
-        loading.table, columns, {name: make for name, make in loading.defaults.items() if name not in listed}
+        loading.table,
+        columns,
+        {name: make for name, make in loading.defaults.items() if name not in listed},
+        loading.change,
     )
     reader = BatchReader(columns, loading.clock)
     origin = Origin(f'file "{file.path}"', reader, completion, unit="row")
@@ -106,6 +112,9 @@ def _matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Col
             raise UndefinedColumn(
                 f'column "{name}" {what}', hint="Columns of Parquet and Arrow files go by their names."
             )
+        if column.generated is not None:
+            message = f'column "{column.name}" is a generated column'
+            raise SqlError.of("invalid_column_reference", message, detail=f'File "{file.path}" has values for it.')
         found.append(column)
     if not found:
         raise UndefinedColumn(f'file "{file.path}" has no columns')

@@ -84,3 +84,18 @@ CREATE TABLE ge_bad (a integer DEFAULT (SELECT 1));
 CREATE TABLE ge_bad (a integer, b integer DEFAULT a);
 -- error 42803
 CREATE TABLE ge_bad (a integer DEFAULT sum(1));
+-- With ON CONFLICT and MERGE.
+CREATE TABLE ge_merge (id integer PRIMARY KEY, n integer, twice integer GENERATED ALWAYS AS (n * 2) STORED, s bigint GENERATED ALWAYS AS IDENTITY);
+INSERT INTO ge_merge (id, n) VALUES (1, 10), (2, 20);
+INSERT INTO ge_merge (id, n) VALUES (1, 11), (3, 30) ON CONFLICT (id) DO UPDATE SET n = excluded.n + ge_merge.n RETURNING id, n, twice;
+SELECT id, n, twice FROM ge_merge ORDER BY id;
+-- error 428C9
+INSERT INTO ge_merge (id, n) VALUES (1, 11) ON CONFLICT (id) DO UPDATE SET twice = 4;
+MERGE INTO ge_merge AS m USING (VALUES (2, 200), (9, 900)) AS v(id, n) ON m.id = v.id WHEN MATCHED THEN UPDATE SET n = v.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (v.id, v.n);
+SELECT id, n, twice FROM ge_merge ORDER BY id;
+SELECT count(DISTINCT s) = count(*) FROM ge_merge;
+-- error 428C9
+MERGE INTO ge_merge AS m USING (VALUES (2, 200)) AS v(id, n) ON m.id = v.id WHEN MATCHED THEN UPDATE SET twice = v.n;
+-- error 428C9
+MERGE INTO ge_merge AS m USING (VALUES (20, 200)) AS v(id, n) ON m.id = v.id WHEN NOT MATCHED THEN INSERT (id, n, s) VALUES (v.id, v.n, 5);
+WITH made AS (INSERT INTO ge_merge (id, n) VALUES (50, 5) RETURNING id, twice) SELECT * FROM made;

@@ -45,7 +45,11 @@ _OPEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`kind` is same, refused (0A000 where PostgreSQL answers), listed, apart (two SQLSTATEs), uncompared or fault."""
+    """What two outcomes say.
+
+    `kind` is same, refused (0A000 where PostgreSQL answers), listed (a difference on purpose), apart (two SQLSTATEs),
+    uncompared, unexplained (an answer where the other refuses, or other rows) or fault (an internal error, no answer).
+    """
 
     kind: str
     detail: str = ""
@@ -97,4 +101,4 @@ def judge(sql: str, oracle: Outcome, gpudb: Outcome) -> Verdict:
     made = Difference(Made("expression", sql), oracle, gpudb, tuple(found))
     if reason(made) is not None:
         return Verdict("listed")
-    return Verdict("fault", "; ".join(line.strip() for line in found))
+    return Verdict("unexplained", "; ".join(line.strip() for line in found))

@@ -13,6 +13,7 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import branch_type
 from gpudb.sql.bind.recursion import check_recursion, in_order, refers_to
 from gpudb.sql.bind.scope import CteStub, Scope
+from gpudb.sql.bind.search_cycle import bind_walk
 from gpudb.sql.bind.wrap import retyped
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse import inner, kind, output_location, strings
@@ -68,10 +69,9 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
     """The first term gives the columns, the second sees them under the query's own name."""
     body = inner(node.ctequery)
     check_recursion(binder, node, body)
-    if node.HasField("search_clause") or node.HasField("cycle_clause"):
-        raise FeatureNotSupported("SEARCH and CYCLE are not supported")
     first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
     first = retyped(binder, first, {i: _open(c.type) for i, c in enumerate(first.columns) if _open(c.type) != c.type})
+    walked = bind_walk(binder, scope, node, first.columns)
     inside = Scope(parent=scope)
     inside.ctes[node.ctename] = (CteStub(first.columns), number)
     second = _bound(binder, body.rarg, inside, settle=False)
@@ -90,7 +90,11 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
             raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))
         if other.type != one.type:
             wanted[index] = one.type
-    return SetOperation(first.columns, "UNION", body.all, first, retyped(binder, second, wanted, "e"))
+    if walked is None:
+        return SetOperation(first.columns, "UNION", body.all, first, retyped(binder, second, wanted, "e"))
+    width, begun = len(first.columns), walked.begun(first)
+    reaching = retyped(binder, walked.reaching(second, number, begun, width), wanted, "e")
+    return SetOperation(begun.columns, "UNION", body.all, begun, walked.carried_on(reaching, width))
 
 
 def _check_aggregates(binder: Binder, query: Query, number: int) -> None:

@@ -41,12 +41,13 @@ WITH RECURSIVE b AS (SELECT * FROM a), a AS (SELECT 7 AS z) SELECT * FROM b;
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < (SELECT max(a) FROM tz_y)) SELECT count(*) FROM t;
 WITH RECURSIVE t(n) AS (SELECT a FROM tz_y WHERE a < 3 UNION ALL SELECT n * 2 FROM (SELECT n FROM t) s WHERE n < 9) SELECT n, count(*) FROM t GROUP BY n;
 SELECT * FROM tz_y o WHERE a = (WITH RECURSIVE t(n) AS (SELECT o.a UNION ALL SELECT n - 3 FROM t WHERE n > 3) SELECT min(n) FROM t);
--- refused 0A000: SEARCH and CYCLE
 WITH RECURSIVE t(id, parent) AS (SELECT id, parent FROM tz_dep WHERE id = 0 UNION ALL SELECT d.id, d.parent FROM tz_dep d, t WHERE d.parent = t.id) SEARCH DEPTH FIRST BY id SET ord SELECT id, parent FROM t ORDER BY ord;
--- refused 0A000: SEARCH and CYCLE
 WITH RECURSIVE t(id, parent) AS (SELECT id, parent FROM tz_dep WHERE id = 0 UNION ALL SELECT d.id, d.parent FROM tz_dep d, t WHERE d.parent = t.id) SEARCH BREADTH FIRST BY id SET ord SELECT id, parent FROM t ORDER BY ord;
--- refused 0A000: SEARCH and CYCLE
 WITH RECURSIVE g(f, t) AS (SELECT f, t FROM tz_graph WHERE f = 1 UNION ALL SELECT x.f, x.t FROM tz_graph x, g WHERE x.f = g.t) CYCLE f, t SET is_cycle USING path SELECT f, t, is_cycle FROM g;
+WITH RECURSIVE g(f, t) AS (SELECT f, t FROM tz_graph WHERE f = 1 UNION ALL SELECT x.f, x.t FROM tz_graph x, g WHERE x.f = g.t) CYCLE f SET cyc TO 'Y' DEFAULT 'N' USING path SELECT f, t, cyc FROM g;
+WITH RECURSIVE t(id, parent) AS (SELECT id, parent FROM tz_dep WHERE id = 0 UNION ALL SELECT d.id, d.parent FROM tz_dep d, t WHERE d.parent = t.id) SEARCH DEPTH FIRST BY parent, id SET ord SELECT * FROM t;
+WITH RECURSIVE t(id, parent) AS (SELECT id, parent FROM tz_dep WHERE id = 0 UNION ALL SELECT d.id, d.parent FROM tz_dep d, t WHERE d.parent = t.id) SEARCH BREADTH FIRST BY id SET ord SELECT * FROM t;
+WITH RECURSIVE g(f, t) AS (SELECT f, t FROM tz_graph WHERE f = 1 UNION ALL SELECT x.f, x.t FROM tz_graph x, g WHERE x.f = g.t) SEARCH DEPTH FIRST BY f SET o CYCLE f, t SET c USING p SELECT * FROM g;
 WITH q AS (SELECT 11 AS a) INSERT INTO tz_y SELECT a FROM q RETURNING a;
 WITH q AS (SELECT max(a) AS m FROM tz_y) UPDATE tz_y SET a = a + 100 FROM q WHERE a = m RETURNING a;
 WITH q AS (SELECT a FROM tz_y WHERE a > 100) DELETE FROM tz_y USING q WHERE tz_y.a = q.a RETURNING tz_y.*;

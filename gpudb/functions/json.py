@@ -81,6 +81,27 @@ def _with_default(name: str, default: str) -> Callable[[Operands], str]:
 
 
 declare("jsonb_set", _with_default("pg_jsonb_set", "true"))
+
+
+def _set_lax(operands: Operands) -> str:
+    """jsonb_set, and what a new value that is NULL means."""
+    target, path, new, *rest = operands.sql
+    create, treatment = (*rest, *["true", "'use_json_null'"][len(rest) :])
+    must = 'null_value_treatment must be "delete_key", "return_target", "use_json_null", or "raise_exception"'
+    wrong, null = raises("22023", quoted(must), "VARCHAR"), raises("22004", "'JSON value must not be null'", "VARCHAR")
+    return let(
+        lambda j, p, n, c, t: (
+            f"(CASE WHEN {j} IS NULL OR {p} IS NULL OR {c} IS NULL THEN NULL WHEN {t} IS NULL THEN {wrong}"
+            f" WHEN {n} IS NOT NULL THEN pg_jsonb_set({j}, {p}, {n}, {c}) WHEN {t} = 'raise_exception' THEN {null}"
+            f" WHEN {t} = 'use_json_null' THEN pg_jsonb_set({j}, {p}, 'null', {c})"
+            f" WHEN {t} = 'delete_key' THEN pg_jsonb_delete_path({j}, {p}) WHEN {t} = 'return_target' THEN {j}"
+            f" ELSE {wrong} END)"
+        ),
+        target, path, new, create, treatment,
+    )  # fmt: skip
+
+
+declare("jsonb_set_lax", _set_lax)
 declare("jsonb_insert", _with_default("pg_jsonb_insert", "false"))
 
 
@@ -215,7 +236,23 @@ def _one(binary: bool) -> Callable[[Operands], str]:
     return render
 
 
+def _pretty_array(operands: Operands) -> str:
+    """Each element on a line of its own where the second operand says so."""
+    element = operands.types[0].element
+    assert element is not None
+    value, inner_scale = opened("pg_e", element)
+    inner = f"coalesce({json_of(value, inner_scale, element)}, 'null')"
+    between = f"CASE WHEN {operands.sql[1]} THEN ',' || chr(10) || ' ' ELSE ',' END"
+    listed = f"list_transform({operands.sql[0]}, lambda pg_e: {inner})"
+    return let(
+        lambda v, t: f"(CASE WHEN {v} IS NOT NULL AND {t} IS NOT NULL THEN '[' || pg_join({v}, {t}) || ']' END)",
+        listed,
+        f"(CASE WHEN {operands.sql[1]} IS NOT NULL THEN {between} END)",
+    )
+
+
 declare("to_json array_to_json(anyarray)", _one(False))
+declare("array_to_json(anyarray,bool)", _pretty_array)
 declare("to_jsonb", _one(True))
 
 
@@ -244,14 +281,20 @@ def _built_object(binary: bool) -> Callable[[Operands], str]:
 
 
 def _aggregated(binary: bool, strict: bool) -> Callable[[Operands], str]:
+    """json_agg; arrays and rows that are not NULL stand on lines of their own, but for the first value."""
+
     def render(operands: Operands) -> str:
         item = json_of(operands.sql[0], operands.scales[0], operands.types[0])
+        lines = not binary and (operands.types[0].element is not None or bool(operands.types[0].fields))
+        if lines:
+            item = f"chr(10) || ' ' || {item}"
         if not strict:
             item = f"coalesce({item}, 'null')"
-        nested = operands.types[0].element is not None or bool(operands.types[0].fields)
-        made = operands.call("string_agg", item, "', \n '" if nested else "', '")
+        made = operands.call("string_agg", item, "', '")
         if strict:
             made = f"(CASE WHEN {operands.call('count', '1')} > 0 THEN coalesce({made}, '') END)"
+        if lines:
+            made = f"regexp_replace({made}, '^\\n ', '')"
         return _canonical(binary, f"('[' || {made} || ']')")
 
     return render

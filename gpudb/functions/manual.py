@@ -153,8 +153,9 @@ def _hypothetical(function: Function) -> bool:
 
 
 def _of_time(target: Function | Operator, types: set[str]) -> bool:
-    made = isinstance(target, Function) and (target.name.startswith("make_") or target.name == "to_timestamp")
-    return bool(types & set(_MOMENTS.split())) or (made and types != {"text"})
+    if isinstance(target, Function):
+        return types != {"text"} or target.name != "to_timestamp"
+    return bool(types & set(_MOMENTS.split()))
 
 
 _HELD = COLUMN_TYPES | {"name", "oid", "regclass", "record", "jsonpath", *_ANY.split()}

@@ -162,6 +162,23 @@ declare("width_bucket(anycompatible,anycompatiblearray)", _array_bucket)
 declare("random", "random()")
 
 
+def _seed(operands: Operands) -> str:
+    """DuckDB's own generator, from a seed between -1 and 1."""
+    wrong = raises(
+        "22023", "'setseed parameter ' || pg_float8_text({0}) || ' is out of allowed range [-1,1]'", "VARCHAR"
+    )
+    return let(
+        lambda v: (
+            f"(CASE WHEN {v} < -1 OR {v} > 1 OR isnan({v}) THEN {wrong.format(v)}"
+            f" WHEN {v} IS NOT NULL THEN coalesce(CAST(setseed({v}) AS VARCHAR), '') END)"
+        ),
+        operands.sql[0],
+    )
+
+
+declare("setseed", _seed)
+
+
 def _normal(operands: Operands) -> str:
     """Box and Muller's normal deviates."""
     mean, deviation = (*operands.sql, *["0.0", "1.0"][len(operands.sql) :])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,14 @@ from gpudb.catalog.postgres.names import schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
 from gpudb.session.settings import VERSION
+from gpudb.values.interval import Interval
 
 if TYPE_CHECKING:
     from gpudb.session.context import Context
     from gpudb.session.session import Session
+
+
+_NAP_S = 0.01
 
 
 def values(session: Session, context: Context) -> Mapping[str, object]:
@@ -52,7 +57,35 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
 
         return act
 
+    def sleep(seconds: object) -> str | None:
+        """Waits, until a cancel at most."""
+        if seconds is None:
+            return None
+        if seconds is MISSING:
+            raise SqlError.of("feature_not_supported", "a time to sleep must be a constant here")
+        until = time.monotonic() + (float(seconds) if isinstance(seconds, int | float) else 0.0)
+        while (left := until - time.monotonic()) > 0:
+            context.cancel.check()
+            time.sleep(min(left, _NAP_S))
+        return ""
+
+    def sleep_for(span: object) -> str | None:
+        if isinstance(span, Interval):
+            return sleep((span.months * 30 + span.days) * 86_400 + span.microseconds / 1_000_000)
+        return sleep(span)
+
+    def sleep_until(moment: object) -> str | None:
+        if isinstance(moment, dt.datetime):
+            return sleep((moment - dt.datetime.now(dt.UTC)).total_seconds())
+        if moment == "infinity":
+            raise SqlError.of("feature_not_supported", "to sleep for ever is not supported")
+        return sleep(0 if isinstance(moment, str) else moment)
+
     return {
+        "pg_client_encoding": session.settings["client_encoding"],
+        "pg_sleep": sleep,
+        "pg_sleep_for": sleep_for,
+        "pg_sleep_until": sleep_until,
         "now": started,
         "transaction_timestamp": started,
         "statement_timestamp": context.started,

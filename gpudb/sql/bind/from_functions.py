@@ -21,7 +21,9 @@ from gpudb.sql.bind.rows_from import rows_from, several
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import (
+    ArraySubquery,
     Call,
+    Case,
     Column,
     Constant,
     Derived,
@@ -30,6 +32,7 @@ from gpudb.sql.bound import (
     OutputColumn,
     Select,
     SetReturning,
+    Test,
 )
 from gpudb.sql.parse import inner, kind, leftmost, strings
 from gpudb.types import INT8, TEXT, SqlType
@@ -150,6 +153,10 @@ def _record(binder: Binder, scope: Scope, part: Any, name: str, columns: Sequenc
     outputs, targets = [], []
     for each in map(inner, columns):
         target = type_name(each.type_name, binder)
+        if target.element is not None and not target.element.fields:
+            outputs.append(OutputColumn(each.colname, target))
+            targets.append(_items(binder, row, each.colname, target, target.element))
+            continue
         if target.element is not None or target.fields:
             raise FeatureNotSupported(f"a field of type {target} in {name} is not supported")
         arrow = "->" if target.name in {"json", "jsonb"} else "->>"
@@ -159,3 +166,20 @@ def _record(binder: Binder, scope: Scope, part: Any, name: str, columns: Sequenc
     rel = binder.rel()
     query = Select(tuple(outputs), tuple(targets), source)
     return named(binder, rel, Derived(rel, query, True), outputs, name, alias)
+
+
+def _items(binder: Binder, row: Expr, name: str, target: SqlType, element: SqlType) -> Expr:
+    """A member that is an array of JSON as an array of values, item by item; NULL where it is null or missing."""
+    there = Test(apply_operator(binder, "->>", row, Constant(name, TEXT)), "NULL", negated=True)
+    # null has no elements: it is not asked for any
+    member = Case(
+        ((there, apply_operator(binder, "->", row, Constant(name, TEXT))),), Constant(None, row.type), row.type
+    )
+    function = "_array_elements" if element.name in {"json", "jsonb"} else "_array_elements_text"
+    elements = plain(binder, f"{row.type.name}{function}", (member,))
+    assert isinstance(elements, Call)
+    rel = binder.rel()
+    scan = FunctionScan(rel, elements.function, elements.args, (OutputColumn("value", elements.type),), lateral=True)
+    item = coerce(binder, Column(rel, 0, elements.type, "value"), element, "e")
+    listed = ArraySubquery(Select((OutputColumn("value", element),), (item,), scan), target)
+    return Case(((there, listed),), Constant(None, target), target)

@@ -1,0 +1,39 @@
+-- Fields, units and zones that columns name; options of regular expressions; aggregates of what differs.
+-- setup
+CREATE TABLE fn_t (id integer, unit text, zone text, moment timestamptz, n numeric(6,2), k bigint);
+INSERT INTO fn_t VALUES
+  (1, 'year', 'UTC', '2024-02-29 12:34:56.789+00', 1.50, 3), (2, 'Hour', 'America/New_York', '2024-03-10 07:30+00', -1.50, -3),
+  (3, 'week', 'Europe/Berlin', '1969-12-31 23:59:59.5+00', 1.50, 3), (4, NULL, NULL, NULL, NULL, NULL), (5, 'epoch', '+05:30', '0044-03-15 10:00+00 BC', 2.00, 7);
+-- cases
+SELECT id, date_part(unit, moment), extract(year FROM moment), extract(julian FROM moment AT TIME ZONE 'UTC') FROM fn_t ORDER BY id;
+SELECT id, date_trunc(unit, moment), moment AT TIME ZONE zone FROM fn_t WHERE unit <> 'epoch' ORDER BY id;
+SELECT id, date_trunc('day', moment, zone), date_add(moment, '1 day', zone), timezone(zone, moment::timestamp) FROM fn_t ORDER BY id;
+-- error 22023
+SELECT date_part('fortnight', moment) FROM fn_t;
+-- error 22023
+SELECT moment AT TIME ZONE 'Nowhere/Land' FROM fn_t;
+SELECT date_part('fortnight', moment) FROM fn_t WHERE id = 4;
+SELECT stddev(DISTINCT n), variance(DISTINCT k), var_pop(DISTINCT k), sum(DISTINCT n), avg(DISTINCT n) FROM fn_t;
+SELECT json_agg(DISTINCT k), jsonb_agg(DISTINCT n), json_object_agg(DISTINCT k, n) FILTER (WHERE k IS NOT NULL) FROM fn_t;
+SELECT sum(DISTINCT i), avg(DISTINCT i) FROM (VALUES (interval '1 day'), ('24:00:00'), ('2 days'), ('2 days')) AS v(i);
+SELECT percentile_cont(ARRAY[0, 0.5, NULL]) WITHIN GROUP (ORDER BY k), percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY n DESC), percentile_disc('{}'::float8[]) WITHIN GROUP (ORDER BY k), mode() WITHIN GROUP (ORDER BY n) FROM fn_t;
+SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY i), percentile_cont(ARRAY[0.5, 1]) WITHIN GROUP (ORDER BY i) FROM (VALUES (interval '1 day'), ('3 days 02:00'), ('1 mon')) AS v(i);
+SELECT dense_rank(1, 'b') WITHIN GROUP (ORDER BY a, b), rank(1, 'b') WITHIN GROUP (ORDER BY a, b DESC) FROM (VALUES (1, 'a'), (1, 'a'), (1, 'b'), (2, NULL)) AS v(a, b);
+SELECT string_agg(unit, zone ORDER BY id), string_agg(unit, NULL ORDER BY id), string_agg(unit::bytea, zone::bytea ORDER BY id) FROM fn_t;
+SELECT regexp_replace(E'one two\nthree', 't w o # comment', '[\&]', 'x'), regexp_count(E'a\nb', '^.', 1, 'n'), regexp_count(E'a\nb', 'a.b', 1, 'p'), regexp_count(E'a\nb', '^b', 1, 'w');
+SELECT regexp_match('aab', '\(a\)\1', 'b'), regexp_match('a+b', 'a+b', 'q'), regexp_match('ab', '(?x) a b # all');
+SELECT substring('foobar' SIMILAR '%#"o_b#"%' ESCAPE '#'), substring('foobar' FROM '#"o_b#"%' FOR '#'), substring('aabb' SIMILAR 'a#"%#"b' ESCAPE '#'), 'ab' SIMILAR TO 'a#"b#"' ESCAPE '#';
+SELECT '\x616263'::bytea LIKE '\x6125'::bytea, '\x616263'::bytea NOT LIKE '\x255f62'::bytea;
+SELECT to_char(2.5::float8, '9'), to_char(0.5::float8, '9D0'), to_char('NaN'::float8, '999'), to_char('-Infinity'::float8, '9999999999'), to_char(-0.25::float8, '0');
+SELECT to_char(-12, 'L999'), to_char(5, 'B99'), to_char(interval '40 mons 3 days', 'YYYY MM DD Q J WW'), to_char(date '2024-05-01', 'TMMonth|Month|FMMonth');
+SELECT nullif(1, 1.0), nullif(2, 2.5), width_bucket(5, ARRAY[1, 3, 5]), width_bucket(2.5, ARRAY[1.0, 2.5]);
+-- error 22004
+SELECT width_bucket(1, ARRAY[1, NULL]);
+SELECT (-32768)::smallint % (-1)::smallint, 'x' || 0.50, concat(0.001), right('abc', -2147483648), unistr('d\0061ta');
+-- error 42601
+SELECT unistr('\d83d');
+-- error 42883
+SELECT convert('abc', 'WIN1252', 'LATIN1');
+SELECT pg_client_encoding(), setseed(0.5), pg_sleep(0), pg_sleep_for('0'), pg_sleep_until('2000-01-01');
+-- refused 0A000: a time to sleep that is not constant
+SELECT pg_sleep(x) FROM (VALUES (0)) AS v(x);

@@ -19,6 +19,7 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import find_relation, named, table_columns
 from gpudb.sql.bind.scope import Columns, Item, Scope
 from gpudb.sql.bind.select import bind_query, bind_targets
+from gpudb.sql.bind.view_targets import view_refused
 from gpudb.sql.bound import (
     CHANGED,
     Column,
@@ -41,7 +42,7 @@ ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
 
 def target_table(binder: Binder, node: Any, verb: str) -> Table:
-    """The table that a statement changes; 42809 for a view or a system catalog."""
+    """The table that a statement changes; 42501 for a system catalog, 55000 or 0A000 for a view."""
     if node.schemaname in {"pg_catalog", "information_schema"}:
         raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
     relation = find_relation(binder, node.schemaname, node.relname)
@@ -50,7 +51,7 @@ def target_table(binder: Binder, node: Any, verb: str) -> Table:
     if isinstance(relation, Table) and relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
     if not isinstance(relation, Table):
-        raise SqlError.of("wrong_object_type", f'cannot {verb} view "{node.relname}"')
+        raise view_refused(binder, relation, verb)
     return relation
 
 

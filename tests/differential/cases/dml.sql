@@ -114,3 +114,18 @@ SELECT * FROM dm_left;
 -- rows of different lengths
 -- error 42601
 INSERT INTO dm_t (id) VALUES (901), (902, 'x');
+-- views as targets
+CREATE VIEW dm_counted AS SELECT count(*) AS c FROM dm_left;
+CREATE VIEW dm_grouped AS SELECT a FROM dm_left GROUP BY a;
+CREATE VIEW dm_joined AS SELECT a, v FROM dm_left, dm_right;
+CREATE VIEW dm_plain AS SELECT a, b FROM dm_left WHERE a > 1;
+-- error 55000
+INSERT INTO dm_counted VALUES (1);
+-- error 55000
+UPDATE dm_grouped SET a = 1;
+-- error 55000
+DELETE FROM dm_joined;
+-- refused 0A000: gpudb changes tables by their own names
+INSERT INTO dm_plain VALUES (5, 'x');
+-- refused 0A000: gpudb changes tables by their own names
+UPDATE dm_plain SET b = 'y';

@@ -11,6 +11,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles, text_rows
 from gpudb.session.drops import drop_temporary_in
 from gpudb.session.results import Result, ResultColumn
+from gpudb.session.sequence_values import Drawn
 from gpudb.session.settings import setting
 from gpudb.session.transactions import apply_modes
 from gpudb.sql.parse import inner, kind
@@ -120,4 +121,6 @@ def discard(context: Context) -> Result:
         context.session.prepared.clear()
     if what in {"ALL", "TEMP"}:
         drop_temporary_in(context)
+    if what in {"ALL", "SEQUENCES"}:
+        context.session.drawn = Drawn()
     return command(f"DISCARD {what}")

@@ -160,6 +160,12 @@ SELECT pg_get_serial_sequence('sq_user', 'id');
 DROP TABLE sq_user;
 -- error 42P01
 SELECT nextval('sq_small');
+SELECT nextval('sq_cached') > 0, lastval() > 0;
+DISCARD SEQUENCES;
+-- error 55000
+SELECT currval('sq_cached');
+-- error 55000
+SELECT lastval();
 CREATE TEMPORARY SEQUENCE sq_temp;
 SELECT nextval('sq_temp'), nextval('sq_temp');
 DROP SEQUENCE sq_temp;

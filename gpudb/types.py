@@ -81,7 +81,7 @@ class SqlType:
 
     `digits` and `varying` say how a numeric expression without modifier is held, `fields` what a record has; none of
     them is PostgreSQL's. `user` is what a user made (its name here is `.OID`), `domain` the domain whose base type
-    this is, or that its elements are of.
+    this is, or that its elements are of. `dims` is an array's number of dimensions, each of them a list of its own.
     """
 
     name: str
@@ -91,6 +91,7 @@ class SqlType:
     fields: tuple[tuple[str, SqlType], ...] = ()
     user: UserType | None = None
     domain: UserType | None = None
+    dims: int = 1
 
     @property
     def oid(self) -> int:
@@ -130,7 +131,12 @@ class SqlType:
         if self.name[0] != "_":
             return None
         over = self.domain is not None and self.domain.base == self.name
-        return replace(self, name=self.name[1:], domain=None if over else self.domain)
+        return replace(self, name=self.name[1:], domain=None if over else self.domain, dims=1)
+
+    @property
+    def item(self) -> SqlType | None:
+        """What the list holds that an array is: its elements, or arrays of one dimension less."""
+        return replace(self, dims=self.dims - 1) if self.dims > 1 else self.element
 
     @property
     def category(self) -> str:
@@ -149,7 +155,7 @@ class SqlType:
         """The same type without modifier, digits or domain: what function and operator resolution looks at."""
         if self.modifier == -1 and self.digits is None and self.domain is None:
             return self
-        return SqlType(self.name, fields=self.fields, user=self.user)
+        return SqlType(self.name, fields=self.fields, user=self.user, dims=self.dims)
 
     @property
     def numeric_digits(self) -> tuple[int, int]:
@@ -183,8 +189,8 @@ class SqlType:
     @property
     def duckdb(self) -> str:
         """The DuckDB type that holds it."""
-        if self.element is not None:
-            return self.element.duckdb + "[]"
+        if self.item is not None:
+            return self.item.duckdb + "[]"
         if self.carried:
             return f"STRUCT(v {self.duckdb_value}, s {'TINYINT' if self.name == 'numeric' else 'SMALLINT'})"
         if self.fields:
@@ -209,8 +215,8 @@ class SqlType:
     @property
     def arrow(self) -> pa.DataType:
         """The Arrow type of a result column."""
-        if self.element is not None:
-            return pa.list_(self.element.arrow)
+        if self.item is not None:
+            return pa.list_(self.item.arrow)
         if self.carried:
             return pa.struct([("v", self.arrow_value), ("s", pa.int8() if self.name == "numeric" else pa.int16())])
         if self.fields:

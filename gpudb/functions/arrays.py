@@ -1,4 +1,4 @@
-"""Arrays of one dimension, held as DuckDB lists; NULL elements compare as PostgreSQL compares them."""
+"""Arrays, held as DuckDB lists; NULL elements compare as PostgreSQL compares them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from collections.abc import Sequence
 
 from gpudb.errors import SqlError
 from gpudb.functions.casts import cast
+from gpudb.functions.dimensions import (
+    compared,
+    count,
+    dims_text,
+    flat,
+    gathered,
+    length,
+    lower,
+    subscripts,
+)
+from gpudb.functions.dimensions import joined as joined_arrays
 from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
@@ -49,17 +60,24 @@ declare("array_append", _appended)
 declare("array_prepend", _prepended)
 declare(
     "array_cat",
-    lambda o: let(
-        lambda a, b: f"(CASE WHEN {a} IS NULL THEN {b} WHEN {b} IS NULL THEN {a} ELSE list_concat({a}, {b}) END)",
-        *o.sql,
+    lambda o: (
+        joined_arrays(o)
+        if max(item.dims for item in o.types) > 1
+        else let(
+            lambda a, b: f"(CASE WHEN {a} IS NULL THEN {b} WHEN {b} IS NULL THEN {a} ELSE list_concat({a}, {b}) END)",
+            *o.sql,
+        )
     ),
 )
+declare("array_agg(anyarray)", gathered)
 declare("array_agg(anynonarray)", lambda o: o.call("list", joined(o.sql[0], o.scales[0], o.types[0])))
 
 
 def _filled(operands: Operands) -> str:
     element = operands.result.element or operands.types[0]
     value = _element(operands, 0, element)
+    if operands.result.dims > 1:
+        return _filled_deeply(operands, value)
     missing = raises("22004", "'dimension array or low bound array cannot be null'", operands.result.duckdb)
     wrong = raises("0A000", "'arrays of more than one dimension are not supported'", operands.result.duckdb)
     return let(
@@ -71,16 +89,28 @@ def _filled(operands: Operands) -> str:
     )
 
 
+def _filled_deeply(operands: Operands, value: str) -> str:
+    """Lists of lists for lengths that are known; an array of nothing where one of them is 0."""
+    sizes = operands.constants[1]
+    assert isinstance(sizes, list)
+    if None in sizes:
+        raise SqlError.of("null_value_not_allowed", "dimension values cannot be null")
+    if 0 in sizes:
+        return f"CAST([] AS {operands.result.duckdb})"
+    for size in reversed(sizes):
+        value = f"list_transform(range({int(size)}), lambda pg_i: {value})"
+    return value
+
+
 declare("array_fill(anyelement,_int4)", _filled)
 
 # ---------------------------------------------------------------------------------------------- sizes
 
-declare("cardinality", "len({0})::INTEGER")
-_LENGTH = "(CASE WHEN {1} = 1 THEN nullif(len({0}), 0)::INTEGER END)"
-declare("array_length array_upper", _LENGTH)
-declare("array_lower", "(CASE WHEN {1} = 1 AND len({0}) > 0 THEN 1 END)")
-declare("array_ndims", "(CASE WHEN len({0}) > 0 THEN 1 END)")
-declare("array_dims", "(CASE WHEN len({0}) > 0 THEN '[1:' || len({0}) || ']' END)")
+declare("cardinality", lambda o: f"len({flat(o.sql[0], o.types[0])})::INTEGER")
+declare("array_length array_upper", length)
+declare("array_lower", lower)
+declare("array_ndims", count)
+declare("array_dims", dims_text)
 
 declare(
     "array_shuffle",
@@ -158,8 +188,10 @@ def _replaced(operands: Operands) -> str:
     _, value = _sought(operands)
     element = _of(operands)
     test = f"{_value(element)} IS NOT DISTINCT FROM {value}"
-    made = _element(operands, 2, element)
-    return f"list_transform({operands.sql[0]}, lambda pg_e: CASE WHEN {test} THEN {made} ELSE pg_e END)"
+    made = f"lambda pg_e: CASE WHEN {test} THEN {_element(operands, 2, element)} ELSE pg_e END"
+    for _ in range(operands.types[0].dims - 1):
+        made = f"lambda pg_e: list_transform(pg_e, {made})"
+    return f"list_transform({operands.sql[0]}, {made})"
 
 
 declare("array_remove", _removed)
@@ -185,7 +217,7 @@ declare("trim_array", _trimmed)
 
 
 def _both(operands: Operands) -> tuple[str, str]:
-    left, right = (_plain(sql, item) for sql, item in zip(operands.sql, operands.types, strict=True))
+    left, right = (_plain(flat(sql, item), item) for sql, item in zip(operands.sql, operands.types, strict=True))
     return left, right
 
 
@@ -204,18 +236,22 @@ def _contains(left: str, right: str) -> str:
 declare("arraycontains", lambda o: _contains(*_both(o)))
 declare("arraycontained", lambda o: _contains(*reversed(_both(o))))
 declare("arrayoverlap", lambda o: "list_has_any({}, {})".format(*_both(o)))
+
+
+def _ordered(operands: Operands, symbol: str) -> str:
+    if max(item.dims for item in operands.types) == 1:
+        return f" {symbol} ".join(_both(operands)).join("()")
+    one, other = zip(operands.sql, operands.types, strict=True)
+    return compared(symbol, one, other)
+
+
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-    declare(f"array_{_name}", lambda o, symbol=_symbol: f" {symbol} ".join(_both(o)).join("()"))
+    declare(f"array_{_name}", lambda o, symbol=_symbol: _ordered(o, symbol))
 
 # ---------------------------------------------------------------------------------------------- sets of rows
 
-declare("unnest(anyarray)", "{0}")
-declare("generate_subscripts(anyarray,int4)", "(CASE WHEN {1} = 1 THEN range(1, len({0}) + 1)::INTEGER[] END)")
-declare(
-    "generate_subscripts(anyarray,int4,bool)",
-    "(CASE WHEN {1} = 1 THEN CASE WHEN {2} THEN list_reverse(range(1, len({0}) + 1)) ELSE range(1, len({0}) + 1) END"
-    "::INTEGER[] END)",
-)
+declare("unnest(anyarray)", lambda o: flat(o.sql[0], o.types[0]))
+declare("generate_subscripts(anyarray,int4) generate_subscripts(anyarray,int4,bool)", subscripts)
 
 
 def _series(operands: Operands) -> str:

@@ -114,7 +114,7 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     if wanted is None:
         assert source.element is not None
         if target.name in STRINGS:
-            return to_string(array_text(sql, source.element), "0", TEXT, target, explicit)
+            return to_string(array_text(sql, source), "0", TEXT, target, explicit)
         if target.name in VECTORS:
             return f"CAST({sql} AS {target.duckdb})"
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
@@ -128,8 +128,10 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     if given.duckdb == wanted.duckdb and (given == wanted or given.plain == wanted) and given.name == wanted.name:
         return sql
     value, scale = opened("pg_e", given)
-    made = joined(*cast(value, scale, given, wanted, explicit), wanted)
-    return f"list_transform({sql}, lambda pg_e: {made})"
+    made = f"lambda pg_e: {joined(*cast(value, scale, given, wanted, explicit), wanted)}"
+    for _ in range(source.dims - 1):
+        made = f"lambda pg_e: list_transform(pg_e, {made})"
+    return f"list_transform({sql}, {made})"
 
 
 def _to_bytea(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:

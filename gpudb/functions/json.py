@@ -140,8 +140,9 @@ def json_of(sql: str, scale: str, item: SqlType) -> str:
     if item.fields and item.element is None:
         return row_json(sql, item)
     if item.element is not None:
-        value, inner_scale = opened("pg_e", item.element)
-        inner = f"coalesce({json_of(value, inner_scale, item.element)}, 'null')"
+        held = item.item or item.element
+        value, inner_scale = opened("pg_e", held)
+        inner = f"coalesce({json_of(value, inner_scale, held)}, 'null')"
         return let(
             lambda v: (
                 f"(CASE WHEN {v} IS NOT NULL THEN '[' ||"

@@ -352,6 +352,9 @@ def as_numeric(item: SqlType) -> SqlType:
 
 def unify(types: Sequence[SqlType]) -> SqlType:
     """One type for values of several that differ in modifiers or digits at most."""
+    deepest = max(item.dims for item in types)
+    if deepest > 1:
+        types = [replace(item, dims=deepest) for item in types]
     first = types[0]
     if all(each == first for each in types):
         return first
@@ -365,7 +368,7 @@ def unify(types: Sequence[SqlType]) -> SqlType:
     whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in items)
     varying = len(scales) > 1 or any(each.carried for each in items)
     made = exact(whole + max(scales), max(scales), varying=varying)
-    return replace(made, name="_numeric") if arrays else made
+    return replace(made, name="_numeric", dims=deepest) if arrays else made
 
 
 def _unified_rows(types: Sequence[SqlType]) -> SqlType:

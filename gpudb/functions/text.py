@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudb.functions.dimensions import flat
 from gpudb.functions.lanes import opened
 from gpudb.functions.let import let, once
 from gpudb.functions.registry import Operands, declare
@@ -191,7 +192,7 @@ def _joined(operands: Operands) -> str:
     text = text_of(value, scale, element, output=True)
     if len(operands.sql) == 3:
         text = f"coalesce({text}, {operands.sql[2]})"
-    listed = f"list_transform({operands.sql[0]}, lambda pg_e: {text})"
+    listed = f"list_transform({flat(operands.sql[0], operands.types[0])}, lambda pg_e: {text})"
     delimiter = known(operands, 1)
     if delimiter is None:
         return f"pg_join({listed}, {operands.sql[1]})"

@@ -19,7 +19,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     """A value's text: as a cast gives it, or (`output`) as its output function prints it."""
     name = source.name
     if source.element is not None:
-        return array_text(sql, source.element)
+        return array_text(sql, source)
     if source.fields:
         return record_text(sql, source)
     if source.subtype is not None:
@@ -110,12 +110,25 @@ def record_text(sql: str, source: SqlType) -> str:
     return let(made, sql)
 
 
-def array_text(sql: str, element: SqlType) -> str:
-    """An array's text, `{1,NULL,"a b"}`."""
+def array_text(sql: str, item: SqlType) -> str:
+    """An array's text, `{1,NULL,"a b"}` or `{{1,2},{3,4}}`."""
+    element = item.element
+    assert element is not None
+    if item.dims > 1 and item.item is not None:
+        made = array_text("pg_e", item.item)
+        # PostgreSQL has no array of empty arrays
+        empty = f"len({{}}) > 0 AND len({'flatten(' * (item.dims - 1)}{{}}{')' * (item.dims - 1)}) = 0"
+        return let(
+            lambda v: (
+                f"(CASE WHEN {empty.format(v, v)} THEN '{{}}' WHEN {v} IS NOT NULL THEN"
+                f" '{{' || array_to_string(list_transform({v}, lambda pg_e: {made}), ',') || '}}' END)"
+            ),
+            sql,
+        )
     value, scale = opened("pg_e", element)
     text = text_of(value, scale, element, output=True)
-    item = text if element.name in _UNQUOTED else f"pg_array_item({text})"
-    listed = f"list_transform({{}}, lambda pg_e: CASE WHEN {value} IS NULL THEN 'NULL' ELSE {item} END)"
+    quoted = text if element.name in _UNQUOTED else f"pg_array_item({text})"
+    listed = f"list_transform({{}}, lambda pg_e: CASE WHEN {value} IS NULL THEN 'NULL' ELSE {quoted} END)"
     return let(
         lambda v: f"(CASE WHEN {v} IS NOT NULL THEN '{{' || array_to_string({listed.format(v)}, ',') || '}}' END)", sql
     )

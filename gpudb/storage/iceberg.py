@@ -78,8 +78,8 @@ _SAID: dict[type[IcebergType], str] = {
 
 def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
     """The Iceberg type of a column of that field id; members take the ids after it (see `stored`)."""
-    if type.element is not None:
-        element = iceberg_type(type.element, field_id + 1)
+    if type.item is not None:
+        element = iceberg_type(type.item, field_id + 1)
         return ListType(element_id=field_id + 1, element=element, element_required=False)
     if type.fields:
         ids = zip(type.arrow, type.fields, member_ids(type, field_id), strict=True)

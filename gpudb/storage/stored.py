@@ -43,8 +43,8 @@ INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
 
 def id_span(type: SqlType) -> int:
     """How many consecutive field ids a column of this type takes, its own included."""
-    if type.element is not None:
-        return 1 + id_span(type.element)
+    if type.item is not None:
+        return 1 + id_span(type.item)
     if type.fields:
         return 1 + sum(id_span(item) for _, item in type.fields)
     if type.name == "interval":
@@ -58,8 +58,8 @@ def id_span(type: SqlType) -> int:
 
 def leaf_count(type: SqlType) -> int:
     """How many Parquet columns (leaves) a column of this type becomes."""
-    if type.element is not None:
-        return leaf_count(type.element)
+    if type.item is not None:
+        return leaf_count(type.item)
     if type.fields:
         return sum(leaf_count(item) for _, item in type.fields)
     if type.name == "interval":
@@ -77,8 +77,8 @@ def leaf_ids(column: Column) -> tuple[int, ...]:
 
 
 def _leaf_ids(type: SqlType, field_id: int) -> Iterator[int]:
-    if type.element is not None:
-        yield from _leaf_ids(type.element, field_id + 1)
+    if type.item is not None:
+        yield from _leaf_ids(type.item, field_id + 1)
     elif type.fields:
         for (_, item), member in zip(type.fields, member_ids(type, field_id), strict=True):
             yield from _leaf_ids(item, member)
@@ -96,8 +96,8 @@ def member_ids(type: SqlType, field_id: int) -> list[int]:
 
 def stored_type(type: SqlType, field_id: int) -> pa.DataType:
     """The Arrow type in the file of a column whose own field id is given."""
-    if type.element is not None:
-        return pa.list_(_field("element", stored_type(type.element, field_id + 1), field_id + 1))
+    if type.item is not None:
+        return pa.list_(_field("element", stored_type(type.item, field_id + 1), field_id + 1))
     if type.fields:
         ids = zip(type.arrow, type.fields, member_ids(type, field_id), strict=True)
         return pa.struct([_field(field.name, stored_type(item, id), id) for field, (_, item), id in ids])
@@ -145,8 +145,8 @@ def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -
 
 def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     """A column's values (`SqlType.arrow`) in their stored form; `target` is what `stored_type` says of it."""
-    if type.element is not None:
-        return _list_to_stored(array, type.element, target)
+    if type.item is not None:
+        return _list_to_stored(array, type.item, target)
     if type.fields:
         pairs = zip(type.fields, array.flatten(), target, strict=True)
         return _struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
@@ -266,8 +266,8 @@ _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
 
 def stored_duckdb(type: SqlType) -> str:
     """The DuckDB type of a stored column as `read_parquet` gives it, before `restored`."""
-    if type.element is not None:
-        return stored_duckdb(type.element) + "[]"
+    if type.item is not None:
+        return stored_duckdb(type.item) + "[]"
     if type.fields:
         held = zip(type.members, type.fields, strict=True)
         return f"STRUCT({', '.join(f'{member} {stored_duckdb(item)}' for member, (_, item) in held)})"
@@ -290,8 +290,8 @@ def restored(type: SqlType, expression: str) -> str:
     """DuckDB SQL that turns a column of `stored_duckdb` into one of `SqlType.duckdb`."""
     if stored_duckdb(type) == type.duckdb:
         return expression
-    if type.element is not None:
-        return f"list_transform({expression}, lambda e: {restored(type.element, 'e')})"
+    if type.item is not None:
+        return f"list_transform({expression}, lambda e: {restored(type.item, 'e')})"
     if type.name in {"inet", "cidr"}:
         return f"{expression}.key"
     if type.name == "money":

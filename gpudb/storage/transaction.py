@@ -275,6 +275,8 @@ def widens(old: SqlType, new: SqlType) -> bool:
     """Whether files with `old` values serve as they are for a column that becomes `new`."""
     if old == new:
         return True
+    if old.dims != new.dims:
+        return False
     if old.element is not None or new.element is not None:
         return old.element is not None and new.element is not None and widens(old.element, new.element)
     if old.user is not None or new.user is not None:

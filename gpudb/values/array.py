@@ -95,6 +95,15 @@ def _unquoted(word: str) -> str:
     return _ESCAPE.sub(r"\1", bare)
 
 
+def depth(value: object) -> int:
+    """How many dimensions nested lists have."""
+    count = 0
+    while isinstance(value, list):
+        count += 1
+        value = value[0] if value else None
+    return count
+
+
 def _check_shape(value: list[object], text: str) -> None:
     """All sub-arrays of one dimension have the same length."""
     level: list[object] = [value]

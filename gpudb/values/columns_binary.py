@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -302,16 +303,13 @@ def _nested(element: SqlType, row: pa.Array | None) -> bytes | None:
     """One array of several dimensions."""
     if row is None:
         return None
-    shape = []
+    counts = [1, len(row)]
     while pa.types.is_list(row.type):
-        shape.append(len(row))
         row = row.flatten()
-    total = 1
-    for length in shape:
-        total *= length
-    if not total or not len(row):
+        counts.append(len(row))
+    if not all(counts):
         return struct.pack("!iii", 0, 0, element.declared_oid)
-    shape.append(len(row) // total)
+    shape = [after // before for before, after in pairwise(counts)]
     head = struct.pack("!iii", len(shape), int(row.null_count > 0), element.declared_oid)
     bounds = b"".join(struct.pack("!ii", length, 1) for length in shape)
     return head + bounds + b"".join(framed(binary_column(element, row)).to_pylist())

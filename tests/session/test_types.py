@@ -226,3 +226,50 @@ def test_rows_in_python() -> None:
         day = datetime.date(2024, 2, 29)
         assert relation.fetchall() == [((1, day), [(2, None)], None)]
         assert relation.arrow().to_pylist() == [{"s": {"x": 1, "at": day}, "l": [{"x": 2, "at": None}], "n": None}]
+
+
+_GRID = "CREATE TABLE {0} (m integer[][], t text[][][], n numeric[][]); INSERT INTO {0} VALUES" + (
+    " ('{{{{1,2}},{{3,NULL}}}}', '{{{{{{a}}}},{{{{\"b c\"}}}}}}', '{{{{1.50,2}}}}'), (NULL, '{{}}', NULL), ('{{}}', NULL, '{{{{7}}}}')"
+)
+
+
+def test_arrays_of_several_dimensions_survive_a_restart(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    run(session, _GRID.format("grid"))
+    before = run(session, "SELECT grid::text FROM grid")
+    session.close()
+    database.close()
+    database = Database(tmp_path)
+    session = database.session("gpudb")
+    try:
+        assert run(session, "SELECT grid::text FROM grid") == before
+        assert run(session, "SELECT m FROM grid WHERE m[2][1] = 3") == [([[1, 2], [3, None]],)]
+    finally:
+        session.close()
+        database.close()
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "binary"])
+def test_copy_of_arrays_of_several_dimensions(session: Session, form: str) -> None:
+    name = f"grid_{form}"
+    run(session, _GRID.format(name))
+    before = run(session, f"SELECT {name}::text FROM {name}")
+    _, data = copying.run(session, f"COPY {name} TO STDOUT (FORMAT {form})")
+    run(session, f"TRUNCATE {name}")
+    assert copying.run(session, f"COPY {name} FROM STDIN (FORMAT {form})", data)[0] == "COPY 3"
+    assert run(session, f"SELECT {name}::text FROM {name}") == before
+    if form == "text":
+        with pytest.raises(GpudbError) as caught:
+            copying.run(session, f"COPY {name} FROM STDIN", b"{1,2}\t\\N\t\\N\n")
+        assert caught.value.sqlstate == "0A000"
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_arrays_of_several_dimensions_through_psycopg(connect: Connect, binary: bool) -> None:
+    connection = connect()
+    name = f"wired_{'b' if binary else 't'}"
+    connection.execute(f"CREATE TABLE {name} (m integer[][])")
+    connection.execute(f"INSERT INTO {name} VALUES (%{'b' if binary else 't'})", ([[1, 2], [3, 4]],))
+    cursor = connection.execute(f"SELECT m, m[1:1], ARRAY[['x']] FROM {name}", binary=binary)
+    assert cursor.fetchall() == [([[1, 2], [3, 4]], [[1, 2]], [["x"]])]

@@ -47,7 +47,7 @@ def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullab
         attlen=int(facts["typlen"]),
         attnum=number,
         atttypmod=column.type.modifier if column.type.domain is None else -1,
-        attndims=1 if array else 0,
+        attndims=column.type.dims if array else 0,
         attbyval=facts["typbyval"] == "t",
         attalign=facts["typalign"],
         attstorage=facts["typstorage"],

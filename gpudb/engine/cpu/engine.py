@@ -201,8 +201,8 @@ def _leaving(column: str, item: SqlType) -> str:
 
 def _outside(item: SqlType) -> str:
     """The DuckDB type in which a result column leaves."""
-    if item.element is not None:
-        return _outside(item.element) + "[]"
+    if item.item is not None:
+        return _outside(item.item) + "[]"
     if item.name == "uuid" or item.labels is not None:
         return "VARCHAR"
     if item.fields:

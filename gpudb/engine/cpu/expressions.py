@@ -15,6 +15,7 @@ from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
+from gpudb.functions.dimensions import flat
 from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.numeric import NARROW
@@ -266,7 +267,7 @@ class Expressions:
             expr.type,
         )
         test = self.applied(expr.function, operands).value
-        array = self.value(expr.array)
+        array = flat(self.value(expr.array), expr.array.type)
         # An empty array gives NULL to the list aggregate where SQL wants the neutral value.
         neutral = "true" if expr.all else "false"
         tested = f"list_transform({array}, lambda {item}: {test})"

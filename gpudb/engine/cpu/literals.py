@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.values.array import depth
 from gpudb.values.inet import network_key
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
@@ -32,8 +33,11 @@ def literal(value: object, item: SqlType) -> str:
     """A value of `item` as DuckDB SQL."""
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
-    if item.element is not None and isinstance(value, list | tuple):
-        items = ", ".join(literal(each, item.element) for each in value)
+    if item.item is not None and isinstance(value, list | tuple):
+        if value and depth(value) != item.dims:
+            message = f"an array of {depth(value)} dimensions in the place of one of {item.dims} is not supported"
+            raise FeatureNotSupported(message)
+        items = ", ".join(literal(each, item.item) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
     if item.name in {"inet", "cidr"} and isinstance(value, str):
         value = network_key(item, value)

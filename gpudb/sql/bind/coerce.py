@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
 from gpudb.functions.records import carries
@@ -48,14 +49,19 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
                 # PostgreSQL converts what has a type while it runs, where there are no places
                 error.position = error.position or 0
             raise binder.locate_expr(error, expr) from None
+        if made is not None and target.element is not None and made.type.dims != target.dims:
+            if made.value:
+                return _of_dimensions(binder, made, target, context, what)
+            return Constant(made.value, replace(made.type, dims=target.dims))
         if made is not None:
             return made
     source = expr.type
+    if source.dims != target.dims and source.element is not None and target.element is not None:
+        return _of_dimensions(binder, expr, target, context, what)
     if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
         return expr
-    if isinstance(expr, Array) and target.element is not None and can_coerce(source.plain, target.plain, context):
-        items = tuple(coerce(binder, item, target.element, context, what) for item in expr.items)
-        return Array(items, target)
+    if isinstance(expr, Array) and target.item is not None and can_coerce(source.plain, target.plain, context):
+        return Array(tuple(array_item(binder, item, target.item, context, what) for item in expr.items), target)
     if not coercible(source, target, context):
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
@@ -77,6 +83,30 @@ def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
     made = typed(expr, target, binder.timezone)
     assert made is not None
     return made
+
+
+def _of_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+    """An array in the place of one of other dimensions: PostgreSQL's are of any, but what is held here has its own."""
+    source = expr.type
+    if isinstance(expr, Parameter) and what is not None:
+        # a client tells the type, its value the dimensions
+        return coerce(binder, Parameter(expr.number, replace(source, dims=target.dims)), target, context, what)
+    if isinstance(expr, Constant) and not expr.value:
+        return coerce(binder, Constant(expr.value, replace(source, dims=target.dims)), target, context, what)
+    if what is not None or (target.dims > 1 and context == "i"):
+        message = f"{what or 'this place'} holds arrays of {target.dims} dimensions, not of {source.dims}"
+        raise binder.locate_expr(FeatureNotSupported(message), expr)
+    return coerce(binder, expr, replace(target, dims=source.dims), context)
+
+
+def array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", what: str | None = None) -> Expr:
+    """An item of ARRAY[…], held as the array holds it."""
+    made = coerce(binder, item, wanted, context, what)
+    if made.type.duckdb == wanted.duckdb:
+        return made
+    if isinstance(made, Array) and wanted.item is not None:
+        return Array(tuple(array_item(binder, each, wanted.item, context, what) for each in made.items), wanted)
+    return Cast(made, wanted)
 
 
 def _folds(expr: Constant, target: SqlType, context: str) -> bool:

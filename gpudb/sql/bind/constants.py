@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -10,6 +11,7 @@ from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
 from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.values.array import depth
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
@@ -123,7 +125,10 @@ def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name == "numeric" and target.modifier == -1:
         value = parse_text(SqlType("numeric"), text, timezone)
         return decimal(value) if isinstance(value, Decimal) else Constant(value, target)
-    return Constant(parse_text(target, text, timezone), target)
+    value = parse_text(target, text, timezone)
+    if target.element is not None and isinstance(value, list) and depth(value) != target.dims:
+        target = replace(target, dims=depth(value))
+    return Constant(value, target)
 
 
 def small_integer(constant: Constant) -> Constant:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -19,7 +20,7 @@ from gpudb.errors import (
 from gpudb.functions import resolve
 from gpudb.sql.bind import aggregates, calls, operators, quantified, records, sql_json
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce, condition, unify_branches
+from gpudb.sql.bind.coerce import array_item, coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
 from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.scope import Scope
@@ -138,10 +139,25 @@ def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     except GpudbError as error:
         raise binder.locate(error, node.type_name.location) from None
     if kind(node.arg) == "a_array_expr" and target.element is not None:
-        items = (bind_expression(binder, scope, each) for each in inner(node.arg).elements)
-        return Array(tuple(coerce(binder, item, target.element, "e") for item in items), target)
+        return _cast_items(binder, scope, inner(node.arg), target)
     arg = bind_expression(binder, scope, node.arg)
     return coerce(binder, arg, target, "e")
+
+
+def _cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
+    """ARRAY[…]::type[]: each element converted on its own, those of arrays in it too."""
+    element = target.element
+    assert element is not None
+    flat = replace(target, dims=1)
+    items: list[Expr] = []
+    for each in node.elements:
+        if kind(each) == "a_array_expr":
+            items.append(_cast_items(binder, scope, inner(each), flat))
+            continue
+        item = bind_expression(binder, scope, each)
+        items.append(coerce(binder, item, flat if item.type.element is not None else element, "e"))
+    nested = any(item.type.element is not None for item in items)
+    return Array(tuple(items), _array_of(items, flat) if nested else flat)
 
 
 # Collations that PostgreSQL takes from the system or from ICU.
@@ -245,9 +261,21 @@ def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
             hint="Explicitly cast to the desired type, for example ARRAY[]::integer[].",
         )
     _, element = unify_branches(binder, items, "ARRAY")
-    if element.element is not None:
-        raise FeatureNotSupported("arrays of more than one dimension are not supported")
-    return Array(tuple(coerce(binder, item, element) for item in items), element.array)
+    items = [array_item(binder, item, element) for item in items]
+    return Array(tuple(items), _array_of(items, element))
+
+
+def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
+    """The type of ARRAY[…]: of arrays in it, one more dimension; 2202E where those have different shapes."""
+    if element.element is None:
+        return element.array
+    shapes = {(item.type.dims, len(item.items) if isinstance(item, Array) else None) for item in items}
+    if len({dims for dims, _ in shapes}) > 1 or len({size for _, size in shapes if size is not None}) > 1:
+        message = "multidimensional arrays must have array expressions with matching dimensions"
+        raise SqlError.of("array_subscript_error", message)
+    if any(not isinstance(item, Array | Constant) for item in items):
+        raise FeatureNotSupported("ARRAY[…] of arrays that are not written out is not supported")
+    return replace(element, dims=items[0].type.dims + 1)
 
 
 @binds("row_expr")
@@ -283,8 +311,34 @@ def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]
 @binds("a_indirection")
 def _indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
     made = bind_expression(binder, scope, node.arg)
-    for step in node.indirection:
+    steps = list(node.indirection)
+    while steps:
+        count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
+        if count and made.type.dims > 1:
+            made = _element(binder, scope, made, [inner(step) for step in steps[:count]])
+            steps = steps[count:]
+            continue
+        step = steps.pop(0)
         made = _subscript(binder, scope, made, inner(step)) if kind(step) == "a_indices" else _field(made, step)
+    return made
+
+
+def _element(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
+    """array[i][j]: NULL unless there is a subscript for each dimension; with one slice all are slices."""
+    element = arg.type.element
+    assert element is not None
+    if any(step.is_slice for step in steps):
+        if len(steps) > 1:
+            raise FeatureNotSupported("slices of an array's inner dimensions are not supported")
+        return _subscript(binder, scope, arg, steps[0])
+    if len(steps) != arg.type.dims:
+        return Constant(None, element)
+    made = arg
+    for step in steps:
+        inner_type = made.type.item or element
+        found = _subscript(binder, scope, made, step)
+        assert isinstance(found, Subscript)
+        made = replace(found, type=inner_type)
     return made
 
 

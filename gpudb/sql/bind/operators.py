@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions import resolve
+from gpudb.functions import dimensions, resolve
 from gpudb.functions.registry import MISSING, Function, result_type
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce
@@ -39,6 +39,9 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
             for arg, t in zip(args, types, strict=True)
         ]
     converted = tuple(coerce(binder, arg, wanted) for arg, wanted in zip(args, types, strict=True))
+    if function.name == "array_fill":
+        converted = tuple(map(_folded, converted))
+    dimensions.check(function.name, [arg.type for arg in converted])
     if len(function.out_types) > 1:
         outs = [
             resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
@@ -47,7 +50,16 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
         fields = tuple(zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
     made = result_type(function, [arg.type for arg in converted], constants(converted))
-    return Call(function, converted, declared if function.result.name != declared.name else made)
+    if function.result.name != declared.name:
+        made = dimensions.result(function.name, declared, [arg.type for arg in converted], constants(converted))
+    return Call(function, converted, made)
+
+
+def _folded(arg: Expr) -> Expr:
+    """ARRAY[…] of constants as one."""
+    if not isinstance(arg, Array) or not all(isinstance(item, Constant) for item in arg.items):
+        return arg
+    return Constant([item.value for item in arg.items if isinstance(item, Constant)], arg.type)
 
 
 def _takes_numeric(item: SqlType) -> bool:
@@ -157,6 +169,8 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
 
 def _items(array: Expr) -> tuple[Expr, ...]:
     """The items of an array that is written out."""
+    if array.type.dims > 1:
+        return ()
     if isinstance(array, Array):
         return array.items
     element = array.type.element

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
@@ -45,7 +46,7 @@ def type_name(node: Any, binder: Binder) -> SqlType:
     if (made := _made_by_user(names, binder)) is not None:
         if len(node.typmods):
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
-        return made.array if len(node.array_bounds) > 0 else made
+        return replace(made.array, dims=len(node.array_bounds)) if len(node.array_bounds) > 0 else made
     if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
         if names[-2] not in binder.catalog.schemas:
             raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
@@ -64,7 +65,7 @@ def type_name(node: Any, binder: Binder) -> SqlType:
         raise FeatureNotSupported(f'type "{name}" is not supported')
     made = _modified(name, [_integer(each) for each in node.typmods])
     if len(node.array_bounds) > 0:
-        made = made.array
+        made = replace(made.array, dims=len(node.array_bounds))
     return made
 
 

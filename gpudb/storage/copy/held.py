@@ -13,6 +13,7 @@ import pyarrow as pa
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil
+from gpudb.values.array import depth
 from gpudb.values.inet import network_key
 from gpudb.values.interval import Interval
 from gpudb.values.range import Range, held_bounds, packed_scales
@@ -41,10 +42,11 @@ def check_held(type_: SqlType, value: object) -> None:
         check_held(type_.subtype, value.lower)
         check_held(type_.subtype, value.upper)
     elif isinstance(value, list) and type_.element is not None:
+        if value and depth(value) != type_.dims:
+            message = f"an array of {depth(value)} dimensions in a column of arrays of {type_.dims} is not supported"
+            raise FeatureNotSupported(message)
         for item in value:
-            if isinstance(item, list):
-                raise FeatureNotSupported("arrays of more than one dimension are not supported in a column")
-            check_held(type_.element, item)
+            check_held(type_.item or type_.element, item)
 
 
 def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
@@ -137,7 +139,7 @@ def _ranges(type_: SqlType, values: Sequence[Range | None]) -> pa.Array:
 
 
 def _lists(type_: SqlType, values: Sequence[Sequence[Any] | None]) -> pa.Array:
-    element = type_.element
+    element = type_.item
     assert element is not None
     offsets = np.zeros(len(values) + 1, np.int32)
     np.cumsum([0 if value is None else len(value) for value in values], out=offsets[1:])

@@ -32,7 +32,6 @@ INSERT INTO ar_t (id, a) SELECT n, ARRAY[n] FROM unnest(ARRAY[101, 102], ARRAY['
 DELETE FROM ar_t WHERE id > 100;
 SELECT array_agg(id ORDER BY id DESC), array_agg(t[1] ORDER BY id) FROM ar_t;
 SELECT ARRAY[1, 2.5], ARRAY[1, NULL], ARRAY['a', 'b'::varchar], ARRAY[]::text[], ARRAY[true, false], ARRAY[1::smallint, 2::bigint];
--- refused 0A000: arrays of several dimensions
 SELECT ARRAY[[1, 2], [3, 4]], (ARRAY[[1, 2], [3, 4]])[2][1], array_length(ARRAY[[1, 2, 3]], 2), array_dims(ARRAY[[1, 2], [3, 4]]);
 SELECT '{1, 2 ,3}'::integer[], '{"a b",c}'::text[], '{1.5,NaN}'::float8[], '{t,f,NULL}'::boolean[], '{2024-02-29 10:00:00}'::timestamp[];
 SELECT ARRAY[1, 2]::text[], ARRAY['1', '2']::integer[], ARRAY[1.5, 2.5]::integer[], array_to_string(ARRAY[1, NULL, 3], ','), array_fill(7, ARRAY[3]);
@@ -65,9 +64,71 @@ SELECT ARRAY[1, true];
 -- error 42P18
 SELECT ARRAY[];
 -- error 2202E
--- refused 0A000: arrays of several dimensions
 SELECT ARRAY[[1, 2], [3]];
 -- error 42809
 SELECT 1 = ANY (5);
 -- error 22023
 SELECT x FROM generate_series(1, 5, 0) AS x;
+
+-- Arrays of several dimensions
+-- setup
+CREATE TABLE ar_m (id integer, m integer[][], t text[][], n numeric[][]);
+INSERT INTO ar_m VALUES (1, '{{1,2,3},{4,5,6}}', '{{a,"b c"},{NULL,"{x}"}}', '{{1.5,2.50}}'), (2, ARRAY[[7], [8]], ARRAY[['x', 'y']], ARRAY[[1, 2], [3.25, NULL]]), (3, '{}', NULL, '{}'), (4, NULL, '{}', NULL);
+-- cases
+SELECT * FROM ar_m;
+SELECT id, m[1][2], m[2][1], m[1], m[3][1], m[0][1], m[1][1][1], t[2][2], t[1][2], n[1][2] FROM ar_m;
+SELECT id, m[1:1], m[2:], t[:1], m[5:6] FROM ar_m;
+SELECT id, array_ndims(m), array_dims(m), array_length(m, 1), array_length(m, 2), array_length(m, 3), array_upper(t, 2), array_lower(m, 2), cardinality(m), cardinality(t) FROM ar_m;
+SELECT id, unnest(m) FROM ar_m;
+SELECT id, u, o FROM ar_m, unnest(t) WITH ORDINALITY AS x(u, o);
+SELECT id, 5 = ANY (m), 3 < ALL (m), 'x' = ANY (t), m @> ARRAY[2], m && ARRAY[[8, 9]], ARRAY[4] <@ m FROM ar_m;
+SELECT id, m || ARRAY[9, 9, 9], ARRAY[0, 0, 0] || m FROM ar_m WHERE id = 1;
+SELECT id, m || m, array_cat(t, t) FROM ar_m WHERE id < 3;
+SELECT id, array_to_string(m, ','), array_to_string(t, '|', '*'), array_replace(m, 5, 50), array_replace(t, NULL, 'n') FROM ar_m;
+SELECT id, m = '{{1,2,3},{4,5,6}}', m <> '{{7},{8}}', m < '{{1,2,4}}', m IS DISTINCT FROM '{}' FROM ar_m;
+SELECT ARRAY[[1, 2], [3, 4]] = ARRAY[[1, 2], [3, 4]], ARRAY[[1, 2]] = ARRAY[[1], [2]], ARRAY[1, 2] = ARRAY[[1, 2]], ARRAY[[1, 2]] < ARRAY[[1], [2]], ARRAY[[1, 2], [3, 4]] > ARRAY[[1, 2, 3]];
+SELECT '{{{1,2},{3,4}},{{5,6},{7,8}}}'::int[], ('{{{1,2},{3,4}},{{5,6},{7,8}}}'::int[])[2][1][2], array_dims('{{{1,2},{3,4}},{{5,6},{7,8}}}'::int[]), ARRAY[ARRAY[1, 2], ARRAY[3, NULL]];
+SELECT ARRAY[['1', '2'], ['3', '4']]::integer[], ARRAY[[1, 2.5], [3, 4]], '{{1,2},{3,4}}'::text[]::integer[], ARRAY[[1.5, 2.5]]::integer[], m::text, m::bigint[], t::varchar(1)[] FROM ar_m WHERE id = 1;
+SELECT array_agg(ARRAY[id, id * 2] ORDER BY id), array_agg(t[1:1] ORDER BY id) FILTER (WHERE id < 3) FROM ar_m;
+SELECT array_fill(7, ARRAY[2, 3]), array_fill('x'::text, ARRAY[2, 0]), array_fill(0, ARRAY[1, 1, 2]);
+SELECT generate_subscripts(m, 1) FROM ar_m WHERE id = 1;
+SELECT generate_subscripts(m, 2, true) FROM ar_m WHERE id = 1;
+SELECT to_json(m), to_jsonb(t), array_to_json(n), json_agg(m ORDER BY id) FROM ar_m GROUP BY id, m, t, n;
+SELECT trim_array(m, 1), coalesce(m, '{}'), CASE WHEN id = 1 THEN m ELSE '{{0}}' END FROM ar_m WHERE id < 3;
+SELECT DISTINCT m FROM ar_m;
+SELECT m, count(*) FROM ar_m GROUP BY m;
+-- ordered
+SELECT id, m FROM ar_m ORDER BY m, id;
+SELECT m FROM ar_m UNION SELECT '{{7},{8}}';
+SELECT pg_typeof(m), pg_typeof(ARRAY[[1]]), pg_typeof(m[1][1]) FROM ar_m LIMIT 1;
+UPDATE ar_m SET m = ARRAY[[id, id]] WHERE id = 2 RETURNING m, m[1][2];
+INSERT INTO ar_m (id, m) SELECT id + 10, m || m FROM ar_m WHERE id = 2 RETURNING id, m;
+SELECT attname, attndims, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'ar_m'::regclass AND attnum > 0;
+-- error 22P02
+SELECT '{{1,2},{3}}'::int[];
+-- error 22P02
+SELECT '{{1,2},3}'::int[];
+-- error 2202E
+SELECT ARRAY[[1, 2], [3]];
+-- error 2202E
+SELECT ARRAY[[1, 2]] || ARRAY[[1]];
+-- error 2202E
+SELECT ARRAY[[[1]]] || ARRAY[1];
+-- error 22000
+SELECT array_append(ARRAY[[1]], 2);
+-- error 0A000
+SELECT array_position(ARRAY[[1]], 1);
+-- error 0A000
+SELECT array_remove(ARRAY[[1]], 1);
+-- error 2202E
+SELECT array_agg(a) FROM (VALUES (ARRAY[1]), (ARRAY[1, 2])) AS v(a);
+-- error 22004
+SELECT array_agg(a) FROM (VALUES (ARRAY[1]), (NULL)) AS v(a);
+-- refused 0A000: a column holds arrays of the dimensions that it is declared with
+INSERT INTO ar_m (id, m) VALUES (20, '{1,2}');
+-- refused 0A000: a column holds arrays of the dimensions that it is declared with
+INSERT INTO ar_t (id, a) VALUES (20, '{{1,2}}');
+-- refused 0A000: lower bounds other than 1
+SELECT '[2:3]={1,2}'::int[];
+-- refused 0A000: slices of inner dimensions
+SELECT m[1:2][2:3] FROM ar_m;

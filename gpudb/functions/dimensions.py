@@ -1,0 +1,192 @@
+"""Arrays of several dimensions, held as lists of lists of one length: what PostgreSQL says of their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions.let import let, raises
+from gpudb.functions.registry import MISSING, Operands
+from gpudb.functions.text_literal import quoted
+from gpudb.types import SqlType
+
+# What takes arrays of several dimensions; any other function refuses them.
+TAKES_DIMENSIONS = frozenset(
+    """
+    array_eq array_ne array_lt array_le array_gt array_ge array_cat array_agg array_length array_upper array_lower
+    array_ndims array_dims cardinality array_to_string unnest arraycontains arraycontained arrayoverlap array_replace
+    trim_array array_shuffle array_sample generate_subscripts to_json to_jsonb array_to_json count json_agg jsonb_agg
+    pg_typeof json_build_array jsonb_build_array json_build_object jsonb_build_object num_nulls num_nonnulls concat
+    first_value last_value lag lead nth_value row_to_json format concat_ws max min
+    """.split()
+)
+
+_REFUSED = {
+    "array_position": "searching for elements in multidimensional arrays is not supported",
+    "array_positions": "searching for elements in multidimensional arrays is not supported",
+    "array_remove": "removing elements from multidimensional arrays is not supported",
+}
+
+
+def check(name: str, types: Sequence[SqlType]) -> None:
+    """Refuses a function that has no meaning for arrays of several dimensions, or none here."""
+    if all(item.dims == 1 for item in types) or name in TAKES_DIMENSIONS:
+        return
+    if name in {"array_append", "array_prepend"}:
+        raise SqlError.of("data_exception", "argument must be empty or one-dimensional array")
+    message = f"function {name} of arrays of several dimensions is not supported"
+    raise FeatureNotSupported(_REFUSED.get(name, message))
+
+
+def deeper(item: SqlType, by: int = 1) -> SqlType:
+    """An array of arrays: the same type in PostgreSQL, a list of lists here."""
+    return replace(item, dims=item.dims + by)
+
+
+def flat(sql: str, item: SqlType) -> str:
+    """The elements of an array of any dimensions, in one list."""
+    for _ in range(item.dims - 1):
+        sql = f"flatten({sql})"
+    return sql
+
+
+def lengths(sql: str, item: SqlType) -> list[str]:
+    """The length of each dimension; NULL or 0 for an empty array."""
+    made = []
+    for _ in range(item.dims):
+        made.append(f"len({sql})")
+        sql = f"{sql}[1]"
+    return made
+
+
+def length(operands: Operands) -> str:
+    """array_length and array_upper."""
+    array, place = operands.sql
+    item = operands.types[0]
+    return let(
+        lambda a, n: (
+            "(CASE" + "".join(f" WHEN {n} = {at} THEN nullif({each}, 0)::INTEGER"
+                              for at, each in enumerate(lengths(a, item), 1)) + " END)"
+        ),
+        array,
+        place,
+    )  # fmt: skip
+
+
+def lower(operands: Operands) -> str:
+    """array_lower: 1 for each dimension that there is."""
+    dims = operands.types[0].dims
+    return let(lambda a, n: f"(CASE WHEN {n} BETWEEN 1 AND {dims} AND len({a}) > 0 THEN 1 END)", *operands.sql)
+
+
+def dims_text(operands: Operands) -> str:
+    """array_dims: `[1:2][1:3]`."""
+    item = operands.types[0]
+    return let(
+        lambda a: (
+            f"(CASE WHEN len({a}) > 0 THEN "
+            + " || ".join(f"'[1:' || {each} || ']'" for each in lengths(a, item))
+            + " END)"
+        ),
+        operands.sql[0],
+    )
+
+
+def count(operands: Operands) -> str:
+    """array_ndims."""
+    return f"(CASE WHEN len({operands.sql[0]}) > 0 THEN {operands.types[0].dims} END)"
+
+
+def subscripts(operands: Operands) -> str:
+    """generate_subscripts: 1 to a dimension's length."""
+    array, place = operands.sql[:2]
+    item = operands.types[0]
+
+    def made(a: str, n: str) -> str:
+        whens = "".join(
+            f" WHEN {n} = {at} THEN range(1, coalesce({each}, 0) + 1)" for at, each in enumerate(lengths(a, item), 1)
+        )
+        listed = f"(CASE{whens} END)"
+        if len(operands.sql) == 3:
+            listed = f"(CASE WHEN {operands.sql[2]} THEN list_reverse({listed}) ELSE {listed} END)"
+        return f"({listed})::INTEGER[]"
+
+    return let(made, array, place)
+
+
+_SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def compared(symbol: str, left: tuple[str, SqlType], right: tuple[str, SqlType]) -> str:
+    """Element by element, then by how many there are, then by shape, as array_cmp does."""
+
+    def key(value: str, item: SqlType) -> str:
+        sizes = ", ".join(f"CAST(coalesce({each}, 0) AS BIGINT)" for each in lengths(value, item))
+        shape = f"CASE WHEN len({value}) > 0 THEN {item.dims} ELSE 0 END"
+        return f"row({flat(value, item)}, {shape}, [{sizes}])"
+
+    def made(a: str, b: str) -> str:
+        test = f"{key(a, left[1])} {symbol} {key(b, right[1])}"
+        return f"(CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {test} END)"
+
+    return let(made, left[0], right[0])
+
+
+def joined(operands: Operands) -> str:
+    """array_cat where one side has several dimensions; 2202E for shapes that do not fit."""
+    one, other = operands.types
+    wrong = raises("2202E", "'cannot concatenate incompatible arrays'", operands.result.duckdb)
+
+    def made(a: str, b: str) -> str:
+        whole_a, whole_b = (a if one.dims >= other.dims else f"[{a}]"), (b if other.dims >= one.dims else f"[{b}]")
+        pairs = zip(lengths(whole_a, operands.result)[1:], lengths(whole_b, operands.result)[1:], strict=True)
+        differ = " OR ".join(f"{x} <> {y}" for x, y in pairs)
+        empty_a = whole_b if other.dims >= one.dims else f"CAST({whole_b} AS {operands.result.duckdb})"
+        empty_b = whole_a if one.dims >= other.dims else f"CAST({whole_a} AS {operands.result.duckdb})"
+        return (
+            f"(CASE WHEN {a} IS NULL OR len({a}) = 0 THEN {empty_a} WHEN {b} IS NULL OR len({b}) = 0 THEN {empty_b}"
+            f" WHEN {differ} THEN {wrong} ELSE list_concat({whole_a}, {whole_b}) END)"
+        )
+
+    if abs(one.dims - other.dims) > 1:
+        raise SqlError.of("array_subscript_error", "cannot concatenate incompatible arrays")
+    return let(made, *operands.sql)
+
+
+def gathered(operands: Operands) -> str:
+    """array_agg of arrays: one more dimension; 2202E and 22004 for what has no shape in common."""
+    made, result = operands.call("list", operands.sql[0]), operands.result.duckdb
+    inner = operands.types[0]
+    sizes = ", ".join(lengths("pg_e", inner))
+    refused = {
+        "pg_e IS NULL": ("22004", "cannot accumulate null arrays"),
+        "len(pg_e) = 0": ("2202E", "cannot accumulate empty arrays"),
+    }
+    unlike = raises("2202E", "'cannot accumulate arrays of different dimensionality'", result)
+
+    def checked(listed: str) -> str:
+        whens = "".join(
+            f" WHEN len(list_filter({listed}, lambda pg_e: {test})) > 0 THEN {raises(state, quoted(message), result)}"
+            for test, (state, message) in refused.items()
+        )
+        shapes = f"list_distinct(list_transform({listed}, lambda pg_e: [{sizes}]))"
+        return f"(CASE{whens} WHEN len({shapes}) > 1 THEN {unlike} ELSE {listed} END)"
+
+    return let(checked, made)
+
+
+def result(name: str, declared: SqlType, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
+    """The type of a polymorphic call: an array has the dimensions that its arguments give it."""
+    if declared.element is None:
+        return declared
+    match name:
+        case "array_agg":
+            inner = types[0]
+            return replace(declared, dims=inner.dims + 1) if inner.element is not None else declared
+        case "array_fill":
+            sizes = constants[1] if len(constants) > 1 else MISSING
+            return replace(declared, dims=len(sizes)) if isinstance(sizes, list) and len(sizes) > 1 else declared
+        case "unnest":
+            return declared
+    return replace(declared, dims=max((item.dims for item in types if item.element is not None), default=1))

@@ -159,7 +159,7 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
     candidate = resolve.operator(name, left.type.plain, element.plain)
     types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
     converted = coerce(binder, left, types[0])
-    if array.type.plain != types[1].array.plain:
+    if types[1].name != "record" and array.type.plain != types[1].array.plain:
         array = coerce(binder, array, types[1].array)
     items = _items(array)
     if items and types[0].name == types[1].name and (name, every) in {("=", False), ("<>", True)}:

@@ -76,6 +76,7 @@ WITH w AS (SELECT p, id FROM cm_t) SELECT w, (w.p).x FROM w WHERE id = 1;
 SELECT x FROM json_each('{"a":1}') AS x;
 SELECT g FROM generate_series(1, 2) AS g;
 SELECT EXISTS (SELECT p FROM cm_t), p = ANY (ARRAY['(1,2.5)', '(3,)']::cm_point[]) FROM cm_t;
+SELECT k, ps[1] = ANY (ps), ROW(5, 6.5)::cm_point = ANY (ps) FROM cm_i;
 SELECT p FROM cm_t WHERE p IN (SELECT p FROM cm_t WHERE id = 1);
 UPDATE cm_t SET p = ROW(id, id) WHERE id = 3 RETURNING p, (p).y;
 UPDATE cm_t SET p = NULL WHERE p = ROW(3, 3)::cm_point RETURNING id;

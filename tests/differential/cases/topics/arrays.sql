@@ -40,7 +40,6 @@ SELECT a, count(*) FROM (VALUES (ARRAY[1, 2]), ('{1,2}'), ('{2}')) v(a) GROUP BY
 SELECT coalesce(a, '{0}'), CASE WHEN a IS NULL THEN '{}' ELSE a END, nullif(a, '{}') FROM tar;
 SELECT (ARRAY[10, 20, 30])[2], (string_to_array('x,y', ','))[1], ('{a,b}'::text[])[2], (ARRAY[1, 2, 3])[2:3], (SELECT a FROM tar WHERE id = 1)[3];
 SELECT ARRAY[1, 2]::integer[] = '{1,2}', 2 IN (SELECT unnest(ARRAY[1, 2])), pg_typeof(ARRAY[1, 2.5]), pg_typeof(ARRAY['a']), pg_typeof('{1}'::smallint[]);
--- refused 0A000: arrays of several dimensions
 SELECT ARRAY[[1, 2], [3, 4]], (ARRAY[[1, 2], [3, 4]])[2][1], array_dims(ARRAY[[1, 2, 3]]);
 SELECT cardinality(ARRAY[1] || ARRAY[2, 3]), 3 = ANY (ARRAY[1] || 3), ARRAY[1, 2] || ARRAY[]::integer[];
 SELECT id FROM tar WHERE a IS NULL OR a = '{}' OR t[1] IS NULL;

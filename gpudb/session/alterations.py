@@ -25,7 +25,7 @@ from gpudb.session.foreign_keys import release_key
 from gpudb.session.generations import check_default, check_generations, check_retyped, drop_expression, users_of
 from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
 from gpudb.session.kept_expressions import default_expression
-from gpudb.session.names import named_relation, spoken
+from gpudb.session.names import check_no_system, named_relation, spoken
 from gpudb.session.queried_columns import check_column_type
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
@@ -56,6 +56,7 @@ def alter_table(context: Context) -> Result:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
             return command("ALTER TABLE")
+        check_no_system(context, node.relation.schemaname, node.relation.relname)
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
     for step in sorted(map(inner, node.cmds), key=_pass):
         action = _action(step)

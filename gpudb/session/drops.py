@@ -14,7 +14,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.foreign_keys import release
 from gpudb.session.indexes import drop_index, find_index
-from gpudb.session.names import schema_path
+from gpudb.session.names import check_no_system, schema_path
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
@@ -67,6 +67,7 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
     catalog = context.transaction.catalog
     path = schema_path(context, names[-2] if len(names) > 1 else "")
     if len(names) > 1 and names[-2] not in (*catalog.schemas, "pg_temp"):
+        check_no_system(context, names[-2], names[-1])
         if missing_ok:
             context.notice(f'schema "{names[-2]}" does not exist, skipping')
             return None
@@ -77,6 +78,7 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
         if find_index(context, names) is not None:
             hint = "Use DROP INDEX to remove an index."
             raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
+        check_no_system(context, "".join(names[-2:-1]), names[-1])
         if missing_ok:
             context.notice(f'{noun} "{names[-1]}" does not exist, skipping')
             return None

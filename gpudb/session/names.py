@@ -49,6 +49,15 @@ def schema_path(context: Context, schema: str) -> tuple[str, ...]:
     return (schema,) if schema else context.session.search_path()
 
 
+def check_no_system(context: Context, schema: str, name: str) -> None:
+    """42501 for a relation of the system catalog, which nobody changes."""
+    if schema not in ("", *SYSTEM_SCHEMAS):
+        return
+    if context.session.database.cpu.system_columns(schema or "pg_catalog", name) is not None:
+        message = f'permission denied: "{name}" is a system catalog'
+        raise SqlError.of("insufficient_privilege", message)
+
+
 def spoken(node: Any) -> str:
     """A RangeVar as messages write it."""
     return f"{node.schemaname}.{node.relname}" if node.schemaname else str(node.relname)

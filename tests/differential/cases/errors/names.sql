@@ -255,6 +255,12 @@ DELETE FROM er_person WHERE nothing = 1;
 DELETE FROM er_person USING er_order o WHERE o.persn_id = id;
 -- error 42P01
 DELETE FROM er_person p WHERE er_person.id = 1;
+-- error 42501
+DROP TABLE pg_class;
+-- error 42501
+DROP TABLE pg_catalog.pg_class;
+-- error 42501
+ALTER TABLE pg_class ADD COLUMN x integer;
 -- error 42P01
 DROP TABLE nowhere;
 -- error 42P01

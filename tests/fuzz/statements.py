@@ -250,7 +250,7 @@ def strain(chance: random.Random, statements: list[str]) -> str:
             lambda: "SELECT 1;" * min(n, 200),
             lambda: "WITH " + ", ".join(f"c{i} AS (SELECT {i})" for i in range(min(n, 1000))) + " SELECT 1",
             lambda: "SELECT * FROM " + ", ".join(f"(SELECT 1) t{i}" for i in range(min(n, 1000))),
-            lambda: "SELECT 1 FROM (SELECT 1 x) t0 " + " ".join(f"JOIN (SELECT 1 x) t{i} ON t{i}.x = t{i - 1}.x" for i in range(1, min(n, 100))),
+            lambda: "SELECT 1 FROM (SELECT 1 x) t0 " + " ".join(f"JOIN (SELECT 1 x) t{i} ON t{i}.x = t{i - 1}.x" for i in range(1, min(n, 40))),
             lambda: "SELECT $" + "9" * min(n, 30),
             lambda: "SELECT '" + "(" * n + "' ~ '" + "(" * n + "'",
             lambda: "SELECT '" + "[" * n + "'::json",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -16,10 +17,12 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import (
     Aggregate,
     DistinctOn,
+    Filter,
     Node,
     Plan,
     Project,
     SetOperation,
+    Shared,
     Sort,
     Values,
     Window,
@@ -30,6 +33,7 @@ from gpudb.plan.restore import Restorer
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
+from gpudb.types import INT4
 
 
 def plan_query(query: bound.Query, estimate: Callable[[Node], int]) -> Plan:
@@ -68,13 +72,14 @@ class _Builder:
     # ------------------------------------------------------------------------------------------ SELECT
 
     def _select(self, query: bound.Select, ctes: tuple[bound.Cte, ...]) -> Node:
-        if query.grouping_sets is not None:
-            raise NotCarried("GROUPING SETS")
         above: list[Any] = [*query.targets, *(key.expr for key in query.order_by)]
         above += [] if isinstance(query.distinct, bool) else query.distinct
         if any(isinstance(node, bound.SetReturning) for each in above for node in walk(each)):
             raise NotCarried("a set-returning function in the select list")
-        node, places = self._core(query, ctes, above)
+        if query.grouping_sets is not None:
+            node, places = self._by_sets(query, query.grouping_sets, ctes, above)
+        else:
+            node, places = self._core(query, ctes, above)
         node, places = self._windows(node, places, above)
 
         def over(expr: Any) -> Any:
@@ -128,6 +133,9 @@ class _Builder:
         for each in above:
             transform(each, leaf)
         text = carrier.core(query, values)
+        if not values:
+            # The planner gives one column at least, and what stands above it counts it.
+            values.append(bound.Constant(1, INT4))
         relations = {name: (len(found.node.types), found.rows) for name, found in carrier.leaves.items()}
         rel = relational_plan(text, relations)
         restorer = Restorer(carrier.symbols, {name: found.node for name, found in carrier.leaves.items()})
@@ -136,6 +144,47 @@ class _Builder:
         except TypeError as error:
             # What the planner's accessors raise for parts that they do not know.
             raise NotCarried("a subquery that the planner cannot undo") from error
+
+    def _by_sets(
+        self, query: bound.Select, sets: tuple[tuple[int, ...], ...], ctes: tuple[bound.Cte, ...], above: list[Any]
+    ) -> tuple[Node, list[Any]]:
+        """GROUPING SETS: the rows that are grouped, shared, and a grouping of them for each set."""
+        keys = list(query.group_by)
+        if any(isinstance(key, bound.Constant) for key in keys):
+            raise NotCarried("GROUPING SETS of constants")
+        calls: list[bound.Aggregate] = []
+        groupings: list[bound.Grouping] = []
+        for node in (node for each in (*above, query.having) if each is not None for node in walk(each)):
+            if isinstance(node, bound.Aggregate) and node not in calls:
+                calls.append(node)
+            if isinstance(node, bound.Grouping) and node not in groupings:
+                groupings.append(node)
+        plain = replace(query, grouped=False, group_by=(), grouping_sets=None, having=None)
+        inside = [part for call in calls for part in (*call.args, *(k.expr for k in call.order_by), call.filter)]
+        rows, values = self._core(plain, ctes, [*keys, *(part for part in inside if part is not None)])
+        shared = Shared(rows, -next(self._numbers))
+        made: Node | None = None
+        for each in sets:
+            # A key that stands twice in GROUP BY is one.
+            kept = [number for number, key in enumerate(keys) if any(keys[other] == key for other in each)]
+            group = Aggregate(
+                shared,
+                tuple(_placed(keys[number], values) for number in kept),
+                tuple(_placed(call, values, whole=False) for call in calls),
+            )
+            outputs: list[Any] = [
+                column(kept.index(number), key.type) if number in kept else bound.Constant(None, key.type)
+                for number, key in enumerate(keys)
+            ]
+            outputs += [column(len(kept) + number, call.type) for number, call in enumerate(calls)]
+            outputs += [bound.Constant(_mask(grouping, keys, kept), grouping.type) for grouping in groupings]
+            part = Project(group, tuple(outputs))
+            made = part if made is None else SetOperation("UNION", True, made, part)
+        assert made is not None
+        places = [*keys, *calls, *groupings]
+        if query.having is not None:
+            made = Filter(made, _placed(query.having, places))
+        return made, places
 
     def _windows(self, node: Node, places: list[Any], above: list[Any]) -> tuple[Node, list[Any]]:
         calls: list[bound.Window] = []
@@ -192,13 +241,25 @@ def _at(index: int, expr: Any) -> bound.Column:
     return column(index, expr.type, getattr(expr, "name", ""))
 
 
+def _mask(grouping: bound.Grouping, keys: list[Any], kept: list[int]) -> int:
+    """GROUPING(…) of a set: a bit for each argument, 1 for one that the set leaves out."""
+    made = 0
+    for arg in grouping.args:
+        made = made * 2 + (keys.index(arg) not in kept)
+    return made
+
+
 def _placed(expr: Any, places: list[Any], *, whole: bool = True) -> Any:
     """An expression over a node whose columns hold `places`; with `whole` the expression itself may be one of them."""
 
     def change(each: Any) -> Any:
-        if isinstance(each, bound.Constant) or (not whole and each is expr) or each not in places:
+        if isinstance(each, bound.Constant) or (not whole and each is expr):
             return None
-        return _at(places.index(each), each)
+        if each in places:
+            return _at(places.index(each), each)
+        if isinstance(each, bound.Column):
+            raise NotCarried("a column that stands in no group")
+        return None
 
     return transform(expr, change)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from gpudb.catalog.model import Table
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
-from gpudb.types import INT4, SqlType
+from gpudb.types import SqlType
 
 INPUT = 0
 """The relation of every column of a plan's expressions."""
@@ -154,22 +154,15 @@ class Join(Node):
 
 @dataclass(frozen=True)
 class Aggregate(Node):
-    """The input's groups by `keys`: the keys' values, then `calls`. Without keys there is one row always.
-
-    `sets` are grouping sets of positions into `keys` (a key left out is NULL); a last column then tells GROUPING() as
-    a bit mask over all keys, the first key in the highest bit. `phase` is what `stages` makes of it: `partial` gives
-    the keys and each call's state, `final` takes those.
-    """
+    """The input's groups by `keys`: the keys' values, then `calls`. Without keys there is one row always."""
 
     input: Node
     keys: tuple[Expr, ...]
     calls: tuple[bound.Aggregate, ...] = ()
-    sets: tuple[tuple[int, ...], ...] | None = None
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:
-        mask = (INT4,) if self.sets is not None else ()
-        return tuple(key.type for key in self.keys) + tuple(call.type for call in self.calls) + mask
+        return tuple(key.type for key in self.keys) + tuple(call.type for call in self.calls)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -177,7 +170,7 @@ class Aggregate(Node):
             self.input.names[key.index] if isinstance(key, bound.Column) else f"key{number}"
             for number, key in enumerate(self.keys, 1)
         )
-        return keys + tuple(call.function.name for call in self.calls) + (("grouping",) if self.sets else ())
+        return keys + tuple(call.function.name for call in self.calls)
 
 
 @dataclass(frozen=True)

@@ -167,8 +167,8 @@ class _Placing:
         below, alone = self.place(node.input)
         if alone:
             return replace(node, input=below), True
-        if not all(self._mergeable(call) for call in node.calls) or node.sets is not None:
-            below, alone = self._meeting(below, alone, node.keys if node.sets is None else ())
+        if not all(self._mergeable(call) for call in node.calls):
+            below, alone = self._meeting(below, alone, node.keys)
             return replace(node, input=below), alone
         keys = tuple(column(index, key.type) for index, key in enumerate(node.keys))
         met, alone = self._meeting(Partial(below, node), False, keys)

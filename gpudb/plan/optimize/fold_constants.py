@@ -68,4 +68,4 @@ def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
     return rebuild(root, over)
 
 
-_OTHERS = {"table", "columns", "labels", "kind", "sets", "op", "all", "number", "null_aware"}
+_OTHERS = {"table", "columns", "labels", "kind", "op", "all", "number", "null_aware"}

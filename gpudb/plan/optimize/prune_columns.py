@@ -117,8 +117,6 @@ def _(node: nodes.Aggregate, wanted: Wanted, pruning: _Pruning) -> tuple[Node, d
     keys = tuple(moved(key, places.__getitem__) for key in node.keys)
     made = replace(node, input=below, keys=keys, calls=tuple(moved(call, places.__getitem__) for call in calls))
     found = _same(range(width)) | {number + width: width + place for place, number in enumerate(kept)}
-    if node.sets is not None:
-        found[width + len(node.calls)] = width + len(calls)
     return made, found
 
 

@@ -42,9 +42,9 @@ def fault(when: pl.Expr, code: int) -> pl.Expr:
 
 
 def worst(*errors: Error) -> Error:
-    """The larger code of each row."""
+    """The first code of each row that is not 0."""
     found = [each for each in errors if each is not None]
-    return reduce(lambda a, b: pl.max_horizontal(a, b), found) if found else None
+    return reduce(lambda rest, each: pl.when(each != 0).then(each).otherwise(rest), reversed(found)) if found else None
 
 
 def masked(error: Error, where: pl.Expr) -> Error:

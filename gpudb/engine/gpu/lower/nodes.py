@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.lower import windows
 from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
 from gpudb.engine.gpu.lower.joins import joined, not_in
 from gpudb.engine.gpu.lower.quotients import PutOff
-from gpudb.engine.gpu.lower.values import Bounds, Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
@@ -167,8 +168,6 @@ class Lowering:
     @frame.register
     def _(self, node: nodes.Aggregate) -> Frame:
         """All of it on one worker: a partial aggregate and its end."""
-        if node.sets is not None:
-            raise NotCarried("GROUPING SETS")
         partial = self._partial(self.frame(node.input), node)
         return self._final(partial, node)
 
@@ -301,6 +300,19 @@ class Lowering:
         if count < 0:
             raise SqlError.of(_COUNTS[clause], f"{clause} must not be negative")
         return int(count)
+
+    @frame.register
+    def _(self, node: nodes.Window) -> Frame:
+        frame = self.frame(node.input)
+        over = self._over(frame)
+        rows, errors = windows.prepared(node.calls, over)
+        lazy = self._checked(frame.lazy, worst(*errors), over.put_off).with_columns(rows)
+        made, put_off = windows.computed(self._collect(lazy), node.calls)
+        width = len(node.input.types)
+        held = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        values = [*held, *(windows.value(number, call, put_off) for number, call in enumerate(node.calls))]
+        assert len(values) == width + len(node.calls)
+        return Frame(self._named(made.lazy(), values, put_off), tuple(each.bounds for each in values))
 
     @frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:

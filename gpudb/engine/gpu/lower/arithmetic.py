@@ -149,7 +149,7 @@ def _float_divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     under = fault((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
     over = fault(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
     # A quotient by 0 is the division's error alone.
-    return made.failing(pl.when(b == 0).then(zero).otherwise(pl.max_horizontal(under, over)))
+    return made.failing(pl.when(b == 0).then(zero).otherwise(worst(under, over)))
 
 
 @lowers("float4um float8um")

@@ -15,7 +15,7 @@ from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.numeric import at_scale
 from gpudb.engine.gpu.lower.quotients import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
-from gpudb.engine.gpu.lower.values import Bounds, Value, column, literal, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, column, larger, literal, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
@@ -58,7 +58,7 @@ class Expressions:
     def _(self, expr: bound.Call) -> Value:
         args = tuple(self.value(each) for each in expr.args)
         if expr.function.name == "numeric_div":
-            shown = pl.max_horizontal(args[0].shown, args[1].shown)
+            shown = larger(args[0].shown, args[1].shown)
             made = self.put_off.quotient(args[0], args[1], shown, expr.type)
         else:
             made = lowering(expr.function)(args, expr.type)
@@ -132,14 +132,11 @@ class Expressions:
             return _chosen(expr.type, conditions, [each.failing(None) for each in args[:-1]] + [args[-1]])
         if expr.type.carried or expr.type.name in {"interval", "numeric"} or expr.type.name.startswith("float"):
             raise NotCarried(f"{expr.op} of {expr.type.plain}")
-        if expr.type.name in {"text", "varchar", "bpchar", "uuid"}:
-            best = args[0].expr
-            for each in args[1:]:
-                better = each.expr > best if expr.op == "GREATEST" else each.expr < best
-                best = pl.when(best.is_null() | better.fill_null(False)).then(each.expr).otherwise(best)
-            return Value(expr.type, best, worst(*(each.error for each in args)))
-        pick = pl.max_horizontal if expr.op == "GREATEST" else pl.min_horizontal
-        return Value(expr.type, pick(*(each.expr for each in args)), worst(*(each.error for each in args)))
+        best = args[0].expr
+        for each in args[1:]:
+            better = each.expr > best if expr.op == "GREATEST" else each.expr < best
+            best = pl.when(best.is_null() | better.fill_null(False)).then(each.expr).otherwise(best)
+        return Value(expr.type, best, worst(*(each.error for each in args)))
 
 
 def _dtype(value: Value) -> Any:

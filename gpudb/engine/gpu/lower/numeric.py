@@ -11,7 +11,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.arithmetic import corners
 from gpudb.engine.gpu.lower.faults import FORMAT, NUMERIC, fault
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds
+from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, larger, smaller, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.types import MAX_DIGITS, SqlType
 
@@ -56,7 +56,7 @@ def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
         bounds = _within((min(found), max(found)), kind)
         wide = max(-bounds[0], bounds[1], *(abs(x) for x in (*(a or ()), *(b or ())))) > NARROW
         left, right = (at_scale(each, scale, wide=wide)[0] for each in args)
-        shown = _shown(kind, lambda: pl.max_horizontal(args[0].shown, args[1].shown))
+        shown = _shown(kind, lambda: larger(args[0].shown, args[1].shown))
         return checked(op(left, right), op(left.cast(pl.Float64), right.cast(pl.Float64)), kind, bounds, shown)
 
 
@@ -82,7 +82,7 @@ def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
     wide = max(-bounds[0], bounds[1]) > NARROW or left.wide or right.wide
     a, b = (each.expr.cast(pl.Int128 if wide else pl.Int64) for each in args)
     limit = kind.numeric_digits[1]
-    shown = _shown(kind, lambda: pl.min_horizontal((left.shown + right.shown).cast(pl.Int8), pl.lit(limit, pl.Int8)))
+    shown = _shown(kind, lambda: smaller((left.shown + right.shown).cast(pl.Int8), pl.lit(limit, pl.Int8)))
     return checked(a * b, a.cast(pl.Float64) * b.cast(pl.Float64), kind, bounds, shown)
 
 
@@ -119,7 +119,7 @@ def to_numeric(value: Value, kind: SqlType) -> Value:
         return Value(kind, value.expr, None, value.bounds, value.others)
     expr, bounds = at_scale(value, scale) if scale >= value.scale else rounded(value, scale)
     limit = 10**precision - 1
-    others = _shown(kind, lambda: pl.min_horizontal(value.shown, pl.lit(scale, pl.Int8)))
+    others = _shown(kind, lambda: smaller(value.shown, pl.lit(scale, pl.Int8)))
     if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
         return Value(kind, expr, None, bounds, others)
     error = fault((expr > limit) | (expr < -limit), NUMERIC)

@@ -154,6 +154,16 @@ def literal(value: object, kind: SqlType) -> Value:
             raise NotCarried(f"a constant of type {kind.plain}")
 
 
+def larger(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """The larger of two small integers; Polars' max_horizontal gives one row for columns of one value."""
+    return pl.when(left >= right).then(left).otherwise(right)
+
+
+def smaller(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """The smaller of two small integers."""
+    return pl.when(left <= right).then(left).otherwise(right)
+
+
 def digits_of(value: Decimal, scale: int) -> int:
     """A decimal's digits without its point, at so many decimals (of more it keeps none)."""
     sign, digits, exponent = value.as_tuple()

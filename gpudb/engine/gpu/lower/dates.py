@@ -15,15 +15,21 @@ from gpudb.types import SqlType
 
 _DAY = 86_400_000_000
 
+
+def _no_year_zero(year: pl.Expr) -> pl.Expr:
+    """The year before 1 is -1 in PostgreSQL, and 0 in Polars."""
+    return pl.when(year > 0).then(year).otherwise(year - 1)
+
+
 _FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
-    "year": lambda value: value.dt.year(),
+    "year": lambda value: _no_year_zero(value.dt.year()),
     "month": lambda value: value.dt.month(),
     "day": lambda value: value.dt.day(),
     "hour": lambda value: value.dt.hour(),
     "minute": lambda value: value.dt.minute(),
     "quarter": lambda value: value.dt.quarter(),
     "week": lambda value: value.dt.week(),
-    "isoyear": lambda value: value.dt.iso_year(),
+    "isoyear": lambda value: _no_year_zero(value.dt.iso_year()),
     "doy": lambda value: value.dt.ordinal_day(),
     "dow": lambda value: value.dt.weekday() % 7,
     "isodow": lambda value: value.dt.weekday(),

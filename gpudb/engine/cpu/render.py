@@ -15,6 +15,7 @@ from gpudb.sql.traverse import walk
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
+_MOST_ROWS = 1 << 62  # DuckDB takes no more
 _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
 TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 
@@ -209,9 +210,11 @@ class Renderer:
             if isinstance(known, int):
                 if known < 0:
                     raise SqlError.of(f"invalid_row_count_in_{_CLAUSES[word]}_clause", f"{word} must not be negative")
-                text += f" {word} {known}"
+                text += f" {word} {min(known, _MOST_ROWS)}"
             else:
-                text += f" {word} (SELECT pg_row_count({made.value(expr)}, '{word}'))"
+                none = _MOST_ROWS if word == "LIMIT" else 0
+                count = f"coalesce(pg_row_count({made.value(expr)}, '{word}'), {none})"
+                text += f" {word} (SELECT least({count}, {_MOST_ROWS}))"
         return text
 
     # -------------------------------------------------------------------------------------------- relations

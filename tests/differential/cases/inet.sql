@@ -149,7 +149,7 @@ SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attreli
 SELECT pg_typeof(inet_client_addr());
 SELECT count(*) FROM pg_stat_activity WHERE client_addr << '10.99.0.0/16';
 SELECT abbrev(cidr '10.1.0.0/16'), abbrev(cidr '0/0'), abbrev(cidr '10/8'), abbrev(cidr '10.1.2.128/25'), abbrev(cidr '1.2.3.4'), abbrev(cidr '192.0.0.0/3'), abbrev(cidr '10.0.0.0/16');
-SELECT abbrev(c) FROM in_t WHERE family(c) = 4;
+SELECT abbrev(c) FROM ne_t WHERE family(c) = 4;
 -- refused 0A000: not built
 SELECT abbrev(cidr '2001:db8::/32');
 CREATE TABLE in_8 (id integer, m macaddr8);
@@ -170,10 +170,10 @@ SELECT '08:00:2b:01:02:0g'::macaddr8;
 SELECT ''::macaddr8;
 SELECT ~m, trunc(m), macaddr8_set7bit(m), m::text FROM in_8;
 SELECT m::macaddr FROM in_8 WHERE id IN (4, 6);
-SELECT m::macaddr8 FROM in_t;
+SELECT m::macaddr8 FROM ne_t;
 -- error 22003
 SELECT m::macaddr FROM in_8;
 SELECT m, count(*) FROM in_8 GROUP BY m;
 -- error 42725
-SELECT a.id, b.id FROM in_8 a JOIN in_t b ON a.m = b.m;
+SELECT a.id, b.id FROM in_8 a JOIN ne_t b ON a.m = b.m;
 SELECT ARRAY[m, NULL], pg_typeof(m), to_json(m) FROM in_8;

@@ -256,10 +256,15 @@ declare("generate_subscripts(anyarray,int4) generate_subscripts(anyarray,int4,bo
 
 def _series(operands: Operands) -> str:
     held = operands.types[0].duckdb
+    first, last = operands.sql[:2]
+    by = operands.sql[2] if len(operands.sql) == 3 else "1"
+    made = (
+        f"CAST(generate_series({first}::BIGINT, pg_series_end({first}::BIGINT, {last}::BIGINT, {by}::BIGINT),"
+        f" {by}::BIGINT) AS {held}[])"
+    )
     if len(operands.sql) == 2:
-        return "CAST(generate_series({}::BIGINT, {}::BIGINT) AS {}[])".format(*operands.sql, held)
+        return made
     step = operands.constants[2]
-    made = "CAST(generate_series({}::BIGINT, {}::BIGINT, {}::BIGINT) AS {}[])".format(*operands.sql, held)
     if isinstance(step, int) and step != 0:
         return made
     wrong = raises("22023", "'step size cannot equal zero'", f"{held}[]")

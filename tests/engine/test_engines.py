@@ -237,3 +237,17 @@ def test_explain_does_not_run_the_query(engine: Engine, lab: Lab) -> None:
     with pytest.raises(GpudbError) as caught:
         engine.explain(lab.request("SELECT n / (n - n) FROM nums"), analyze=True)
     assert caught.value.sqlstate == "22012"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM ROWS FROM (generate_series(1, 2147483648), unnest(ARRAY[1, 2])) LIMIT 1",
+        "SELECT generate_series(-9223372036854775808, 9223372036854775807), 1",
+        "SELECT generate_series(10000000000, 1, -2), 1",
+    ],
+)
+def test_a_set_that_memory_would_not_hold_is_refused(engine: Engine, lab: Lab, sql: str) -> None:
+    with pytest.raises(GpudbError) as refused:
+        answer(engine, lab.request(sql))
+    assert refused.value.sqlstate == "54000"

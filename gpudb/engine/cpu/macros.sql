@@ -8,6 +8,12 @@
 -- keeps it from being turned into a join; a cast does not.
 CREATE MACRO pg_error(state, message) AS CAST(CAST('[' || state || '] ' || message AS INTEGER) AS VARCHAR);
 
+-- A set that is made whole, as a list: its end, unless it has more rows than memory should be tried with.
+CREATE MACRO pg_series_end(start, finish, step) AS CASE
+    WHEN (finish::HUGEINT - start) * sign(step) > 100000000 * abs(step::HUGEINT)
+        THEN CAST(pg_error('54000', 'a set of more than 100000000 rows is not made at once') AS BIGINT)
+    ELSE finish END;
+
 -- A field in a row's text: nothing for NULL, in quotes where it needs them.
 CREATE MACRO pg_record_item(t) AS list_transform([t], lambda v: CASE WHEN v IS NULL THEN ''
     WHEN v = '' OR regexp_matches(v, '[ \t\n\r\v\f(),"\\]') THEN '"' || replace(replace(v, '\', '\\'), '"', '""') || '"'

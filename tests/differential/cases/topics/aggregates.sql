@@ -65,7 +65,6 @@ SELECT sum(v), avg(v) FROM (VALUES ('Infinity'::float8), (1)) t(v);
 SELECT sum(v), avg(v), max(v), min(v) FROM (VALUES ('NaN'::float8), (1), ('-Infinity')) t(v);
 SELECT max(v), min(v) FROM (VALUES (ARRAY[1, 2]), (ARRAY[1, 3]), (ARRAY[1])) t(v);
 SELECT pg_typeof(sum(i2)), pg_typeof(sum(i4)), pg_typeof(sum(i8)), pg_typeof(avg(i4)), pg_typeof(sum(f4)), pg_typeof(avg(f4)) FROM ta;
--- refused 0A000: arrays of several dimensions
 SELECT array_agg(ARRAY[i2, i4] ORDER BY i4) FROM ta WHERE i4 IS NOT NULL AND k = 'a';
 SELECT string_agg(v, decode('ff', 'hex') ORDER BY v) FROM (VALUES ('\x01'::bytea), ('\x02')) t(v);
 SELECT count(*) FROM ta GROUP BY ();

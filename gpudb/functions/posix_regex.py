@@ -79,6 +79,10 @@ def translate(pattern: str, flags: str = "") -> Pattern:
     return _Translator(tight(pattern) if asked.expanded else pattern, asked).run()
 
 
+_LOOK_AHEAD = 64
+"""Characters in which a member of brackets ends: names of classes and of collating elements are shorter."""
+
+
 class _Translator:
     def __init__(self, pattern: str, asked: Options) -> None:
         self.pattern = pattern
@@ -145,7 +149,7 @@ class _Translator:
         return True
 
     def _open(self) -> bool:
-        rest = self.pattern[self.at :]
+        rest = self.pattern[self.at : self.at + 3]  # the longest of the forms
         for form in ("?:", "?=", "?!", "?<=", "?<!"):
             if rest.startswith(form):
                 self.python_only |= form != "?:"
@@ -262,7 +266,7 @@ class _Translator:
         self.out.append("".join(made) + "]")
 
     def _member(self) -> str:
-        rest = self.pattern[self.at :]
+        rest = self.pattern[self.at : self.at + _LOOK_AHEAD]
         if rest.startswith("[:"):
             name, closed, _ = rest[2:].partition(":]")
             if not closed or name not in _CLASSES:
@@ -273,7 +277,7 @@ class _Translator:
             self.at += 2
             return _SHORTHANDS[rest[1]]
         low = self._end()
-        rest = self.pattern[self.at :]
+        rest = self.pattern[self.at : self.at + _LOOK_AHEAD]
         if rest.startswith("-") and len(rest) > 1 and rest[1] != "]":
             self.at += 1
             high = self._end()
@@ -284,7 +288,7 @@ class _Translator:
 
     def _end(self) -> str:
         """One end of a range: a character, an escape, or a collating element."""
-        rest = self.pattern[self.at :]
+        rest = self.pattern[self.at : self.at + _LOOK_AHEAD]
         for mark in ".=":
             if rest.startswith("[" + mark):
                 name, closed, _ = rest[2:].partition(mark + "]")

@@ -46,13 +46,13 @@ class Node:
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:
-        """The types of the output's columns."""
-        raise NotImplementedError
+        """The types of the output's columns: the first input's, where a node gives its columns on."""
+        return self.inputs[0].types
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The output's columns as EXPLAIN names them."""
-        raise NotImplementedError
+        return self.inputs[0].names
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,6 @@ class Filter(Node):
     input: Node
     condition: Expr
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.input.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.input.names
-
 
 @dataclass(frozen=True)
 class Project(Node):
@@ -133,7 +125,6 @@ class Join(Node):
     Of a key the left expression is over the left input's columns alone, the right one over the right's alone; both
     are of one type. `condition` sees both inputs. SEMI and ANTI give left columns only. `null_aware` is NOT IN's
     anti-join on its one key: a row is kept only if the comparison with no right row is true or unknown.
-    `build` names the side that is broadcast or hashed; the optimiser sets it.
     """
 
     kind: JoinKind
@@ -199,14 +190,6 @@ class Sort(Node):
     offset: Expr | None = None
     with_ties: bool = False
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.input.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.input.names
-
 
 @dataclass(frozen=True)
 class DistinctOn(Node):
@@ -215,14 +198,6 @@ class DistinctOn(Node):
     input: Node
     keys: tuple[Expr, ...]
     order: tuple[bound.SortKey, ...]
-
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.input.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.input.names
 
 
 @dataclass(frozen=True)
@@ -234,14 +209,6 @@ class SetOperation(Node):
     left: Node
     right: Node
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.left.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.left.names
-
 
 @dataclass(frozen=True)
 class Shared(Node):
@@ -249,14 +216,6 @@ class Shared(Node):
 
     input: Node
     number: int
-
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.input.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.input.names
 
 
 @dataclass(frozen=True)
@@ -271,14 +230,6 @@ class Exchange(Node):
     kind: Literal["hash", "broadcast", "gather", "range"]
     keys: tuple[Expr, ...] = ()
     order: tuple[bound.SortKey, ...] = ()
-
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.input.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.input.names
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudb.plan.nodes import Node, Project
 from gpudb.plan.traversal import rebuild, substituted, transform
 from gpudb.sql import bound
@@ -24,8 +22,7 @@ def merge_projects(root: Node) -> Node:
             return below
         return node
 
-    merged = rebuild(root, merge)
-    return replace(merged) if merged is root else merged
+    return rebuild(root, merge)
 
 
 def _once(node: Project, below: Project) -> bool:

@@ -14,12 +14,12 @@ from typing import Any
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Node, Scan, Shared
 from gpudb.plan.predicates import equality, is_plain_core, plain_equality
-from gpudb.plan.subqueries import any_as_counts, exists_as_count, outer_columns, pulled_out
+from gpudb.plan.subqueries import any_as_counts, exists_as_count, pulled_out
 from gpudb.plan.symbols import NOT_IN, SINGLE, Symbols
 from gpudb.plan.traversal import conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
 

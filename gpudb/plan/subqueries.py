@@ -17,19 +17,11 @@ from gpudb.plan.predicates import equality, is_plain_core
 from gpudb.plan.symbols import FIRST, SINGLE
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, INT8, SqlType
 
 _COUNTS = {"count", "regr_count"}
 HELD = 0
 """The OID of an aggregate that has been pulled out already: its NULL for no group is mended outside."""
-
-
-def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
-    """The columns that a query reads from outside itself."""
-    nodes = list(walk(query))
-    own = {node.rel for node in nodes if hasattr(node, "rel") and not isinstance(node, bound.Column)}
-    return {(node.rel, node.index) for node in nodes if isinstance(node, bound.Column) and node.rel not in own}
 
 
 def pulled_out(subquery: bound.ScalarSubquery) -> Any:

@@ -29,7 +29,6 @@ from gpudb.sql.bound import (
     CteScan,
     Expr,
     FrameScan,
-    From,
     Let,
     OutputColumn,
     Query,
@@ -39,7 +38,7 @@ from gpudb.sql.bound import (
     Values,
     Window,
 )
-from gpudb.sql.traverse import mapped, walk
+from gpudb.sql.traverse import mapped, outer_columns, walk
 from gpudb.types import INT8, OID, SqlType
 
 FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
@@ -145,7 +144,7 @@ class _Run:
         return mapped(query, change)  # type: ignore[no-any-return]
 
     def _held(self, query: Query, ctes: tuple[Cte, ...]) -> Query:
-        if _outer_columns(query):
+        if outer_columns(query):
             raise FeatureNotSupported("a sequence function in a correlated subquery is not supported")
         used = {node.cte for node in walk(query) if isinstance(node, CteScan)}
         needed = tuple(cte for cte in ctes if cte.number in used and cte not in query.ctes)
@@ -240,13 +239,6 @@ def _check_places(query: Select) -> None:
     apart = [query.where, *query.group_by, query.having, *query.order_by, query.limit, query.offset, query.source]
     if query.distinct is True or any(part is not None and draws(part) for part in apart):
         raise FeatureNotSupported("a sequence function is supported in select lists and lists of values alone")
-
-
-def _outer_columns(query: Query) -> bool:
-    """Whether a query names columns of queries around it."""
-    nodes = list(walk(query))
-    own = {node.rel for node in nodes if isinstance(node, From.__args__) and hasattr(node, "rel")}
-    return any(isinstance(node, Column) and node.rel not in own for node in nodes)
 
 
 class _Drawing:

@@ -41,6 +41,13 @@ def walk(node: Any) -> Iterator[Any]:
         yield from walk(child)
 
 
+def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
+    """The columns that a query reads from outside itself."""
+    nodes = list(walk(query))
+    own = {node.rel for node in nodes if hasattr(node, "rel") and not isinstance(node, bound.Column)}
+    return {(node.rel, node.index) for node in nodes if isinstance(node, bound.Column) and node.rel not in own}
+
+
 def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
     """The tree with each node for which `change` gives another one replaced by it, outermost first."""
     made = change(node)

@@ -7,7 +7,7 @@ subqueries in them, and aggregates and window calls stand only in `Aggregate` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -30,6 +30,10 @@ def column(index: int, kind: SqlType, name: str = "") -> bound.Column:
 @dataclass(frozen=True)
 class Node:
     """What every node has: the nodes that it reads, and the types and names of the columns that it gives."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the fields alone, without what was found out of them."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -35,13 +35,13 @@ def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
     sides = equality(expr)
     if sides is None:
         return None
-    left, right = (_bare(each) for each in sides)
+    left, right = (bare(each) for each in sides)
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Column) or left.rel == right.rel:
         return None
     return (left, right) if key_type(left.type, right.type) is not None else None
 
 
-def _bare(expr: Any) -> Any:
+def bare(expr: Any) -> Any:
     """A column under casts that change no value."""
     while (
         isinstance(expr, bound.Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED and expr.type.modifier == -1

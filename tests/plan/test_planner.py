@@ -13,7 +13,8 @@ from gpudb.plan.logical import plan_query
 from gpudb.plan.nodes import Join, Node, Plan, Scan
 from gpudb.plan.optimize import optimized
 from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.stages import Receive, stages_of
+from gpudb.plan.physical import Receive
+from gpudb.plan.stages import stages_of
 from gpudb.plan.traversal import walk_nodes
 from tests.engine.conftest import Lab
 
@@ -50,7 +51,7 @@ def test_every_benchmark_query_is_planned(tables: dict[str, Lab], benchmark: str
 @pytest.mark.parametrize(("benchmark", "name"), _ALL, ids=[f"{b}-{n}" for b, n in _ALL])
 def test_stages_read_only_stages_before_them(tables: dict[str, Lab], benchmark: str, name: str) -> None:
     plan = _plan(tables[benchmark], queries(benchmark)[name])
-    stages = stages_of(plan.root, estimate, is_mergeable)
+    stages = stages_of(plan.root, is_mergeable)
     for stage in stages:
         received = {node.stage for node in walk_nodes(stage.root) if isinstance(node, Receive)}
         assert received == set(stage.inputs)

@@ -9,7 +9,8 @@ from gpudb.engine.gpu.coordinator import Measured
 from gpudb.engine.protocol import PlanNode
 from gpudb.plan import nodes
 from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.stages import Final, Partial, Receive, Stage
+from gpudb.plan.physical import Final, Partial, Receive
+from gpudb.plan.stages import Stage
 from gpudb.sql import bound
 
 

@@ -18,6 +18,7 @@ from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, QueryCanceled
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Plan
+from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
 
 BATCH_ROWS = 65536
@@ -29,7 +30,7 @@ class ClusterEngine:
     def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin") -> None:
         self.name = name
         self._cluster = cluster
-        self._planner = Planner(constants)
+        self._planner = Planner(constants, Costs(workers=cluster.size))
 
     def run(self, request: Request) -> ClusterStream:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""

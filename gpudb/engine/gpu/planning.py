@@ -15,18 +15,22 @@ from gpudb.plan.nodes import Node, Plan, Scan
 from gpudb.plan.optimize import optimized
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import fold_constants
+from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild
 from gpudb.sql import bound
 
 _KEPT = 256
+_COSTS = Costs()
 
 
 class Planner:
-    """Plans queries; a query planned before is found again. `constants` computes constant expressions."""
+    """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
+    of how many workers the cluster is."""
 
-    def __init__(self, constants: Engine) -> None:
+    def __init__(self, constants: Engine, costs: Costs = _COSTS) -> None:
         self._constants = constants
+        self._costs = costs
         # By identity: plan caches hold bound queries, and so does this one, so that an id stays its own.
         self._plans: OrderedDict[int, tuple[bound.Query, Plan]] = OrderedDict()
         self._carried: set[int] = set()
@@ -41,7 +45,7 @@ class Planner:
             return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
 
         root = rebuild(fold_constants(plan.root, evaluator(self._constants, request)), current)
-        stages = stages_of(root, estimate, is_mergeable)
+        stages = stages_of(root, is_mergeable, self._costs)
         if id(request.query) not in self._carried:
             check(stages, request.parameters)
             with self._lock:

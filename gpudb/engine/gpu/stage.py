@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.nodes import Frame, Lowering
+from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Node, Scan
-from gpudb.plan.stages import Partial, Receive, Stage
+from gpudb.plan.physical import Partial, Receive
+from gpudb.plan.stages import Stage
 from gpudb.types import SqlType
 
 SEED = 20261
@@ -49,13 +50,16 @@ def compute(work: Task, tables: ResidentTables, received: Mapping[int, Sequence[
 
     frame = Lowering(source, _collect, work.parameters).frame(work.stage.root)
     table = _collect(frame.lazy)
-    return _split(table, work, frame) if work.stage.output == "hash" else [table]
+    if work.stage.output == "hash":
+        return _split(table, work, frame)
+    return _ranges(table, work, frame, received) if work.stage.output == "range" else [table]
 
 
 def _split(table: pl.DataFrame, work: Task, frame: Frame) -> list[pl.DataFrame]:
     """The rows by the hash of their keys, a part for each worker."""
     if isinstance(work.stage.root, Partial):
-        keys = [pl.col(f"k{number}") for number in range(len(work.stage.keys))]
+        kinds = [key.type for key in work.stage.root.aggregate.keys]
+        keys = [pl.col(f"k{number}").cast(lanes(kind)[""]) for number, kind in enumerate(kinds)]
     else:
         over = Expressions(frame.bounds, work.parameters)
         values = [over.value(key) for key in work.stage.keys]
@@ -65,6 +69,27 @@ def _split(table: pl.DataFrame, work: Task, frame: Frame) -> list[pl.DataFrame]:
     count = work.share.count
     place = table.select(place=_hashed(keys, table) % count)["place"]
     return [table.filter(place == number) for number in range(count)]
+
+
+def _ranges(
+    table: pl.DataFrame, work: Task, frame: Frame, received: Mapping[int, Sequence[pl.DataFrame]]
+) -> list[pl.DataFrame]:
+    """The rows by where their first key lies among those of the sample, which all workers have alike."""
+    (key,), (by,) = work.stage.keys, work.stage.order
+    over = Expressions(frame.bounds, work.parameters)
+    value = over.value(key).expr.cast(lanes(key.type)[""])
+    if over.put_off.quotients:
+        table = over.put_off.computed(table)
+    assert work.stage.sample is not None
+    parts = [part["c0"] for part in received[work.stage.sample] if part.width]
+    seen = (pl.concat(parts) if parts else pl.Series("c0", [], lanes(key.type)[""])).drop_nulls()
+    ordered, count = seen.sort(descending=by.descending), work.share.count
+    ends = [ordered[len(ordered) * number // count] for number in range(1, count)] if len(ordered) else []
+    beyond = [value < end if by.descending else value > end for end in ends]
+    place = pl.sum_horizontal([each.cast(pl.UInt32) for each in beyond]) if beyond else pl.lit(0, pl.UInt32)
+    last = pl.lit(0 if by.nulls_first else count - 1, pl.UInt32)
+    placed = table.with_columns(pl.when(value.is_null()).then(last).otherwise(place).alias("place"))
+    return [placed.filter(pl.col("place") == number).drop("place") for number in range(count)]
 
 
 def _hashed(keys: Sequence[pl.Expr], table: pl.DataFrame) -> pl.Expr:
@@ -87,4 +112,4 @@ def _collect(lazy: pl.LazyFrame) -> pl.DataFrame:
 
 def _nothing(types: Sequence[SqlType]) -> pl.DataFrame:
     schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
-    return pl.DataFrame(schema=schema)
+    return pl.DataFrame(schema=schema or {NOTHING: pl.Boolean()})

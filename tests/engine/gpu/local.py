@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import polars as pl
 import pyarrow as pa
@@ -12,6 +13,7 @@ from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.engine.protocol import Engine, Request
+from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
 from gpudb.types import SqlType
 from gpudb.values.columns import text_column
@@ -19,9 +21,9 @@ from gpudb.values.columns import text_column
 TABLES = ResidentTables(2**30)
 
 
-def rows(request: Request, workers: int, constants: Engine) -> list[tuple[str | None, ...]]:
-    """A request's rows, as text, as so many workers make them."""
-    plan, stages = Planner(constants).planned(request)
+def rows(request: Request, workers: int, constants: Engine, costs: Costs | None = None) -> list[tuple[str | None, ...]]:
+    """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are."""
+    plan, stages = Planner(constants, replace(costs or Costs(), workers=workers)).planned(request)
     given: dict[int, dict[int, list[pl.DataFrame]]] = {}
     for stage in stages:
         runners = [0] if stage.alone else range(workers)
@@ -52,7 +54,7 @@ def _received(
     received: dict[int, list[pl.DataFrame]] = {}
     for number in stage.inputs:
         output, parts = stages[number].output, given[number]
-        if output == "hash":
+        if output in {"hash", "range"}:
             received[number] = [each[index] for each in parts.values()]
         elif output == "stay":
             received[number] = parts.get(index, [])

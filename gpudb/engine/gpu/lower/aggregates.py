@@ -264,8 +264,12 @@ def _in_order(args: Sequence[Value], call: bound.Aggregate) -> list[pl.Expr]:
         return [each.expr for each in given]
     if any(each.others for each in args):
         raise NotCarried(f"{call.function.name} over numerics of varying scale")
-    by = [key.expr for key in keys]
-    down, last = [key.descending for key in call.order_by], [not key.nulls_first for key in call.order_by]
+    # A constant orders nothing, and is no column of the group's length.
+    told = [(key.expr, by) for key, by in zip(keys, call.order_by, strict=True) if not key.constant]
+    if not told:
+        return [each.expr for each in given]
+    by = [expr for expr, _ in told]
+    down, last = [key.descending for _, key in told], [not key.nulls_first for _, key in told]
     return [each.expr.sort_by(by, descending=down, nulls_last=last) for each in given]
 
 

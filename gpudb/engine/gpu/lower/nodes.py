@@ -22,7 +22,7 @@ from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, type_bou
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.stages import Final, Partial, Receive
+from gpudb.plan.physical import Final, Partial, Receive, Sample
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
@@ -358,6 +358,13 @@ class Lowering:
     @frame.register
     def _(self, node: nodes.Shared) -> Frame:
         return self.frame(node.input)
+
+    @frame.register
+    def _(self, node: Sample) -> Frame:
+        frame = self.frame(node.input)
+        found = self._collect(frame.lazy)
+        step = max(found.height // node.rows, 1)
+        return Frame(found.gather_every(step, step // 2).lazy(), frame.bounds)
 
 
 _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_count_in_result_offset_clause"}

@@ -207,6 +207,9 @@ def _aggregate(
     if name in {"min", "max"} or floats:
         if not whole or (floats and name in {"min", "max"}):
             raise NotCarried(f"{name} over a frame that moves, or of floats")
+        # Texts and booleans run as their ranks.
+        ordered = given.drop_nulls().unique().sort() if given.dtype in {pl.String, pl.Boolean, pl.Binary} else None
+        given = given.rank("dense").cast(pl.Int64) if ordered is not None else given
         value = pl.col("v")
         running = value.cum_min() if name == "min" else value.cum_max() if name == "max" else value.cum_sum()
         running = running.forward_fill() if name in {"min", "max"} else running
@@ -215,6 +218,7 @@ def _aggregate(
         made = table.select(running.over(partition) if partition else running).to_series()
         taken = made.gather(end.clip(0, max(frame.height - 1, 0)))
         taken = pl.select(pl.when(counts > 0).then(taken).otherwise(None)).to_series()
+        taken = taken if ordered is None else ordered.gather(taken - 1)
         return [taken.alias(at), counts.alias(at + "n")]
     totals = _between(given.fill_null(0).cast(pl.Int128).cum_sum(), start, end)
     totals = pl.select(pl.when(counts > 0).then(totals).otherwise(None)).to_series()

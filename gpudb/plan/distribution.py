@@ -1,0 +1,123 @@
+"""Where a subplan's rows lie: on one worker, anywhere, or by the hash of some of their columns.
+
+Stages leave out an exchange where rows that must meet lie together already: groups after a join on the same keys, two
+joins on one key, an aggregate on the key that a table is distributed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gpudb.plan import nodes
+from gpudb.plan.nodes import INPUT, column
+from gpudb.plan.predicates import bare
+from gpudb.plan.traversal import moved, transform
+from gpudb.sql import bound
+
+Keys = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """`one`: all rows on the first worker. `hash`: rows of equal `keys` on one worker, by the hash of them; several
+    such keys hold at once, as both sides' of a join do. `any`: rows lie anywhere."""
+
+    kind: Literal["one", "any", "hash"]
+    keys: tuple[Keys, ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether all rows are the first worker's."""
+        return self.kind == "one"
+
+    def meets(self, keys: Sequence[Any]) -> bool:
+        """Whether rows of equal `keys` lie on one worker."""
+        if self.alone:
+            return True
+        given = {_plain(key) for key in keys} | {_plain(bare(key)) for key in keys}
+        return any(all(part in given or _plain(bare(part)) in given for part in each) for each in self.keys)
+
+    def matching(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
+        """Which of `keys`, in which order, the rows are hashed by; None for none of them."""
+        given = [_plain(key) for key in keys]
+        for each in self.keys:
+            if all(part in given for part in each):
+                return tuple(given.index(part) for part in each)
+        return None
+
+
+ONE = Distribution("one")
+ANY = Distribution("any")
+
+
+def hashed(*keys: Sequence[Any]) -> Distribution:
+    """Rows that lie by the hash of these keys, each of which holds."""
+    made = tuple(tuple(_plain(part) for part in each) for each in keys)
+    return Distribution("hash", made) if made else ANY
+
+
+def _plain(expr: Any) -> Any:
+    """An expression without the names that its columns are shown under."""
+
+    def change(each: Any) -> Any:
+        return column(each.index, each.type) if isinstance(each, bound.Column) and each.name else None
+
+    return transform(expr, change)
+
+
+def shifted(given: Distribution, by: int) -> Distribution:
+    """Of rows whose columns have all moved to the right."""
+    if given.kind != "hash":
+        return given
+    return Distribution("hash", tuple(moved(each, lambda index: index + by) for each in given.keys))
+
+
+def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
+    """Of rows that are made of these expressions alone."""
+    if given.kind != "hash":
+        return given
+    places: dict[Any, int] = {}
+    for place, expr in enumerate(exprs):
+        if not isinstance(expr, bound.Constant):
+            places.setdefault(_plain(expr), place)
+    kept = tuple(made for each in given.keys if (made := _placed(each, places)) is not None)
+    return Distribution("hash", kept) if kept else ANY
+
+
+def _placed(keys: Keys, places: dict[Any, int]) -> Keys | None:
+    lost = False
+
+    def change(each: Any) -> Any:
+        nonlocal lost
+        if isinstance(each, bound.Constant):
+            return None
+        if each in places:
+            return column(places[each], each.type)
+        if isinstance(each, bound.Column):
+            lost = lost or each.rel == INPUT
+        return None
+
+    made = transform(keys, change)
+    return None if lost else made
+
+
+def joined(node: nodes.Join, left: Distribution, right: Distribution) -> Distribution:
+    """Of a join whose sides lie alike, by keys."""
+    other = shifted(right, len(node.left.types))
+    if node.kind == "INNER":
+        return Distribution("hash", left.keys + other.keys) if left.keys or other.keys else ANY
+    # The rows that an outer join fills up with NULLs lie where their own side does.
+    return ANY if node.kind == "FULL" else left
+
+
+def grouped(node: nodes.Aggregate, given: Distribution) -> Distribution:
+    """Of groups whose rows lay together."""
+    return given if given.alone else over(given, node.keys)
+
+
+def both(left: Distribution, right: Distribution) -> Distribution:
+    """Of the rows of either of two inputs."""
+    kept = tuple(each for each in left.keys if each in right.keys)
+    return Distribution("hash", kept) if kept else ANY

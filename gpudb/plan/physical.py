@@ -1,0 +1,67 @@
+"""The nodes that stages have beside the plan's own: aggregates in two parts, samples, and what is received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpudb.plan import nodes
+from gpudb.plan.nodes import Node
+from gpudb.types import SqlType
+
+
+@dataclass(frozen=True)
+class Partial(Node):
+    """Each worker's part of an aggregate: a row of keys and states a group."""
+
+    input: Node
+    aggregate: nodes.Aggregate
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.aggregate.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.aggregate.names
+
+
+@dataclass(frozen=True)
+class Final(Node):
+    """The groups that partial ones make together."""
+
+    input: Node
+    aggregate: nodes.Aggregate
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.aggregate.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.aggregate.names
+
+
+@dataclass(frozen=True)
+class Sample(Node):
+    """At most so many of the input's rows, evenly spaced."""
+
+    input: Node
+    rows: int
+
+
+@dataclass(frozen=True)
+class Receive(Node):
+    """What a worker gets of another stage's rows; `rows` is how many there are thought to be on all workers."""
+
+    stage: int
+    columns: tuple[tuple[str, SqlType], ...]
+    rows: int = 1
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return tuple(kind for _, kind in self.columns)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)

@@ -1,0 +1,245 @@
+"""Puts exchanges into a plan, where rows have to meet and do not lie together already.
+
+A join's sides: one goes to every worker, or both go by the hash of the keys, whichever moves less. An aggregate's
+groups, after each worker has made a part of them, unless there are nearly as many groups as rows. A window's
+partitions, a set operation's rows, a result's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.plan import distribution, nodes
+from gpudb.plan.distribution import ANY, ONE, Distribution, hashed, shifted
+from gpudb.plan.nodes import Exchange, Node, column
+from gpudb.plan.optimize.estimate import estimate, profile, size
+from gpudb.plan.physical import Final, Partial
+from gpudb.sql import bound
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What choices go by: the number of `workers`, and in bytes what an `exchange` costs beside what it moves.
+
+    No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
+    least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
+    partial ones where there are more than `share` as many.
+    """
+
+    workers: int = 4
+    exchange: int = 2**20
+    broadcast: int = 2**29
+    range: int = 200_000
+    groups: int = 100_000
+    share: float = 0.5
+
+
+Mergeable = Callable[[bound.Aggregate], bool]
+
+
+def placed(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node, bool]:
+    """The plan with its exchanges, and whether its rows come from the first worker alone.
+
+    `mergeable` says of an aggregate's call whether workers' parts of it can be put together.
+    """
+    node, where = _Placing(mergeable, costs).top(root)
+    return node, where.alone
+
+
+Placed = tuple[Node, Distribution]
+
+
+class _Placing:
+    def __init__(self, mergeable: Mergeable, costs: Costs) -> None:
+        self._mergeable = mergeable
+        self._costs = costs
+        self._shared: dict[int, Placed] = {}
+
+    def top(self, node: Node) -> Placed:
+        """The result's own nodes: its order may be made by ranges, which workers give one after the other."""
+        if isinstance(node, nodes.Project):
+            below, where = self.top(node.input)
+            return replace(node, input=below), distribution.over(where, node.exprs)
+        if isinstance(node, nodes.Sort) and self._by_ranges(node):
+            below, where = self.place(node.input)
+            if not where.alone:
+                return replace(node, input=Exchange(below, "range", order=node.keys)), ANY
+            return replace(node, input=below), ONE
+        return self.place(node)
+
+    def _by_ranges(self, node: nodes.Sort) -> bool:
+        if not node.keys or node.limit is not None or node.offset is not None or node.with_ties:
+            return False
+        over = profile(node.input)
+        if over.rows < self._costs.range:
+            return False
+        key = node.keys[0].expr
+        # Rows that are equal by the first key are one worker's: there must be enough of them for all.
+        return not isinstance(key, bound.Column) or over.columns[key.index].distinct >= 4 * self._costs.workers
+
+    def place(self, node: Node) -> Placed:
+        """A node with what it needs below it, and where its rows lie."""
+        match node:
+            case nodes.Scan():
+                return node, ANY
+            case nodes.Values():
+                return node, ONE
+            case nodes.Join():
+                return self._join(node)
+            case nodes.Aggregate():
+                return self._aggregate(node)
+            case nodes.Sort():
+                return self._sort(node)
+            case nodes.Project():
+                below, where = self.place(node.input)
+                return replace(node, input=below), distribution.over(where, node.exprs)
+            case nodes.Window():
+                below, where = self._met(node.input, node.calls[0].partition_by)
+                return replace(node, input=below), where
+            case nodes.DistinctOn():
+                below, where = self._met(node.input, node.keys)
+                return replace(node, input=below), where
+            case nodes.SetOperation():
+                return self._set_operation(node)
+            case nodes.Shared():
+                if node.number not in self._shared:
+                    below, where = self.place(node.input)
+                    self._shared[node.number] = replace(node, input=below), where
+                return self._shared[node.number]
+            case _:
+                (below,) = node.inputs
+                made, where = self.place(below)
+                return node.with_inputs(made), where
+
+    def _met(self, node: Node, keys: tuple[Any, ...]) -> Placed:
+        """A node's rows, equal keys on one worker; all on the first without keys."""
+        below, where = self.place(node)
+        return self._meeting(below, where, keys)
+
+    @staticmethod
+    def _meeting(node: Node, where: Distribution, keys: tuple[Any, ...]) -> Placed:
+        if where.alone or (keys and where.meets(keys)):
+            return node, where
+        return (Exchange(node, "hash", keys), hashed(keys)) if keys else (Exchange(node, "gather"), ONE)
+
+    # ------------------------------------------------------------------------------------------ joins
+
+    def _join(self, node: nodes.Join) -> Placed:
+        left, one = self.place(node.left)
+        right, other = self.place(node.right)
+        if one.alone and other.alone:
+            return node.with_inputs(left, right), ONE
+        if node.kind == "FULL" and not node.keys:
+            return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
+        ways: list[tuple[float, Callable[[], Placed]]] = []
+        first, second = size(node.left), size(node.right)
+        costs, workers = self._costs, self._costs.workers
+        sides = (left, one), (right, other)
+        if node.kind != "FULL":
+            ways.append((self._to_all(second), lambda: self._right_to_all(node, *sides)))
+        if node.kind == "INNER" and not other.alone:
+            ways.append((self._to_all(first), lambda: self._left_to_all(node, *sides)))
+        if node.keys and not node.null_aware:
+            made, moved = self._hashed(node, *sides)
+            held = {"left": first, "right": second}
+            cost = sum(2.0 * held[side] / workers + costs.exchange for side in moved) + second / workers
+            ways.append((cost, lambda: made))
+        return min(ways, key=lambda way: way[0])[1]()
+
+    def _to_all(self, size: int) -> float:
+        """What it costs to send a side to every worker: each builds the whole table of it."""
+        return float("inf") if size > self._costs.broadcast else 2.0 * size + self._costs.exchange
+
+    @staticmethod
+    def _right_to_all(node: nodes.Join, left: Placed, right: Placed) -> Placed:
+        if left[1].alone:
+            return node.with_inputs(left[0], _gathered(*right)), ONE
+        return node.with_inputs(left[0], Exchange(right[0], "broadcast")), left[1]
+
+    @staticmethod
+    def _left_to_all(node: nodes.Join, left: Placed, right: Placed) -> Placed:
+        where = shifted(right[1], len(node.left.types))
+        return node.with_inputs(Exchange(left[0], "broadcast"), right[0]), where
+
+    @staticmethod
+    def _hashed(node: nodes.Join, left: Placed, right: Placed) -> tuple[Placed, tuple[str, ...]]:
+        """The join of sides that lie alike, and which of them was moved for it."""
+        mine, theirs = (tuple(pair[side] for pair in node.keys) for side in (0, 1))
+        for number, (placed_side, keys) in enumerate(((left, mine), (right, theirs))):
+            order = placed_side[1].matching(keys)
+            if order is None:
+                continue
+            other, others = (right, theirs) if number == 0 else (left, mine)
+            wanted = hashed(tuple(others[place] for place in order))
+            own = hashed(tuple(keys[place] for place in order))
+            moved: tuple[str, ...] = ()
+            if wanted.keys[0] not in other[1].keys:
+                other = Exchange(other[0], "hash", tuple(others[place] for place in order)), wanted
+                moved = ("right",) if number == 0 else ("left",)
+            pair = ((placed_side[0], own), other) if number == 0 else (other, (placed_side[0], own))
+            (one, here), (two, there) = pair
+            return (node.with_inputs(one, two), distribution.joined(node, here, there)), moved
+        one, two = Exchange(left[0], "hash", mine), Exchange(right[0], "hash", theirs)
+        return (node.with_inputs(one, two), distribution.joined(node, hashed(mine), hashed(theirs))), ("left", "right")
+
+    # ------------------------------------------------------------------------------------------ the others
+
+    def _aggregate(self, node: nodes.Aggregate) -> Placed:
+        below, where = self.place(node.input)
+        if where.alone or (node.keys and where.meets(node.keys)):
+            return replace(node, input=below), distribution.grouped(node, where)
+        if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
+            met, where = self._meeting(below, where, node.keys)
+            return replace(node, input=met), distribution.grouped(node, where)
+        keys = tuple(column(index, key.type) for index, key in enumerate(node.keys))
+        met, where = self._meeting(Partial(below, node), ANY, keys)
+        return Final(met, node), where
+
+    def _as_many_groups(self, node: nodes.Aggregate) -> bool:
+        rows = estimate(node.input)
+        return bool(node.keys) and rows >= self._costs.groups and estimate(node) >= rows * self._costs.share
+
+    def _sort(self, node: nodes.Sort) -> Placed:
+        below, where = self.place(node.input)
+        if where.alone:
+            return replace(node, input=below), ONE
+        first = _first_rows(node)
+        # The first rows of all are among the first rows of each.
+        below = below if first is None else replace(node, input=below, limit=first, offset=None)
+        return replace(node, input=Exchange(below, "gather")), ONE
+
+    def _set_operation(self, node: nodes.SetOperation) -> Placed:
+        (left, one), (right, other) = self.place(node.left), self.place(node.right)
+        if one.alone and other.alone:
+            return node.with_inputs(left, right), ONE
+        if node.op == "UNION":
+            # Rows on one worker stay there: the others have none of them.
+            left = Exchange(left, "gather") if one.alone else left
+            right = Exchange(right, "gather") if other.alone else right
+            return node.with_inputs(left, right), distribution.both(one, other)
+        keys = tuple(column(index, kind) for index, kind in enumerate(node.types))
+        if not keys:
+            return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
+        alike = distribution.both(one, other)
+        if alike.keys:
+            return node.with_inputs(left, right), alike
+        return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hashed(keys)
+
+
+def _gathered(node: Node, where: Distribution) -> Node:
+    return node if where.alone else Exchange(node, "gather")
+
+
+def _first_rows(node: nodes.Sort) -> Any | None:
+    """How many of each worker's first rows there may be among a sort's; None for all of them."""
+    if node.limit is None or node.with_ties:
+        return None
+    if node.offset is None:
+        return node.limit
+    limit, offset = node.limit, node.offset
+    if isinstance(limit, bound.Constant) and isinstance(offset, bound.Constant):
+        if isinstance(limit.value, int) and isinstance(offset.value, int) and min(limit.value, offset.value) >= 0:
+            return replace(limit, value=limit.value + offset.value)
+    return None

@@ -1,0 +1,138 @@
+"""Which rows move: exchanges where rows must meet, and none where they lie together already."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.plan.shape import shapes, stages
+
+SETUP = """
+CREATE TABLE pl_big (k int, g int, v int);
+INSERT INTO pl_big SELECT i, i % 50, i % 7 FROM generate_series(1, 2000) i;
+CREATE TABLE pl_other (k int, w int);
+INSERT INTO pl_other SELECT i, i % 3 FROM generate_series(1, 2000) i;
+CREATE TABLE pl_small (g int, name text);
+INSERT INTO pl_small SELECT i, 'n' || i FROM generate_series(1, 5) i
+"""
+
+FIXTURES = {
+    "a small side goes to all": (
+        "SELECT b.v, s.name FROM pl_big b JOIN pl_small s ON b.g = s.g",
+        Costs(exchange=0),
+        """
+        0 broadcast
+          pl_small(g, name)
+        1 result
+          project v, name
+            inner join g = g
+              pl_big(g, v)
+              receive 0
+        """,
+    ),
+    "groups by the key of the join that made them": (
+        "SELECT b.k, count(*), sum(o.w) FROM pl_big b JOIN pl_other o ON b.k = o.k GROUP BY b.k",
+        Costs(exchange=0, broadcast=64, groups=10**9),
+        """
+        0 hash
+          pl_big(k)
+        1 hash
+          pl_other(k, w)
+        2 result
+          aggregate by k
+            project k, w
+              inner join k = k
+                receive 0
+                receive 1
+        """,
+    ),
+    "two joins on one key": (
+        "SELECT a.v, o.w, b.v FROM pl_big a JOIN pl_other o ON a.k = o.k LEFT JOIN pl_big b ON a.k = b.k",
+        Costs(exchange=0, broadcast=64),
+        """
+        0 hash
+          pl_big(k, v)
+        1 hash
+          pl_other(k, w)
+        2 hash
+          pl_big(k, v)
+        3 result
+          project v, w, v
+            left join k = k
+              project k, v, w
+                inner join k = k
+                  receive 0
+                  receive 1
+              receive 2
+        """,
+    ),
+    "groups in parts": (
+        "SELECT g, sum(v) FROM pl_big GROUP BY g",
+        Costs(),
+        """
+        0 hash
+          partial by g
+            pl_big(g, v)
+        1 result
+          final by g
+            receive 0
+        """,
+    ),
+    "as many groups as rows": (
+        "SELECT k, sum(v) FROM pl_big GROUP BY k",
+        Costs(groups=1000),
+        """
+        0 hash
+          pl_big(k, v)
+        1 result
+          aggregate by k
+            receive 0
+        """,
+    ),
+    "the first rows of each": (
+        "SELECT v, k FROM pl_big ORDER BY v, k LIMIT 5 OFFSET 3",
+        Costs(),
+        """
+        0 gather
+          sort v, k first '8'
+            project v, k
+              pl_big(k, v)
+        1 result alone
+          sort v, k first '5'
+            receive 0
+        """,
+    ),
+    "an order by ranges": (
+        "SELECT k, v FROM pl_big ORDER BY k DESC, v",
+        Costs(range=1000),
+        """
+        0 stay
+          pl_big(k, v)
+        1 broadcast
+          sample
+            project k
+              receive 0
+        2 range
+          receive 0
+        3 result
+          sort k, v
+            receive 2
+        """,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def filled(lab: Lab) -> Lab:
+    for statement in SETUP.split(";"):
+        lab.run(statement)
+    return lab
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_stages(filled: Lab, name: str) -> None:
+    sql, costs, wanted = FIXTURES[name]
+    assert shapes(stages(filled, sql, costs)) == dedent(wanted).strip()

@@ -1,7 +1,8 @@
 r"""The fast way: a block of rows that pyarrow's CSV reader surely splits as PostgreSQL does, split by it.
 
-What differs between the two is looked for beforehand, with a few passes over the bytes: quotes within a field,
-stray carriage returns, `\.`, backslashes, NUL. Where something of that kind is found, `QuickReader` says so by None.
+What differs between the two is looked for with as few passes over the bytes as can be: stray carriage returns, `\.`,
+backslashes and NUL beforehand, quotes within a field afterwards. Where something of that kind is found, `QuickReader`
+says so by None.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _PARSED = {
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 _BLOCK_LIMIT = 1 << 31
 _LOWER = np.uint8(0x20)
+_QUOTED_LINE = 1 << 16
+"""Bytes of a last line that are looked through for a quote that stays open."""
+
 _WRONG_COLUMN = re.compile(r"CSV column #(\d+)")
 
 
@@ -65,6 +69,8 @@ class QuickReader:
         self._types = tuple(types)
         self._options = options
         self._csv = options.format == "csv"
+        self._quote = options.quote.encode()
+        self._escape = options.escape.encode()
         self._names = [f"c{number}" for number in range(len(types))]
         own_escape = options.escape == options.quote
         self._parse = pyarrow.csv.ParseOptions(
@@ -84,7 +90,7 @@ class QuickReader:
 
     # ---- splitting
 
-    def columns(self, data: bytes, undo: bool) -> list[pa.Array] | None:
+    def columns(self, data: bytes, eol: bytes, undo: bool) -> list[pa.Array] | None:
         """The columns of a block that `check` approved, and None if its rows are of different lengths or the like.
 
         Those that `is_final` says so of come as their type's Arrow column, the others as text.
@@ -101,6 +107,8 @@ class QuickReader:
                 wrong = int(found.group(1))
                 self._parsed = parsed = {n: held for n, held in parsed.items() if n != wrong}
         if self._may_have_empty_line(columns) and _has_empty_line(data):
+            return None
+        if self._csv and self._quote in data and not self._quotes_agree(data, eol, columns):
             return None
         if undo:
             try:
@@ -167,28 +175,48 @@ class QuickReader:
     def _check_csv(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
         if b"\\" in data and b"\\." in data:
             return False, False
-        quote, escape = self._options.quote.encode(), self._options.escape.encode()
-        if escape != quote and escape in data:
-            return False, False
-        if quote not in data:
-            return _all_pairs(data) if eol == b"\r\n" else b"\r" not in data, False
+        if self._quote in data:
+            return self._escape == self._quote or self._escape not in data, False
+        return _all_pairs(data) if eol == b"\r\n" else b"\r" not in data, False
+
+    def _quotes_agree(self, data: bytes, eol: bytes, columns: list[pa.Array]) -> bool:
+        """Whether PostgreSQL splits a block with quotes as pyarrow did.
+
+        To PostgreSQL each quote opens or closes; pyarrow keeps one that does not begin its field, and takes a last
+        field whose quote stays open. So where no value holds a quote, and the last line ends outside, they agree.
+        """
+        if eol == b"\n" and b"\r" not in data and self._ends_outside(data, columns[-1]):
+            texts = (column for column in columns if column.type == pa.string())
+            if not any(_holds(column, self._quote) for column in texts):
+                return True
+        return self._quotes_frame_fields(data, eol)
+
+    def _ends_outside(self, data: bytes, last: pa.Array) -> bool:
+        line = data.rfind(b"\n", 0, -1) + 1
+        if not data.endswith(b"\n") or len(data) - line > _QUOTED_LINE or data.count(self._quote, line) % 2:
+            return False
+        # a quote that an earlier line opened makes the last value end with this line's newline
+        return not (last.type == pa.string() and (last[-1].as_py() or "").endswith("\n"))
+
+    def _quotes_frame_fields(self, data: bytes, eol: bytes) -> bool:
+        """Whether quotes open at a field's beginning alone, and carriage returns are only where lines end."""
         marks = bits.Marks(data)
-        quotes = marks.of(quote)
+        quotes = marks.of(self._quote)
         inside = bits.between(quotes)
         if inside is None:
-            return False, False
+            return False
         # an opening quote has a delimiter, a line's end or the quote that it doubles before it
         before = marks.of(self._options.delimiter.encode()) | marks.of(b"\n")
-        if escape == quote:
+        if self._escape == self._quote:
             before |= quotes
         if (quotes & inside & ~bits.following(before, first=True)).any():
-            return False, False
+            return False
         if eol == b"\n" and b"\r" not in data:
-            return True, False
+            return True
         returns, newlines = marks.of(b"\r") & ~inside, marks.of(b"\n") & ~inside
         if eol == b"\n":
-            return not returns.any(), False
-        return bool((bits.following(returns, first=False) == newlines).all()), False
+            return not returns.any()
+        return bool((bits.following(returns, first=False) == newlines).all())
 
     def _check_text(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
         if not (_all_pairs(data) if eol == b"\r\n" else b"\r" not in data):
@@ -274,6 +302,12 @@ def _parsed_type(type_: SqlType) -> pa.DataType | None:
     if type_.name == "numeric" and not type_.carried and type_.numeric_digits[0] <= EXACT_DIGITS:
         return pa.float64()
     return _PARSED.get(type_.name)
+
+
+def _holds(column: pa.StringArray, char: bytes) -> bool:
+    """Whether a character is in any of the values."""
+    values = column.buffers()[2]
+    return values is not None and re.search(re.escape(char), memoryview(values)) is not None
 
 
 def _has_empty_line(data: bytes) -> bool:

@@ -83,7 +83,7 @@ class RowReader:
         eol = block.eol
         sure, undo = (False, False) if eol is None else self._quick.check(data, eol)
         if eol is not None and sure:
-            found = self._fast(data, undo)
+            found = self._fast(data, eol, undo)
             if found is not None:
                 found.lines = header + self._lines(data, eol, first)
                 return found
@@ -127,10 +127,10 @@ class RowReader:
 
     # ---- fast
 
-    def _fast(self, data: bytes, undo: bool) -> Rows | None:
+    def _fast(self, data: bytes, eol: bytes, undo: bool) -> Rows | None:
         if not data:
             return Rows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
-        found = self._quick.columns(data, undo)
+        found = self._quick.columns(data, eol, undo)
         if found is None:
             return None
         columns = []

@@ -29,7 +29,13 @@ OPTIONS = {
     "text with null": CopyOptions(delimiter="|", null=""),
     "text with default": CopyOptions(default="N"),
 }
-TYPES: tuple[tuple[SqlType, ...], ...] = ((TEXT,), (TEXT, TEXT), (INT4, TEXT), (numeric(4, 1), INT4, TEXT))
+TYPES: tuple[tuple[SqlType, ...], ...] = (
+    (TEXT,),
+    (TEXT, TEXT),
+    (INT4, TEXT),
+    (TEXT, INT4),
+    (numeric(4, 1), INT4, TEXT),
+)
 
 _CSV_PIECES = [",", '"', '""', "\n", "\r\n", "a", "1", "12.5", "-3", " ", "N", "\\", "\\.", "é", "|", "'", "0x1"]
 _TEXT_PIECES = ["\t", "\n", "\r\n", "a", "1", "-2", "\\N", "\\", "\\t", "\\\\", "\\.", "|", "é", "x", "7.55", "N"]

@@ -295,7 +295,10 @@ def type_key(schema: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A parameter of a routine: `mode` is i, o, b (INOUT) or t (a column of RETURNS TABLE); `default` SQL text."""
+    """A parameter of a routine: `mode` is i, o, b (INOUT), v (VARIADIC) or t (a column of RETURNS TABLE).
+
+    `default` is SQL text.
+    """
 
     name: str
     type: SqlType
@@ -304,8 +307,28 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregation:
+    """How an aggregate computes: functions by their OIDs, 0 for none; `initial` as text of the type `state`.
+
+    `combine` would put two states together; `final_extra` has `final` take the arguments' types too, as NULLs.
+    """
+
+    transition: int
+    state: SqlType
+    initial: str | None = None
+    final: int = 0
+    final_extra: bool = False
+    combine: int = 0
+
+    @property
+    def functions(self) -> tuple[int, ...]:
+        """The functions that it needs."""
+        return tuple(each for each in (self.transition, self.final, self.combine) if each)
+
+
+@dataclass(frozen=True, slots=True)
 class Routine:
-    """A function (`kind` f) or procedure (p) in SQL. `body` is its statements as SQL text.
+    """A function (`kind` f), procedure (p) or aggregate (a). `body` is its statements as SQL text.
 
     A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); the text of another is read at each call.
     `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc alone.
@@ -330,11 +353,12 @@ class Routine:
     leakproof: bool = False
     rows_of: int = 0
     comment: str | None = None
+    aggregate: Aggregation | None = None
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
         """The parameters that a call gives."""
-        return tuple(each for each in self.arguments if each.mode in {"i", "b"} or (self.kind == "p"))
+        return tuple(each for each in self.arguments if each.mode in {"i", "b", "v"} or (self.kind == "p"))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
@@ -344,7 +368,18 @@ class Routine:
     @property
     def signature(self) -> str:
         """As messages name it: `add(integer, integer)`."""
-        return f"{self.name}({', '.join(str(each.type) for each in self.inputs)})"
+        types = ", ".join(str(each.type) for each in self.inputs)
+        return f"{self.name}({types or ('*' if self.kind == 'a' else '')})"
+
+    @property
+    def identity(self) -> str:
+        """As messages about what depends on what name it: `add(integer,integer)`."""
+        return self.signature.replace(", ", ",")
+
+    @property
+    def noun(self) -> str:
+        """What it is, as messages name it: `function`, `procedure` or `aggregate`."""
+        return {"p": "procedure", "a": "aggregate"}.get(self.kind, "function")
 
     @property
     def key(self) -> str:

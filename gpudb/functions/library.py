@@ -109,6 +109,12 @@ def functions_by_name() -> Mapping[str, tuple[Function, ...]]:
 
 
 @cache
+def functions_by_oid() -> Mapping[int, Function]:
+    """Every function by its OID."""
+    return {each.oid: each for several in functions_by_name().values() for each in several}
+
+
+@cache
 def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
     """Every operator of each name, prefix ones too."""
     found: dict[str, list[Operator]] = {}

@@ -95,7 +95,7 @@ def function(
     """
     functions = (*functions_by_name().get(name, ()), *own)
     if named:
-        candidates = [c for each in functions if (c := _by_name(each, types, kinds, named)) is not None]
+        candidates = [c for each in functions if (c := _by_name(each, types, kinds, named, variadic_call)) is not None]
     else:
         candidates = list(_expand(functions, len(types), kinds, variadic_call))
     chosen = _choose(candidates, types)
@@ -154,9 +154,13 @@ def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call
             yield Candidate(each, each.args[:count])
 
 
-def _by_name(each: Function, types: Sequence[SqlType], kinds: str, named: tuple[str, ...]) -> Candidate | None:
+def _by_name(
+    each: Function, types: Sequence[SqlType], kinds: str, named: tuple[str, ...], variadic_call: bool
+) -> Candidate | None:
     """A function as a candidate for a call by names: every argument has its place, every other one a default."""
     count = len(types) - len(named)
+    if each.variadic is not None and not variadic_call:
+        return None
     if each.kind not in kinds or not set(named) <= set(each.arg_names[count:]):
         return None
     places = (*range(count), *(each.arg_names.index(item) for item in named))

@@ -98,7 +98,7 @@ def _called(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
     types = tuple(arg.type.plain for arg in args)
     own = tuple(map(as_function, routines))
     try:
-        candidate = resolve.function(names[-1], types, "fp", False, own, given_names(node.args))
+        candidate = resolve.function(names[-1], types, "fp", node.func_variadic, own, given_names(node.args))
     except UndefinedFunction as error:
         message = error.message.replace("function ", "procedure ", 1)
         hint = "No procedure matches the given name and argument types. You might need to add explicit type casts."
@@ -108,7 +108,7 @@ def _called(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
         shown = f"{names[-1]}({', '.join(str(item) for item in types)})"
         wrong = SqlError.of("wrong_object_type", f"{shown} is not a procedure", hint="To call a function, use SELECT.")
         raise binder.locate(wrong, node.location)
-    return routine, complete(binder, routine, candidate, args)
+    return complete(binder, routine, candidate, args)
 
 
 def _evaluated(context: Context, routine: Routine, args: Sequence[Expr]) -> tuple[Expr, ...]:

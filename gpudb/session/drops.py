@@ -34,7 +34,7 @@ def drop(context: Context) -> Result:
     if what in {"TYPE", "DOMAIN"}:
         dropped: Result = type_changes().drop_types(context, node, what)
         return dropped
-    if what in {"FUNCTION", "PROCEDURE", "ROUTINE"}:
+    if what in {"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}:
         from gpudb.session.routine_changes import drop_routines
 
         return drop_routines(context, node, what)
@@ -123,7 +123,7 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
                 undefaulted.append((table.oid, column))
             continue
         for routine in _routines_over(catalog, relation):
-            what = f"{'procedure' if routine.kind == 'p' else 'function'} {routine.signature}"
+            what = f"{'procedure' if routine.kind == 'p' else 'function'} {routine.identity}"
             if not cascade:
                 on = (
                     f"type {relation.name}" if routine.rows_of == relation.oid else f"{_noun(relation)} {relation.name}"
@@ -222,7 +222,7 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
     types = [each for each in catalog.types.values() if each.schema == name]
     spoken = [*(f"type {each.user}" for each in types), *(f"{_noun(r)} {name}.{r.name}" for r in inside)]
     routines = [each for each in catalog.routines.values() if each.schema == name]
-    spoken += [f"{'procedure' if each.kind == 'p' else 'function'} {name}.{each.signature}" for each in routines]
+    spoken += [f"{'procedure' if each.kind == 'p' else 'function'} {name}.{each.identity}" for each in routines]
     if spoken and not cascade:
         message = f"cannot drop schema {name} because other objects depend on it"
         detail = "\n".join(f"{each} depends on schema {name}" for each in spoken)

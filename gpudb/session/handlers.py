@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.session import (
+    aggregates,
     alterations,
     calls,
     changes,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from gpudb.storage.transaction import Transaction
 
 REGISTERED = (
+    aggregates,
     alterations,
     calls,
     changes,

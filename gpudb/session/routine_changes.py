@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Routine, stored_query
+from gpudb.catalog.model import Catalog, Routine, stored_query
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context, command
 from gpudb.session.drops import drop_with_dependents
@@ -16,7 +16,7 @@ from gpudb.session.results import Result
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.parse import inner, parse, strings
 
-KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "ROUTINE": "fp"}
+KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
 
 
 def find_routine(context: Context, node: Any, what: str) -> Routine | None:
@@ -31,6 +31,8 @@ def find_routine(context: Context, node: Any, what: str) -> Routine | None:
         found = [each for each in found if [a.type for a in each.inputs] == types]
         fitting = [each for each in found if each.kind in KINDS[what]]
     if found and not fitting and not node.args_unspecified:
+        if what == "AGGREGATE":
+            raise SqlError.of("wrong_object_type", f"function {_spoken(node, context)} is not an aggregate")
         raise SqlError.of("wrong_object_type", f"{_spoken(node, context)} is not a {what.lower()}")
     if len(fitting) > 1:
         message = f'{what.lower()} name "{names[-1]}" is not unique'
@@ -45,10 +47,21 @@ def _spoken(node: Any, context: Context) -> str:
     return f"{'.'.join(strings(node.objname))}({types})"
 
 
+def _check_no_aggregate(context: Context, node: Any) -> None:
+    """42809 where DROP FUNCTION names an aggregate."""
+    found = find_routine(context, node, "ROUTINE")
+    if found is not None and found.kind == "a":
+        hint = "Use DROP AGGREGATE to drop aggregate functions."
+        raise SqlError.of("wrong_object_type", f'"{found.name}" is an aggregate function', hint=hint)
+
+
 def _missing(node: Any, context: Context, what: str) -> str:
     if node.args_unspecified:
         return f'could not find a {what.lower()} named "{".".join(strings(node.objname))}"'
-    return f"{what.lower()} {_spoken(node, context)} does not exist"
+    shown = _spoken(node, context)
+    if what == "AGGREGATE":
+        shown = shown.replace("()", "(*)")
+    return f"{what.lower()} {shown} does not exist"
 
 
 def needed_routine(context: Context, node: Any, what: str) -> Routine:
@@ -62,6 +75,8 @@ def needed_routine(context: Context, node: Any, what: str) -> Routine:
 def drop_routines(context: Context, node: Any, what: str) -> Result:
     """DROP FUNCTION, PROCEDURE or ROUTINE [IF EXISTS] name [(types)], … [CASCADE]."""
     for each in node.objects:
+        if what == "FUNCTION":
+            _check_no_aggregate(context, inner(each))
         found = find_routine(context, inner(each), what)
         if found is None:
             message = _missing(inner(each), context, what)
@@ -76,7 +91,7 @@ def drop_routines(context: Context, node: Any, what: str) -> Result:
 
 
 def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
-    """Drops a routine and, with CASCADE, the views whose queries call it; 2BP01 without."""
+    """Drops a routine and, with CASCADE, the views and aggregates that call it; 2BP01 without."""
     catalog = context.transaction.catalog
     users = [
         relation
@@ -84,17 +99,34 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         if (query := stored_query(relation)) is not None and (routine.schema, routine.name) in _called(query)
     ]
     noun = "procedure" if routine.kind == "p" else "function"
+    for made in aggregates_of(catalog, routine):
+        if not cascade:
+            message = f"cannot drop {noun} {routine.identity} because other objects depend on it"
+            detail = f"function {made.identity} depends on {noun} {routine.identity}"
+            hint = "Use DROP ... CASCADE to drop the dependent objects too."
+            raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+        context.notice(f"drop cascades to function {made.identity}")
+        drop_routine(context, made, cascade=True)
     for user in users:
         what = "materialized view" if user.kind == "m" else "view"
         if not cascade:
-            message = f"cannot drop {noun} {routine.signature} because other objects depend on it"
-            detail = f"{what} {user.name} depends on {noun} {routine.signature}"
+            message = f"cannot drop {noun} {routine.identity} because other objects depend on it"
+            detail = f"{what} {user.name} depends on {noun} {routine.identity}"
             hint = "Use DROP ... CASCADE to drop the dependent objects too."
             raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
         context.notice(f"drop cascades to {what} {user.name}")
     if users:
         drop_with_dependents(context, users, True)
     context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
+
+
+def aggregates_of(catalog: Catalog, routine: Routine) -> list[Routine]:
+    """The aggregates that a function is a part of."""
+    return [
+        each
+        for each in catalog.routines.values()
+        if each.aggregate is not None and routine.oid in each.aggregate.functions
+    ]
 
 
 def _called(query: str) -> set[tuple[str, str]]:

@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Argument, Routine, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.functions.resolve import POLYMORPHIC
 from gpudb.session.binding import BINDABLE, bind_statement
 from gpudb.session.context import Context, command, handles
 from gpudb.session.kept_expressions import default_expression
@@ -18,6 +19,7 @@ from gpudb.session.results import Result
 from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
+from gpudb.sql.bind.polymorphic import is_polymorphic
 from gpudb.sql.bind.routines import bound_body, check_result, statements
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
@@ -28,7 +30,7 @@ from gpudb.types import SqlType
 
 _MODES = {
     pg.FUNC_PARAM_IN: "i", pg.FUNC_PARAM_DEFAULT: "i", pg.FUNC_PARAM_OUT: "o", pg.FUNC_PARAM_INOUT: "b",
-    pg.FUNC_PARAM_TABLE: "t",
+    pg.FUNC_PARAM_TABLE: "t", pg.FUNC_PARAM_VARIADIC: "v",
 }  # fmt: skip
 _VOLATILITY = {"immutable": "i", "stable": "s", "volatile": "v"}
 _PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
@@ -70,14 +72,35 @@ def create_routine(context: Context) -> Result:
         bool(options.get("leakproof", False)),
         _row_relation(context, node),
     )
-    made = _in_place(context, made, replaced=bool(node.replace))
+    check_polymorphic(made)
+    made = in_place(context, made, replaced=bool(node.replace))
     if context.session.settings["check_function_bodies"] == "on" or standard:
         _check(context, made)
     context.transaction.set_catalog(context.transaction.catalog.with_routine(made))
     return command(f"CREATE {what}")
 
 
-def _in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
+_FAMILIES = (
+    frozenset("anyelement anyarray anynonarray anyenum anyrange".split()),
+    frozenset("anycompatible anycompatiblearray anycompatiblenonarray".split()),
+)
+
+
+def check_polymorphic(made: Routine) -> None:
+    """42P13 for a result whose type no parameter tells."""
+    given = {each.type.name for each in made.inputs}
+    for item in (made.result, *(each.type for each in made.outputs)):
+        family = next((each for each in _FAMILIES if item.name in each), None)
+        if family is not None and not given & family:
+            several = "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
+            if "anycompatible" in family:
+                several = "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or"
+                several += " anycompatiblemultirange"
+            detail = f"A result of type {item} requires at least one input of type {several}."
+            raise SqlError.of("invalid_function_definition", "cannot determine result data type", detail=detail)
+
+
+def in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
     """The routine as it takes the place of one with its name and argument types; 42723, 42P13."""
     old = context.transaction.catalog.routines.get(made.key)
     if old is None:
@@ -85,10 +108,15 @@ def _in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
     if not replaced:
         message = f'function "{made.name}" already exists with same argument types'
         raise SqlError.of("duplicate_function", message)
-    noun = "procedure" if old.kind == "p" else "function"
+    noun = old.noun
     if old.kind != made.kind:
-        detail = f'"{old.name}" is a {noun}.'
+        article = "an aggregate function" if old.kind == "a" else f"a {noun}"
+        detail = f'"{old.name}" is {article}.'
         raise SqlError.of("wrong_object_type", "cannot change routine kind", detail=detail)
+    if old.kind == "a" and old.result != made.result:
+        message = "cannot change return type of existing function"
+        hint = f"Use DROP AGGREGATE {old.signature} first."
+        raise SqlError.of("invalid_function_definition", message, hint=hint)
     hint = f"Use DROP {noun.upper()} {old.signature} first."
     outs = [(each.name, each.type, each.mode) for each in old.outputs]
     if (old.result, old.returns_set, outs) != (
@@ -160,19 +188,23 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
     defaults = False
     for each in nodes:
         node = inner(each)
-        mode = _MODES.get(node.mode)
-        if mode is None:
-            raise FeatureNotSupported("VARIADIC parameters are not supported")
+        mode = _MODES[node.mode]
         if mode == "t":
             continue
-        item = _type(context, node.arg_type)
+        item = parameter_type(context, node.arg_type)
+        if mode != "o" and any(other.mode == "v" for other in made):
+            raise SqlError.of("invalid_function_definition", "VARIADIC parameter must be the last input parameter")
+        if mode == "v" and item.element is None and item.name not in {"anyarray", "anycompatiblearray"}:
+            raise SqlError.of("invalid_function_definition", "VARIADIC parameter must be an array")
         default = None
         if present(node.defexpr):
             if mode == "o":
                 raise SqlError.of("invalid_function_definition", "only input parameters can have default values")
             default = default_expression(context, node.defexpr)
             binder = context.session.binder(context)
-            stored(binder, bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr), "", item)
+            given = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
+            if item.name not in POLYMORPHIC:
+                stored(binder, given, "", item)
             defaults = True
         elif defaults and mode != "o":
             message = "input parameters after one with a default value must also have defaults"
@@ -183,7 +215,8 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
     return made
 
 
-def _type(context: Context, node: Any) -> SqlType:
+def parameter_type(context: Context, node: Any) -> SqlType:
+    """The type that a parameter is declared with; 42704."""
     binder = context.session.binder(context)
     try:
         return type_name(node, binder).plain
@@ -194,7 +227,7 @@ def _type(context: Context, node: Any) -> SqlType:
 def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple[SqlType, bool, list[Argument]]:
     """The declared result, whether there are many, and the columns of RETURNS TABLE or of a table's rows."""
     columns = [
-        Argument(inner(each).name, _type(context, inner(each).arg_type), "t")
+        Argument(inner(each).name, parameter_type(context, inner(each).arg_type), "t")
         for each in node.parameters
         if inner(each).mode == pg.FUNC_PARAM_TABLE
     ]
@@ -212,7 +245,7 @@ def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple
     rows = _row_type(context, returned)
     if rows is not None and not outs:
         return RECORD, bool(returned.setof), rows
-    result = _type(context, returned)
+    result = parameter_type(context, returned)
     if result == VOID:
         raise FeatureNotSupported("functions that return void are not supported", hint="Make it a procedure.")
     if implied is not None and result != implied:
@@ -281,6 +314,8 @@ def _statement_text(context: Context, node: Any) -> str:
 
 def _check(context: Context, made: Routine) -> None:
     """Binds what of a body are queries, and compares the last one with what a function declares."""
+    if is_polymorphic(made):
+        return  # there are no types before a call
     found = statements(made)
     values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
     last = query = None

@@ -306,6 +306,22 @@ class Let:
     type: SqlType
 
 
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The value that `body` leaves after the last of `rows`, an array of records, starting from `initial`.
+
+    In the body column 0 of the relation `rel` is the value so far and column 1 of `item` the row at hand, both
+    relations negative numbers. NULL for an array counts as one without items.
+    """
+
+    rel: int
+    item: int
+    rows: Expr
+    initial: Expr
+    body: Expr
+    type: SqlType
+
+
 Expr = (
     Column
     | Constant
@@ -334,6 +350,7 @@ Expr = (
     | Window
     | SetReturning
     | Let
+    | Fold
     | Default
 )
 

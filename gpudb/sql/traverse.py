@@ -45,6 +45,7 @@ def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
     """The columns that a query reads from outside itself."""
     nodes = list(walk(query))
     own = {node.rel for node in nodes if hasattr(node, "rel") and not isinstance(node, bound.Column)}
+    own |= {node.item for node in nodes if isinstance(node, bound.Fold)}
     return {(node.rel, node.index) for node in nodes if isinstance(node, bound.Column) and node.rel not in own}
 
 

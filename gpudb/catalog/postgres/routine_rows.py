@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from gpudb.catalog.model import Argument, Routine
+from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.expressions import default_text, quoted_name
+from gpudb.types import SqlType
 
 _SQL_LANGUAGE = 14
-_MODES = {"o": "OUT ", "b": "INOUT ", "t": ""}
+_INTERNAL = 12
+_MODES = {"o": "OUT ", "b": "INOUT ", "t": "", "v": "VARIADIC "}
+_ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
 _VOLATILITY = {"v": "", "s": "STABLE", "i": "IMMUTABLE"}
 _PARALLEL = {"u": "", "r": "PARALLEL RESTRICTED", "s": "PARALLEL SAFE"}
 
@@ -19,21 +22,25 @@ def add_routine(rows: Rows, routine: Routine, namespace: int, owner: int, relati
     if routine.rows_of:
         every = tuple(each for each in every if each.mode != "t")
     if routine.kind == "p":
-        inputs = tuple(each for each in every if each.mode in {"i", "b"})
+        inputs = tuple(each for each in every if each.mode in {"i", "b", "v"})
     extended = any(each.mode != "i" for each in every)
     named = any(each.name for each in every)
+    last = next((each.type for each in every if each.mode == "v"), None)
+    variadic = None if last is None else _ITEMS.get(last.name) or last.element
     rows.add(
         "pg_proc", oid=routine.oid, proname=routine.name, pronamespace=namespace, proowner=owner,
-        prolang=_SQL_LANGUAGE, procost=routine.cost, prorows=routine.rows, prokind=routine.kind,
+        prolang=_INTERNAL if routine.kind == "a" else _SQL_LANGUAGE, procost=routine.cost, prorows=routine.rows,
+        prokind=routine.kind,
         proleakproof=routine.leakproof, proisstrict=routine.strict, proretset=routine.returns_set,
         provolatile=routine.volatility, proparallel=routine.parallel, pronargs=len(inputs),
         pronargdefaults=sum(each.default is not None for each in inputs),
+        provariadic=variadic.declared_oid if variadic is not None else 0,
         prorettype=oids.row_type(routine.rows_of) if routine.rows_of else routine.result.declared_oid,
         proargtypes=[each.type.declared_oid for each in inputs],
         proallargtypes=[each.type.declared_oid for each in every] if extended else None,
         proargmodes=[each.mode for each in every] if extended else None,
         proargnames=[each.name for each in every] if named else None,
-        prosrc="" if routine.standard else routine.body, prosqlbody=_standard(routine) if routine.standard else None,
+        prosrc=_source(routine), prosqlbody=_standard(routine) if routine.standard else None,
     )  # fmt: skip
     arguments = ", ".join(_argument(each, routine, defaults=True) for each in every if each.mode != "t")
     identity = ", ".join(_argument(each, routine, defaults=False) for each in every if each.mode != "t")
@@ -43,17 +50,41 @@ def add_routine(rows: Rows, routine: Routine, namespace: int, owner: int, relati
     )  # fmt: skip
     types = ",".join(str(each.type) for each in inputs)
     rows.add("procedure_names", oid=routine.oid, proname=routine.name, name=quoted_name(routine.name), arguments=types)
-    rows.add("function_definitions", oid=routine.oid, definition=_definition(routine, arguments, relation))
+    if routine.aggregate is not None:
+        _add_aggregate(rows, routine.oid, routine.aggregate)
+    else:
+        rows.add("function_definitions", oid=routine.oid, definition=_definition(routine, arguments, relation))
     rows.describe(oids.PG_PROC, routine.oid, 0, routine.comment)
     rows.depend(oids.PG_PROC, routine.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
+
+
+def _source(routine: Routine) -> str:
+    if routine.kind == "a":
+        return "aggregate_dummy"
+    return "" if routine.standard else routine.body
+
+
+def _add_aggregate(rows: Rows, oid: int, how: Aggregation) -> None:
+    rows.add(
+        "pg_aggregate", aggfnoid=oid, aggkind="n", aggnumdirectargs=0, aggtransfn=how.transition,
+        aggfinalfn=how.final, aggcombinefn=how.combine, aggserialfn=0, aggdeserialfn=0, aggmtransfn=0, aggminvtransfn=0,
+        aggmfinalfn=0, aggfinalextra=how.final_extra, aggmfinalextra=False, aggfinalmodify="r", aggmfinalmodify="r",
+        aggsortop=0, aggtranstype=how.state.declared_oid, aggtransspace=0, aggmtranstype=0, aggmtransspace=0,
+        agginitval=how.initial, aggminitval=None,
+    )  # fmt: skip
 
 
 def _argument(argument: Argument, routine: Routine, *, defaults: bool) -> str:
     mode = "IN " if routine.kind == "p" and argument.mode == "i" else _MODES.get(argument.mode, "")
     name = f"{quoted_name(argument.name)} " if argument.name else ""
     given = argument.default is not None and defaults
-    default = f" DEFAULT {default_text(argument.default, argument.type)}" if given and argument.default else ""
+    default = f" DEFAULT {default_text(argument.default, _shown(argument.type))}" if given and argument.default else ""
     return f"{mode}{name}{argument.type}{default}"
+
+
+def _shown(item: SqlType) -> SqlType:
+    """The type of a default: one of a polymorphic parameter has none yet."""
+    return SqlType("unknown") if item.name.startswith("any") else item
 
 
 def _result(routine: Routine, relation: str | None) -> str | None:

@@ -91,6 +91,19 @@ class Expressions:
         return self.opened(made, expr.type)
 
     @_render.register
+    def _(self, expr: bound.Fold) -> Lanes:
+        state, array = expr.type.duckdb, expr.rows.type
+        assert array.element is not None
+        row = array.element.duckdb
+        made = f"list_transform(coalesce({self.value(expr.rows)}, []), lambda pg_row: "
+        # a fold is of values of one type: both the state and the rows are in it
+        made += f"struct_pack(c1 := CAST(NULL AS {state}), c2 := CAST(pg_row AS {row})))"
+        start = f"struct_pack(c1 := CAST({self.whole(expr.initial)} AS {state}), c2 := CAST(NULL AS {row}))"
+        step = f"struct_pack(c1 := CAST({self.whole(expr.body)} AS {state}), c2 := CAST(NULL AS {row}))"
+        fold = f"list_reduce({made}, lambda let{-expr.rel}, let{-expr.item}: {step}, {start}).c1"
+        return self.opened(fold, expr.type)
+
+    @_render.register
     def _(self, expr: bound.Column) -> Lanes:
         if expr.rel < 0:
             return self.opened(f"let{-expr.rel}.c{expr.index + 1}", expr.type)

@@ -15,6 +15,7 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
 from gpudb.sql.bind.operators import call
 from gpudb.sql.bind.ordering import sort_keys
+from gpudb.sql.bind.own_aggregates import own_aggregate
 from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, items, scalar
 from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bind.windows import window
@@ -42,7 +43,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"} and not routines:
         raise _no_function(binder, scope, names, node)
     candidates = functions_by_name().get(name, ())
-    aggregating = any(each.kind == "a" for each in candidates)
+    aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
     over = node.over if node.HasField("over") else None
     outer, sets = (scope.in_aggregate, scope.in_window), scope.sets
     if aggregating and over is None:
@@ -73,8 +74,12 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
             raise
         written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
         raise UndefinedFunction(written, hint=missing.hint) from None
-    if (routine := chosen(routines, candidate)) is not None:
-        return _routine(binder, scope, routine, complete(binder, routine, candidate, args), node)
+    routine = chosen(routines, candidate)
+    if routine is not None and routine.kind == "a":
+        _check_star(node, routine.signature, args)
+        return own_aggregate(binder, scope, routine, candidate, args, order, keep, node)
+    if routine is not None:
+        return _routine(binder, scope, *complete(binder, routine, candidate, args), node)
     if candidate.places:
         candidate, args = in_places(binder, candidate, args)
     target = candidate.target
@@ -90,9 +95,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         raise SqlError.of("wrong_object_type", message)
     if target.kind == "w" and over is None:
         raise SqlError.of("wrong_object_type", f"window function {name} requires an OVER clause")
-    if target.kind == "a" and not args and not node.agg_star and name == "count":
-        message = "count(*) must be used to call a parameterless aggregate function"
-        raise SqlError.of("wrong_object_type", message)
+    if target.kind == "a":
+        _check_star(node, name, args)
     if scope.sets != sets:
         what = "aggregate" if over is None else "window"
         message = f"{what} function calls cannot contain set-returning function calls"
@@ -116,6 +120,13 @@ def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) 
     types = ", ".join(str(bind_expression(binder, scope, unnamed(each)).type.plain) for each in node.args)
     hint = "No function matches the given name and argument types. You might need to add explicit type casts."
     return UndefinedFunction(f"function {'.'.join(names)}({types}) does not exist", hint=hint)
+
+
+def _check_star(node: Any, name: str, args: Sequence[Expr]) -> None:
+    """42809 for an aggregate over nothing that is not written with a star."""
+    if not args and not node.agg_star:
+        message = f"{name.partition('(')[0]}(*) must be used to call a parameterless aggregate function"
+        raise SqlError.of("wrong_object_type", message)
 
 
 def _check_plain(node: Any, name: str) -> None:

@@ -100,7 +100,8 @@ def _routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | Non
         return None
     if item.ordinality:
         raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
-    query = rows(binder, routine, complete(binder, routine, candidate, args))
+    routine, args = complete(binder, routine, candidate, args)
+    query = rows(binder, routine, args)
     alias = item.alias if item.HasField("alias") else None
     given = result_names(routine, alias.aliasname if alias is not None else None)
     columns = tuple(OutputColumn(name, c.type) for name, c in zip(given, query.columns, strict=True))

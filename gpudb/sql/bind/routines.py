@@ -8,11 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 from gpudb.catalog.model import Routine
+from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
 from gpudb.sql.bind.binder import Arguments, Binder
 from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.polymorphic import concrete, gathered
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.wrap import projected
 from gpudb.sql.bound import (
@@ -28,6 +30,7 @@ from gpudb.sql.bound import (
     Let,
     OutputColumn,
     Query,
+    Row,
     ScalarSubquery,
     Select,
     SetOperation,
@@ -62,6 +65,7 @@ def as_function(routine: Routine) -> Function:
         result=routine.result,
         kind=routine.kind,
         returns_set=routine.returns_set,
+        variadic=_variadic(routine),
         defaults=sum(each.default is not None for each in routine.inputs),
         strict=routine.strict,
         volatile=routine.volatility == "v",
@@ -72,28 +76,43 @@ def as_function(routine: Routine) -> Function:
     )
 
 
+def _variadic(routine: Routine) -> SqlType | None:
+    """What the VARIADIC parameter holds, if there is one."""
+    last = routine.inputs[-1] if routine.inputs else None
+    if last is None or last.mode != "v":
+        return None
+    return _ITEMS.get(last.type.name) or last.type.element
+
+
+_ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
+
+
 def chosen(routines: Sequence[Routine], candidate: resolve.Candidate) -> Routine | None:
     """The routine that a candidate is; None for a function of PostgreSQL's."""
     target = candidate.target
     return next((each for each in routines if isinstance(target, Function) and each.oid == target.oid), None)
 
 
-def complete(binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]) -> list[Expr]:
-    """The arguments in the order of the parameters, converted to their types, defaults filled in."""
+def complete(
+    binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
+) -> tuple[Routine, list[Expr]]:
+    """The routine as its arguments make it; these in the order of the parameters, converted, defaults filled in."""
     from gpudb.sql.bind.expressions import bind_expression
 
+    routine, types = concrete(routine, candidate, args)
+    args = gathered(binder, routine, candidate, args, types)
     places = candidate.places or tuple(range(len(args)))
     given = dict(zip(places, args, strict=True))
     made: list[Expr] = []
     for place, argument in enumerate(routine.inputs):
         if place in given:
-            made.append(coerce(binder, given[place], argument.type))
+            made.append(given[place])
             continue
         assert argument.default is not None
         node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
         expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
         made.append(coerce(binder, expr, argument.type, "a"))
-    return made
+    return routine, made
 
 
 # ------------------------------------------------------------------------------------------------ values
@@ -102,7 +121,8 @@ def complete(binder: Binder, routine: Routine, candidate: resolve.Candidate, arg
 def scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
     """A function's value: its body's expression, or its query's first row."""
     if len(routine.outputs) > 1:
-        raise FeatureNotSupported(f"function {routine.signature} returns a record: call it in FROM")
+        record = _records(binder, routine, rows(binder, routine, args))
+        return ScalarSubquery(record, record.columns[0].type)
     values = list(args)
     query, uses = _body(binder, routine, values)
     repeated = [place for place, arg in enumerate(values) if _costs(uses, routine, place) > 1 and _volatile(arg)]
@@ -190,6 +210,8 @@ def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
         changed = {i: item for i, item in enumerate(types) if query.columns[i].type != item}
         query = projected(binder, query, changed, "a") if changed else query
         query = query if routine.returns_set else _limited(query)
+        names = result_names(routine, None)
+        query = replace(query, columns=tuple(replace(c, name=n) for c, n in zip(query.columns, names, strict=True)))
     where = BoolOp("NOT", (_any_null(values),)) if routine.strict and values and routine.returns_set else None
     if source is None and where is None:
         return query
@@ -213,13 +235,23 @@ def result_names(routine: Routine, alias: str | None) -> tuple[str, ...]:
 
 def items(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr:
     """A function that returns a set in a select list: one row for each of its values."""
-    if len(routine.outputs) > 1:
-        raise FeatureNotSupported(f"function {routine.signature} returns records: call it in FROM")
     query = rows(binder, routine, args)
+    if len(routine.outputs) > 1:
+        query = _records(binder, routine, query)
     array = ArraySubquery(query, query.columns[0].type.array)
     unnest = resolve.function("unnest", (array.type.plain,)).target
     assert isinstance(unnest, Function)
     return SetReturning(unnest, (array,), query.columns[0].type)
+
+
+def _records(binder: Binder, routine: Routine, query: Query) -> Query:
+    """A query's rows, each as one value."""
+    rel = binder.rel()
+    columns = tuple(Column(rel, index, each.type, each.name) for index, each in enumerate(query.columns))
+    table = binder.catalog.by_oid(routine.rows_of) if routine.rows_of else None
+    fields = tuple((each.name, each.type) for each in query.columns)
+    item = SqlType("record", fields=fields) if table is None else row_type(table)
+    return Select((OutputColumn("row", item),), (Row(columns, item, whole=True),), Derived(rel, query))
 
 
 # ------------------------------------------------------------------------------------------------ bodies

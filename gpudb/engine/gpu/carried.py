@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import polars as pl
-
+from gpudb.engine.gpu.frames import Held, HostFrames
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.errors import GpudbError
@@ -15,6 +14,7 @@ from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import rebuild
 
 _NOTHING = ResidentTables(0)
+_FRAMES = HostFrames()
 
 
 def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
@@ -23,11 +23,11 @@ def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
     def empty(node: Node) -> Node:
         return replace(node, table=replace(node.table, files=())) if isinstance(node, Scan) else node
 
-    given: dict[int, list[pl.DataFrame]] = {}
+    given: dict[int, list[Held]] = {}
     for stage in stages:
         dry = replace(stage, root=rebuild(stage.root, empty))
         received = {number: given[number][:1] for number in stage.inputs}
         try:
-            given[stage.number] = compute(Task(0, dry, Share(0, 1), (), {}, parameters), _NOTHING, received)
+            given[stage.number] = compute(Task(0, dry, Share(0, 1), (), {}, parameters), _NOTHING, received, _FRAMES)
         except GpudbError:
             return

@@ -55,17 +55,14 @@ class ResidentTables:
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
-        files = scan.table.files
-        if scan.filter is not None:
-            over = moved(scan.filter, scan.columns.__getitem__)
-            files = tuple(prune(files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
+        files = files_of(scan, parameters)
         columns = [scan.table.columns[index] for index in scan.columns]
         parts = [self._file(file, columns, share) for file in files]
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
             lazy = _empty([column.type for column in columns]).lazy()
-        return Frame(lazy, tuple(_bounds(scan.table, column) for column in columns))
+        return Frame(lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
     def _file(self, file: DataFile, columns: Sequence[Column], share: Share) -> pl.DataFrame:
         first, last = share.rows(file.rows)
@@ -89,8 +86,8 @@ class ResidentTables:
         self, file: DataFile, columns: Sequence[Column], share: Share, first: int, last: int
     ) -> dict[_Key, pl.DataFrame]:
         read: dict[_Key, pl.DataFrame] = {}
-        for column, array in zip(columns, _arrays(file, columns, first, last), strict=True):
-            read[file.path, column.field_id, str(column.type), share] = to_lanes(array, column.type)
+        for column, held in zip(columns, stored_lanes(file, columns, first, last), strict=True):
+            read[file.path, column.field_id, str(column.type), share] = held
         with self._lock:
             for key, frame in read.items():
                 if key not in self._columns:
@@ -100,6 +97,20 @@ class ResidentTables:
                 _, gone = self._columns.popitem(last=False)
                 self._bytes -= int(gone.estimated_size())
         return read
+
+
+def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
+    """The files of a scan's table, those left out that its filter excludes by their statistics."""
+    if scan.filter is None:
+        return scan.table.files
+    over = moved(scan.filter, scan.columns.__getitem__)
+    return tuple(prune(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
+
+
+def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
+    """Rows of a file's columns, each as the lanes of its type under their suffixes."""
+    arrays = _arrays(file, columns, first, last)
+    return [to_lanes(array, column.type) for column, array in zip(columns, arrays, strict=True)]
 
 
 def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray]:
@@ -169,7 +180,7 @@ def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
     return pl.DataFrame(schema=schema or {NOTHING: pl.Boolean()})
 
 
-def _bounds(table: Table, column: Column) -> Bounds:
+def column_bounds(table: Table, column: Column) -> Bounds:
     """The least and the greatest digits in a column of integers or numerics, from its files' statistics."""
     known = type_bounds(column.type)
     if known is None:

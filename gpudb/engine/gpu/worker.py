@@ -24,8 +24,9 @@ import polars as pl
 import pyarrow as pa
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from gpudb.engine.gpu.frames import Frames, Held, HostFrames
 from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.stage import Tables, Task, compute
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 
@@ -36,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 class _Given:
     """What a stage gave: a part for each worker, or one for all."""
 
-    parts: list[pl.DataFrame] = field(default_factory=list)
+    parts: list[Held] = field(default_factory=list)
 
 
 class StageWorker(WorkerPlugin):
@@ -50,7 +51,8 @@ class StageWorker(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
-        self._tables = ResidentTables(self._budget)
+        self._frames: Frames = HostFrames()
+        self._tables: Tables = ResidentTables(self._budget)
         self._given: dict[tuple[int, int], _Given] = {}
         self._running: Counter[int] = Counter()
         # Statements that have ended: what waits in the queue for one is not begun.
@@ -86,12 +88,12 @@ class StageWorker(WorkerPlugin):
             return {"fault": f"{type(error).__name__}: {error}"}
         if work.statement not in self._gone:
             self._given[work.statement, work.stage.number] = _Given(parts)
-        rows, size = sum(part.height for part in parts), sum(int(part.estimated_size()) for part in parts)
+        rows, size = sum(part.rows for part in parts), sum(part.bytes for part in parts)
         return {"rows": rows, "bytes": size, "milliseconds": 1000 * (time.perf_counter() - started)}
 
     async def _fetch(self, statement: int, stage: int, part: int) -> bytes:
         given = self._given[statement, stage]
-        return _written(given.parts[part if len(given.parts) > 1 else 0])
+        return _written(given.parts[part if len(given.parts) > 1 else 0].frame())
 
     async def _is_running(self, statement: int) -> bool:
         return self._running[statement] > 0
@@ -103,17 +105,17 @@ class StageWorker(WorkerPlugin):
 
     # ---------------------------------------------------------------------------------------- a stage
 
-    def _computed(self, work: Task, received: dict[int, list[pl.DataFrame]]) -> list[pl.DataFrame]:
+    def _computed(self, work: Task, received: dict[int, list[Held]]) -> list[Held]:
         if work.statement in self._gone:
             return []
         self._running[work.statement] += 1
         try:
-            return compute(work, self._tables, received)
+            return compute(work, self._tables, received, self._frames)
         finally:
             self._running[work.statement] -= 1
 
-    async def _received(self, work: Task) -> dict[int, list[pl.DataFrame]]:
-        received: dict[int, list[pl.DataFrame]] = {}
+    async def _received(self, work: Task) -> dict[int, list[Held]]:
+        received: dict[int, list[Held]] = {}
         for stage, (output, runners) in work.sources.items():
             if output == "stay":
                 runners = tuple(each for each in runners if each == work.share.index)
@@ -123,12 +125,14 @@ class StageWorker(WorkerPlugin):
             received[stage] = list(await asyncio.gather(*parts))
         return received
 
-    async def _part(self, work: Task, stage: int, runner: int) -> pl.DataFrame:
+    async def _part(self, work: Task, stage: int, runner: int) -> Held:
         if runner == work.share.index:
             given = self._given[work.statement, stage]
             return given.parts[runner if len(given.parts) > 1 else 0]
         peer = self._worker.rpc(work.peers[runner])
-        return _read(await peer.gpudb_fetch(statement=work.statement, stage=stage, part=work.share.index))
+        return self._frames.given(
+            _read(await peer.gpudb_fetch(statement=work.statement, stage=stage, part=work.share.index))
+        )
 
 
 def _written(frame: pl.DataFrame) -> bytes:

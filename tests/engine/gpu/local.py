@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import polars as pl
 import pyarrow as pa
 
+from gpudb.engine.gpu.frames import Frames, Held, HostFrames
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.stage import Tables, Task, compute
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
@@ -19,20 +19,30 @@ from gpudb.types import SqlType
 from gpudb.values.columns import text_column
 
 TABLES = ResidentTables(2**30)
+FRAMES = HostFrames()
 
 
-def rows(request: Request, workers: int, constants: Engine, costs: Costs | None = None) -> list[tuple[str | None, ...]]:
+def rows(
+    request: Request,
+    workers: int,
+    constants: Engine,
+    costs: Costs | None = None,
+    frames: Frames = FRAMES,
+    tables: Tables = TABLES,
+) -> list[tuple[str | None, ...]]:
     """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are."""
     plan, stages = Planner(constants, replace(costs or Costs(), workers=workers)).planned(request)
-    given: dict[int, dict[int, list[pl.DataFrame]]] = {}
+    given: dict[int, dict[int, list[Held]]] = {}
     for stage in stages:
         runners = [0] if stage.alone else range(workers)
         given[stage.number] = {
-            index: compute(_task(stage, index, workers, request), TABLES, _received(stage, stages, given, index))
+            index: compute(
+                _task(stage, index, workers, request), tables, _received(stage, stages, given, index), frames
+            )
             for index in runners
         }
     kinds = tuple(column.type for column in plan.columns)
-    return as_text((to_batch(part, kinds) for (part,) in given[stages[-1].number].values()), kinds)
+    return as_text((to_batch(part.frame(), kinds) for (part,) in given[stages[-1].number].values()), kinds)
 
 
 def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list[tuple[str | None, ...]]:
@@ -49,9 +59,9 @@ def _task(stage: Stage, index: int, workers: int, request: Request) -> Task:
 
 
 def _received(
-    stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[pl.DataFrame]]], index: int
-) -> dict[int, list[pl.DataFrame]]:
-    received: dict[int, list[pl.DataFrame]] = {}
+    stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[Held]]], index: int
+) -> dict[int, list[Held]]:
+    received: dict[int, list[Held]] = {}
     for number in stage.inputs:
         output, parts = stages[number].output, given[number]
         if output in {"hash", "range"}:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import polars as pl
 
+from gpudb.engine.gpu.frames import Frames
 from gpudb.plan.nodes import JoinKind
 
 Condition = Callable[[pl.LazyFrame], pl.LazyFrame]
 """Keeps the pairs of rows for which a join's condition is true, and raises its error."""
-Collect = Callable[[pl.LazyFrame], pl.DataFrame]
 
 
 def joined(
-    kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, collect: Collect
+    kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, frames: Frames
 ) -> pl.LazyFrame:
     """Two frames joined; the first `keys` keys of each are its columns k0, k1, … (left) and q0, q1, … (right).
 
@@ -29,9 +29,9 @@ def joined(
     if kind == "INNER":
         return _pairs(left, right, names, condition)
     # Which rows of either side found a partner decides the rest: rows are numbered.
-    one = collect(left.with_row_index("i")).lazy()
-    other = collect(right.with_row_index("j")).lazy()
-    pairs = collect(_pairs(one, other, names, condition)).lazy()
+    one = frames.held(left.with_row_index("i")).lazy
+    other = frames.held(right.with_row_index("j")).lazy
+    pairs = frames.held(_pairs(one, other, names, condition)).lazy
     if kind in {"SEMI", "ANTI"}:
         return one.join(pairs.select("i").unique(), on="i", how="semi" if kind == "SEMI" else "anti").drop("i")
     parts = [pairs, one.join(pairs.select("i").unique(), on="i", how="anti")]
@@ -50,11 +50,11 @@ def _pairs(
     return made if condition is None else condition(made)
 
 
-def not_in(left: pl.LazyFrame, right: pl.LazyFrame, collect: Collect) -> pl.LazyFrame:
+def not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Frames) -> pl.LazyFrame:
     """NOT IN's anti-join on k0 and q0: a NULL on the right leaves nothing, one on the left only stays beside no row."""
-    found = collect(right.select("q0"))
-    if not found.height:
+    found = frames.held(right.select("q0"))
+    if not found.rows:
         return left
-    if found["q0"].null_count():
+    if found.nulls("q0"):
         return left.filter(pl.lit(False))
-    return left.filter(pl.col("k0").is_not_null()).join(found.lazy(), left_on="k0", right_on="q0", how="anti")
+    return left.filter(pl.col("k0").is_not_null()).join(found.lazy, left_on="k0", right_on="q0", how="anti")

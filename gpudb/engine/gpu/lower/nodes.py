@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.frames import Frames
 from gpudb.engine.gpu.lower import windows
 from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
@@ -41,17 +42,17 @@ class Frame:
 class Lowering:
     """Lowers one stage on one worker.
 
-    `source` gives the frame of a Scan's columns or of what a Receive gets, by the node; `collect` runs a lazy frame.
+    `source` gives the frame of a Scan's columns or of what a Receive gets, by the node; `frames` computes lazy frames.
     """
 
     def __init__(
         self,
         source: Callable[[nodes.Node], Frame],
-        collect: Callable[[pl.LazyFrame], pl.DataFrame],
+        frames: Frames,
         parameters: Sequence[object] = (),
     ) -> None:
         self._source = source
-        self._collect = collect
+        self._frames = frames
         self._parameters = parameters
 
     @singledispatchmethod
@@ -65,14 +66,14 @@ class Lowering:
     def _checked(self, lazy: pl.LazyFrame, error: Error, put_off: PutOff | None = None) -> pl.LazyFrame:
         """The frame, with what its expressions have put off, once no row of it has an error."""
         if put_off is not None and put_off.quotients:
-            lazy = put_off.computed(self._collect(lazy)).lazy()
+            lazy = put_off.computed(lazy, self._frames).lazy
         if error is None:
             return lazy
-        found = self._collect(lazy.with_columns(error.alias("e")))
-        code = found["e"].max()
+        found = self._frames.held(lazy.with_columns(error.alias("e")))
+        code = found.largest("e")
         if code:
-            raise raised(int(code))  # type: ignore[arg-type]
-        return found.drop("e").lazy()
+            raise raised(code)
+        return found.lazy.drop("e")
 
     # -------------------------------------------------------------------------------------------- rows
 
@@ -140,7 +141,7 @@ class Lowering:
         other = other.rename(names, strict=False)
         bounds = left.bounds + right.bounds
         if node.null_aware:
-            made = not_in(one, other, self._collect)
+            made = not_in(one, other, self._frames)
         else:
             condition = None
             if node.condition is not None:
@@ -150,7 +151,7 @@ class Lowering:
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
                     return self._checked(pairs, error, both.put_off).filter(expr)
 
-            made = joined(node.kind, one, other, len(keys), condition, self._collect)
+            made = joined(node.kind, one, other, len(keys), condition, self._frames)
         kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
         if not kept:
             return Frame(made.select(pl.first().is_null().alias(NOTHING)), ())
@@ -307,12 +308,12 @@ class Lowering:
         over = self._over(frame)
         rows, errors = windows.prepared(node.calls, over)
         lazy = self._checked(frame.lazy, worst(*errors), over.put_off).with_columns(rows)
-        made, put_off = windows.computed(self._collect(lazy), node.calls)
+        made, put_off = windows.computed(self._frames.fetched(lazy, "window functions"), node.calls)
         width = len(node.input.types)
         held = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         values = [*held, *(windows.value(number, call, put_off) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
-        return Frame(self._named(made.lazy(), values, put_off), tuple(each.bounds for each in values))
+        return Frame(self._named(self._frames.given(made).lazy, values, put_off), tuple(each.bounds for each in values))
 
     @frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:
@@ -362,9 +363,9 @@ class Lowering:
     @frame.register
     def _(self, node: Sample) -> Frame:
         frame = self.frame(node.input)
-        found = self._collect(frame.lazy)
-        step = max(found.height // node.rows, 1)
-        return Frame(found.gather_every(step, step // 2).lazy(), frame.bounds)
+        found = self._frames.held(frame.lazy)
+        step = max(found.rows // node.rows, 1)
+        return Frame(found.lazy.gather_every(step, step // 2), frame.bounds)
 
 
 _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_count_in_result_offset_clause"}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from gpudb.engine.cpu.udf_quotient import quotient_of
+from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.faults import DIVISION, fault
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import MAX_DIGITS, SqlType
@@ -41,18 +42,18 @@ class PutOff:
         error = None if known else fault((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
         return Value(kind, pl.col(name), error, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
 
-    def computed(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def computed(self, lazy: pl.LazyFrame, frames: Frames) -> Held:
         """The frame with every quotient's columns; NULL where the divisor is 0."""
+        made = frames.held(lazy)
         for each in self.quotients:
-            parts = frame.lazy().with_columns(
+            parts = made.lazy.with_columns(
                 each.dividend.expr.alias("a"), each.divisor.expr.alias("b"), each.shown.cast(pl.Int32).alias("s")
             )
-            held = parts.select("a", "b", "s").collect()
-            frame = frame.with_columns(_columns(held, each))
-        return frame
+            made = made.beside(_columns(frames.fetched(parts.select("a", "b", "s"), "exact quotients"), each))
+        return made
 
 
-def _columns(held: pl.DataFrame, each: _Quotient) -> list[pl.Series]:
+def _columns(held: pl.DataFrame, each: _Quotient) -> pl.DataFrame:
     first, second = each.dividend.scale, each.divisor.scale
     values: list[int | None] = []
     scales: list[int | None] = []
@@ -64,4 +65,4 @@ def _columns(held: pl.DataFrame, each: _Quotient) -> list[pl.Series]:
         value, scale = quotient_of(a, first, b, second, shown)
         values.append(value)
         scales.append(scale)
-    return [pl.Series(each.name, values, pl.Int128), pl.Series(each.name + "s", scales, pl.Int8)]
+    return pl.DataFrame([pl.Series(each.name, values, pl.Int128), pl.Series(each.name + "s", scales, pl.Int8)])

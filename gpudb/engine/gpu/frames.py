@@ -1,0 +1,151 @@
+"""Where a stage's frames lie and are computed: the seam between the lowering and Polars' own engine or cudf-polars.
+
+The lowering makes Polars lazy frames alone. `Frames` computes them; a `Held` frame is computed already, in this
+process's memory (`HostFrames`) or in a GPU's (`cudf.frames`), and can be read by later lazy frames where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from gpudb.plan.errors import NotCarried
+
+SEED = 20261
+"""Of the hash that spreads rows over workers: theirs must be one."""
+
+
+class Held(Protocol):
+    """Rows that have been computed."""
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """A lazy frame over them."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    @property
+    def bytes(self) -> int:
+        """Their size, in bytes."""
+
+    def frame(self) -> pl.DataFrame:
+        """The rows on the host."""
+
+    def beside(self, columns: pl.DataFrame) -> Held:
+        """The same rows with more columns, which were computed on the host."""
+
+    def largest(self, name: str) -> int | None:
+        """The largest integer in a column; None if there is none."""
+
+    def nulls(self, name: str) -> int:
+        """How many NULLs a column has."""
+
+
+class Frames(Protocol):
+    """What computes lazy frames."""
+
+    def held(self, lazy: pl.LazyFrame) -> Held:
+        """Computes a lazy frame."""
+
+    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+        """Computes a lazy frame for a step that runs on the host; `why` names the step to EXPLAIN ANALYZE."""
+
+    def given(self, frame: pl.DataFrame) -> Held:
+        """Rows that lie on the host."""
+
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+        """Computes a lazy frame, its rows spread over so many parts by the values of keys."""
+
+    def on_host(self) -> tuple[str, ...]:
+        """What ran on the host, though the frames lie elsewhere, since this was asked last."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostHeld:
+    """A Polars frame."""
+
+    table: pl.DataFrame
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """See `Held`."""
+        return self.table.lazy()
+
+    @property
+    def rows(self) -> int:
+        """See `Held`."""
+        return self.table.height
+
+    @property
+    def bytes(self) -> int:
+        """See `Held`."""
+        return int(self.table.estimated_size())
+
+    def frame(self) -> pl.DataFrame:
+        """See `Held`."""
+        return self.table
+
+    def beside(self, columns: pl.DataFrame) -> HostHeld:
+        """See `Held`."""
+        return HostHeld(self.table.with_columns(columns.get_columns()))
+
+    def largest(self, name: str) -> int | None:
+        """See `Held`."""
+        found: int | None = self.table[name].max()  # type: ignore[assignment]
+        return found
+
+    def nulls(self, name: str) -> int:
+        """See `Held`."""
+        return self.table[name].null_count()
+
+
+class HostFrames:
+    """Frames in this process's memory, computed by Polars on its processors."""
+
+    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+        """See `Frames`."""
+        return HostHeld(collected(lazy))
+
+    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+        """See `Frames`."""
+        return collected(lazy)
+
+    def given(self, frame: pl.DataFrame) -> HostHeld:
+        """See `Frames`."""
+        return HostHeld(frame)
+
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+        """See `Frames`."""
+        table = collected(lazy)
+        if count == 1:
+            return [HostHeld(table)]
+        place = table.select(place=_hashed(keys, table) % count)["place"]
+        return [HostHeld(table.filter(place == number)) for number in range(count)]
+
+    def on_host(self) -> tuple[str, ...]:
+        """See `Frames`: everything lies here, and nothing needs to be told."""
+        return ()
+
+
+def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
+    """A lazy frame's rows by Polars' own engine."""
+    try:
+        return lazy.collect()
+    except pl.exceptions.PanicException as panic:
+        # Polars' calendar ends in the year 262142, PostgreSQL's in 294276, and its infinities lie beyond.
+        raise NotCarried("a date or timestamp beyond Polars' calendar") from panic
+
+
+def _hashed(keys: Sequence[pl.Expr], table: pl.DataFrame) -> pl.Expr:
+    made = pl.lit(SEED, pl.UInt64)
+    for key in keys:
+        kind = table.select(key.alias("k")).schema["k"]
+        # -0 and 0 are one value, and Int128 has no hash that is the same everywhere.
+        key = key + 0.0 if kind.is_float() else key.cast(pl.Float64) if kind == pl.Int128 else key
+        made = made * pl.lit(31, pl.UInt64) + key.hash(SEED)
+    return made

@@ -13,6 +13,7 @@ from typing import Any
 
 from gpudb.plan import distribution, nodes
 from gpudb.plan.distribution import ANY, ONE, Distribution, hashed, shifted
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Exchange, Node, column
 from gpudb.plan.optimize.estimate import estimate, profile, size
 from gpudb.plan.physical import Final, Partial
@@ -90,6 +91,11 @@ class _Placing:
                 return self._join(node)
             case nodes.Aggregate():
                 return self._aggregate(node)
+            case Fused():
+                builds = [Exchange(self.place(each)[0], "broadcast") for each in node.builds]
+                return node.with_inputs(*builds), ANY
+            case Final(input=Fused() as fused):
+                return self._merged(self.place(fused)[0], node.aggregate)
             case nodes.Sort():
                 return self._sort(node)
             case nodes.Project():
@@ -193,8 +199,12 @@ class _Placing:
         if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
             met, where = self._meeting(below, where, node.keys)
             return replace(node, input=met), distribution.grouped(node, where)
+        return self._merged(Partial(below, node), node)
+
+    def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
+        """The end of an aggregate of which every worker has a part."""
         keys = tuple(column(index, key.type) for index, key in enumerate(node.keys))
-        met, where = self._meeting(Partial(below, node), ANY, keys)
+        met, where = self._meeting(partial, ANY, keys)
         return Final(met, node), where
 
     def _as_many_groups(self, node: nodes.Aggregate) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.plan import nodes
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Exchange, Node, Project
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.physical import Receive, Sample
@@ -96,7 +97,7 @@ class _Cutting:
 def _is_alone(node: Node, stages: list[Stage]) -> bool:
     """Whether a stage's rows come from the first worker alone: from constants, or from what was gathered there."""
     match node:
-        case nodes.Scan():
+        case nodes.Scan() | Fused():
             return False
         case nodes.Values():
             return True

@@ -9,6 +9,7 @@ from gpudb.engine.gpu.frames import Held, HostFrames
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.errors import GpudbError
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import rebuild
@@ -21,6 +22,8 @@ def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
     """NotCarried for the first stage that has something no worker runs; what a statement raises is left to its run."""
 
     def empty(node: Node) -> Node:
+        if isinstance(node, Fused):
+            return replace(node, root=rebuild(node.root, empty))
         return replace(node, table=replace(node.table, files=())) if isinstance(node, Scan) else node
 
     given: dict[int, list[Held]] = {}

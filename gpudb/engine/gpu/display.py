@@ -8,6 +8,7 @@ from typing import Any
 from gpudb.engine.gpu.coordinator import Measured
 from gpudb.engine.protocol import PlanNode
 from gpudb.plan import nodes
+from gpudb.plan.fused import Built, Fused
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.physical import Final, Partial, Receive
 from gpudb.plan.stages import Stage
@@ -74,6 +75,8 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             if node.filter is not None:
                 details.append(("Filter", text(node.filter, node.names)))
             return "Scan", tuple(details)
+        case Fused():
+            return "Fused", _fused(node.root)
         case nodes.Filter():
             return "Filter", (("Condition", text(node.condition, node.input.names)),)
         case nodes.Project():
@@ -107,6 +110,16 @@ def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
     if node.condition is not None:
         details.append(("Join Filter", text(node.condition, node.left.names + node.right.names)))
     return "HashJoin" if pairs else "NestedLoop", tuple(details)
+
+
+def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
+    """What one kernel does, from its scan on."""
+    parts: list[tuple[str, str]] = []
+    for node in reversed(nodes_below(root)):
+        name, details = _operator(node)
+        if not isinstance(node, Built | nodes.Project):
+            parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", told) for label, told in details]
+    return tuple(parts)
 
 
 def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:

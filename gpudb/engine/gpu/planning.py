@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gpudb.engine.gpu.carried import check
 from gpudb.engine.gpu.constants import evaluator
+from gpudb.engine.gpu.fused.match import fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.logical import plan_query
@@ -26,10 +27,11 @@ _COSTS = Costs()
 
 class Planner:
     """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
-    of how many workers the cluster is."""
+    of how many workers the cluster is. With `fuse` the parts that one kernel computes are one node."""
 
-    def __init__(self, constants: Engine, costs: Costs = _COSTS) -> None:
+    def __init__(self, constants: Engine, costs: Costs = _COSTS, *, fuse: bool = False) -> None:
         self._constants = constants
+        self._fuse = fuse
         self._costs = costs
         # By identity: plan caches hold bound queries, and so does this one, so that an id stays its own.
         self._plans: OrderedDict[int, tuple[bound.Query, Plan]] = OrderedDict()
@@ -45,7 +47,8 @@ class Planner:
             return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
 
         root = rebuild(fold_constants(plan.root, evaluator(self._constants, request)), current)
-        stages = stages_of(root, is_mergeable, self._costs)
+        physical = fused(root, estimate, request.parameters) if self._fuse else root
+        stages = stages_of(physical, is_mergeable, self._costs)
         if id(request.query) not in self._carried:
             check(stages, request.parameters)
             with self._lock:

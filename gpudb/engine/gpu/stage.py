@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.resident import Share
+from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.physical import Partial, Receive
 from gpudb.plan.stages import Stage
@@ -39,7 +40,17 @@ class Task:
     parameters: tuple[object, ...] = ()
 
 
-def compute(work: Task, tables: Tables, received: Mapping[int, Sequence[Held]], frames: Frames) -> list[Held]:
+Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object]], pl.DataFrame | None]
+"""Computes a fused part from its build sides' rows; None for one that the data keep from it."""
+
+
+def compute(
+    work: Task,
+    tables: Tables,
+    received: Mapping[int, Sequence[Held]],
+    frames: Frames,
+    kernels: Kernels | None = None,
+) -> list[Held]:
     """The rows that a stage gives: a part for each worker where they go by hash, else one.
 
     Raises what the statement does, or NotCarried for what only the lowering finds out.
@@ -48,12 +59,30 @@ def compute(work: Task, tables: Tables, received: Mapping[int, Sequence[Held]], 
     def source(node: Node) -> Frame:
         if isinstance(node, Scan):
             return tables.frame(node, work.share, work.parameters)
+        if isinstance(node, Fused):
+            return fused(node)
         assert isinstance(node, Receive)
         found = [part.lazy for part in received[node.stage]] or [_nothing(node.types)]
         lazy = pl.concat(found) if len(found) > 1 else found[0]
         return Frame(lazy, tuple(map(type_bounds, node.types)))
 
-    frame = Lowering(source, frames, work.parameters).frame(work.stage.root)
+    def fused(node: Fused) -> Frame:
+        sides = [lowering.frame(each) for each in node.builds]
+        builds = [frames.held(side.lazy) for side in sides]
+        if kernels is not None:
+            made = kernels(node, [each.frame() for each in builds], work.share, work.parameters)
+            if made is not None:
+                return Frame(frames.given(made).lazy, tuple(map(type_bounds, node.types)))
+
+        def inside(part: Node) -> Frame:
+            if isinstance(part, Built):
+                return Frame(builds[part.number].lazy, sides[part.number].bounds)
+            return source(part)
+
+        return Lowering(inside, frames, work.parameters).frame(node.root)
+
+    lowering = Lowering(source, frames, work.parameters)
+    frame = lowering.frame(work.stage.root)
     if work.stage.output == "hash":
         return _split(work, frame, frames)
     return _ranges(work, frame, received, frames) if work.stage.output == "range" else [frames.held(frame.lazy)]
@@ -62,8 +91,9 @@ def compute(work: Task, tables: Tables, received: Mapping[int, Sequence[Held]], 
 def _split(work: Task, frame: Frame, frames: Frames) -> list[Held]:
     """The rows by the hash of their keys, a part for each worker."""
     lazy = frame.lazy
-    if isinstance(work.stage.root, Partial):
-        kinds = [key.type for key in work.stage.root.aggregate.keys]
+    root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
+    if isinstance(root, Partial):
+        kinds = [key.type for key in root.aggregate.keys]
         keys = [pl.col(f"k{number}").cast(lanes(kind)[""]) for number, kind in enumerate(kinds)]
     else:
         over = Expressions(frame.bounds, work.parameters)

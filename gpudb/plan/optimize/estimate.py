@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from gpudb.plan import nodes
+from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.profile import DISTINCT, ColumnProfile, Profile, table_profile, unknown, width
 from gpudb.plan.optimize.selectivity import kept, share_of
@@ -179,7 +180,13 @@ def _(node: Final) -> Profile:
 
 
 @_profile.register
-def _(node: Receive) -> Profile:
+def _(node: Fused) -> Profile:
+    return profile(node.root)
+
+
+@_profile.register(Built)
+@_profile.register(Receive)
+def _(node: Receive | Built) -> Profile:
     rows = float(max(node.rows, 1))
     return Profile(rows, tuple(unknown(rows) for _ in node.columns), rows)
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pyarrow as pa
 
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames
+from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Tables, Task, compute
+from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
@@ -19,6 +20,7 @@ from gpudb.types import SqlType
 from gpudb.values.columns import text_column
 
 TABLES = ResidentTables(2**30)
+PACKED = PackedTables(TABLES, 2**30)
 FRAMES = HostFrames()
 
 
@@ -29,15 +31,18 @@ def rows(
     costs: Costs | None = None,
     frames: Frames = FRAMES,
     tables: Tables = TABLES,
+    kernels: Kernels | None = None,
 ) -> list[tuple[str | None, ...]]:
-    """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are."""
-    plan, stages = Planner(constants, replace(costs or Costs(), workers=workers)).planned(request)
+    """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are, `kernels`
+    compute the parts of the plan that can be fused."""
+    planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
+    plan, stages = planner.planned(request)
     given: dict[int, dict[int, list[Held]]] = {}
     for stage in stages:
         runners = [0] if stage.alone else range(workers)
         given[stage.number] = {
             index: compute(
-                _task(stage, index, workers, request), tables, _received(stage, stages, given, index), frames
+                _task(stage, index, workers, request), tables, _received(stage, stages, given, index), frames, kernels
             )
             for index in runners
         }

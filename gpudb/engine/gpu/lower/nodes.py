@@ -23,6 +23,7 @@ from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, type_bou
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.fused import Built, Fused
 from gpudb.plan.physical import Final, Partial, Receive, Sample
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
@@ -42,7 +43,8 @@ class Frame:
 class Lowering:
     """Lowers one stage on one worker.
 
-    `source` gives the frame of a Scan's columns or of what a Receive gets, by the node; `frames` computes lazy frames.
+    `source` gives the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames` computes lazy
+    frames.
     """
 
     def __init__(
@@ -84,8 +86,10 @@ class Lowering:
             return frame
         return self._filtered(frame, node.filter)
 
-    @frame.register
-    def _(self, node: Receive) -> Frame:
+    @frame.register(Receive)
+    @frame.register(Fused)
+    @frame.register(Built)
+    def _(self, node: nodes.Node) -> Frame:
         return self._source(node)
 
     @frame.register

@@ -1,0 +1,192 @@
+"""Build sides of joins as arrays that a probe reads: a direct table by the key, or a hash table; payloads beside it.
+
+direct, unique      a bitmap of keys that are there (`presence`), or a first payload whose 0 says "no partner"
+direct, several     `starts`: of key k the partners are the rows from starts[k] to starts[k + 1]
+hashed              `keys` by slot (EMPTY where none), open addressing; `starts` by slot where keys repeat
+
+Payloads lie by key, slot or row, as unsigned numbers of the fewest bytes: `value - base + bias`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.fused.pipeline import Bounds
+from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
+from gpudb.types import SqlType
+
+EMPTY = -1
+DIRECT = 1 << 28
+"""The most entries of a direct table."""
+_SPARSE = 64
+"""A direct table has at most so many entries for each row of its build side, or a million."""
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a build side: int64 or float64, which values are there (None: all), bounds, and the dictionary."""
+
+    values: _Array
+    valid: _Array | None
+    bounds: Bounds
+    dictionary: Dictionary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A lookup table: how keys become an index, its arrays in the order that a kernel takes them."""
+
+    lows: tuple[int, ...]
+    sizes: tuple[int, ...]
+    hashed: bool
+    unique: bool
+    presence: bool
+    widths: tuple[int, ...]
+    biases: tuple[int, ...]
+    bases: tuple[int, ...]
+    arrays: tuple[_Array, ...]
+
+
+def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
+    """A column of a frame; text by the codes of a dictionary (NULL for what it lacks), or of one of its own."""
+    if kind.name in TEXT:
+        if dictionary is None:
+            dictionary = Dictionary(series.drop_nulls().unique(maintain_order=True))
+        places = pl.DataFrame({"v": dictionary.values, "p": np.arange(len(dictionary.values))})
+        series = series.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+    valid = series.is_not_null().to_numpy() if series.null_count() else None
+    if kind.name in FLOATS:
+        return Column(series.cast(pl.Float64).fill_null(0.0).to_numpy(), valid, None)
+    if series.dtype == pl.Int128:
+        low, high = series.min(), series.max()
+        if low is not None and (low < -(2**63) or high >= 2**63):  # type: ignore[operator]
+            raise NotFused("a numeric of more than 64 bits")
+    held = series.cast(pl.Int8) if series.dtype == pl.Boolean else series
+    values = held.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+    known = values if valid is None else values[valid]
+    bounds = (int(known.min()), int(known.max())) if len(known) else (0, 0)
+    return Column(values, valid, bounds, dictionary)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The rows of a build side by their keys: each row's `place`, below `slots`; `most` is the most rows of one key."""
+
+    lows: tuple[int, ...]
+    sizes: tuple[int, ...]
+    table: _Array | None
+    rows: _Array
+    place: _Array
+    slots: int
+    most: int
+
+
+def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
+    """The keys of a build side in a table; `distinct` where only whether there is a partner matters."""
+    kept = np.ones(len(keys[0].values), bool)
+    for key in keys:
+        if key.valid is not None:
+            kept &= key.valid
+    values = [key.values[kept] for key in keys]
+    some = len(values[0]) > 0
+    lows = tuple(int(each.min()) if some else 0 for each in values)
+    sizes = tuple(int(each.max()) - low + 1 if some else 1 for each, low in zip(values, lows, strict=True))
+    slots = prod(sizes)
+    if slots >= 2**62:
+        raise NotFused("keys of more than 62 bits together")
+    number = np.zeros(len(values[0]), np.int64)
+    for each, low, size in zip(values, lows, sizes, strict=True):
+        number = number * size + (each - low)
+    rows = np.flatnonzero(kept)
+    unique, first, counts = np.unique(number, return_index=True, return_counts=True)
+    if distinct:
+        number, rows, counts = unique, rows[first], np.ones(len(unique), np.int64)
+    most = int(counts.max()) if len(counts) else 1
+    if slots > DIRECT or slots > max(_SPARSE * len(number), 1 << 20):
+        table, place = _hashed(number)
+        return Index(lows, sizes, table, rows, place, len(table), most)
+    return Index(lows, sizes, None, rows, number, slots, most)
+
+
+def build(index: Index, payloads: Sequence[Column]) -> Built:
+    """A lookup table with payloads."""
+    rows, place, slots = index.rows, index.place, index.slots
+    hashed, unique = index.table is not None, index.most == 1
+    arrays: list[_Array] = [] if index.table is None else [index.table]
+    presence = False
+    if not unique:
+        order = np.argsort(place, kind="stable")
+        counts = np.bincount(place, minlength=slots)
+        arrays.append(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
+        rows, place, slots = rows[order], np.arange(len(rows)), len(rows)
+    elif not hashed:
+        presence = not payloads or payloads[0].bounds is None
+        if presence:
+            arrays.append(np.packbits(np.bincount(place, minlength=-(-slots // 8) * 8) > 0, bitorder="little"))
+    widths, biases, bases = [], [], []
+    for number, payload in enumerate(payloads):
+        bias = int(number == 0 and unique and not hashed and not presence)
+        made, width, bias, base = _payload(payload, rows, place, slots, bias)
+        arrays.append(made)
+        widths.append(width)
+        biases.append(bias)
+        bases.append(base)
+    shape = (hashed, unique, presence, tuple(widths), tuple(biases), tuple(bases))
+    return Built(index.lows, index.sizes, *shape, tuple(arrays))
+
+
+def _payload(payload: Column, rows: _Array, place: _Array, slots: int, bias: int) -> tuple[_Array, int, int, int]:
+    values = payload.values[rows]
+    if payload.bounds is None:
+        if payload.valid is not None:
+            raise NotFused("floats with NULLs in a build side")
+        reals = np.zeros(max(slots, 1), np.float64)
+        reals[place] = values
+        return reals, 0, 0, 0
+    low, high = payload.bounds
+    bias += payload.valid is not None
+    width = next((each for each in (1, 2, 4) if high - low + bias < 256**each), 8)
+    kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]
+    if width == 8:
+        low = 0
+    stored = values - low + bias
+    if payload.valid is not None:
+        stored = np.where(payload.valid[rows], stored, bias - 1)
+    made = np.zeros(max(slots, 1), kind)
+    made[place] = stored.astype(kind)
+    return made, width, bias, low
+
+
+def mixed(keys: _Array) -> _Array:
+    """The hash of 64-bit keys (MurmurHash3's finalizer); kernels/lookup.cuh is the same."""
+    made = keys.astype(np.uint64)
+    made ^= made >> np.uint64(33)
+    made *= np.uint64(0xFF51AFD7ED558CCD)
+    made ^= made >> np.uint64(33)
+    made *= np.uint64(0xC4CEB9FE1A85EC53)
+    return made ^ (made >> np.uint64(33))
+
+
+def _hashed(keys: _Array) -> tuple[_Array, _Array]:
+    """A hash table at most half full, and each key's slot in it."""
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    table = np.full(size, EMPTY, np.int64)
+    place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
+    waiting = np.arange(len(keys))
+    while len(waiting):
+        slots = place[waiting]
+        free = table[slots] == EMPTY
+        # Of several for one slot the last one written has it; its equals share it.
+        table[slots[free]] = keys[waiting[free]]
+        waiting = waiting[table[slots] != keys[waiting]]
+        place[waiting] = (place[waiting] + 1) % size
+    return table, place

@@ -1,0 +1,159 @@
+"""NVRTC, NVIDIA's run-time compiler, by its C interface: CUDA C++ to a cubin; it needs no GPU and no CUDA toolkit.
+
+The library is the one of the package nvidia-cuda-nvrtc, else what the loader finds. Results are kept in memory and, by
+the digest of what was compiled, on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from gpudb.errors import InternalError
+
+OPTIONS = ("--std=c++17", "--device-int128", "--fmad=false", "--extra-device-vectorization")
+"""Products and sums are not contracted: floats are PostgreSQL's, rounded twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A cubin; `milliseconds` is 0 for one that was found again. `registers` are a thread's, `spilled` bytes of it."""
+
+    cubin: bytes
+    registers: int
+    spilled: int
+    milliseconds: float
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    names: list[str] = []
+    spec = find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        names += map(str, sorted(Path(place).glob("*/lib/libnvrtc.so.*"), reverse=True))
+    for name in (*names, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise InternalError("NVRTC is not there: install nvidia-cuda-nvrtc, or the CUDA toolkit")
+
+
+def is_there() -> bool:
+    """Whether NVRTC can be loaded."""
+    try:
+        _library()
+    except InternalError:
+        return False
+    return True
+
+
+_LOCK = threading.Lock()
+_KEPT: dict[str, Compiled] = {}
+
+
+def compiled(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled:
+    """Compiles for an architecture (`sm_90`); XX000 with the compiler's log for a source that is wrong.
+
+    `folder` is where cubins are kept between processes; by default under the user's cache.
+    """
+    text = "\0".join((source, architecture, *OPTIONS, *(f"{name}\0{headers[name]}" for name in sorted(headers))))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:40]
+    with _LOCK:
+        if digest in _KEPT:
+            return _KEPT[digest]
+    place = (folder or _cache_folder()) / f"{digest}.cubin"
+    found = _read(place)
+    if found is None:
+        found = _compile(source, headers, architecture)
+        _write(place, found)
+    with _LOCK:
+        _KEPT[digest] = Compiled(found.cubin, found.registers, found.spilled, 0.0)
+    return found
+
+
+def _cache_folder() -> Path:
+    root = os.environ.get("GPUDB_KERNEL_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "gpudb" / "kernels"
+
+
+def _read(place: Path) -> Compiled | None:
+    try:
+        data = place.read_bytes()
+    except OSError:
+        return None
+    head, _, cubin = data.partition(b"\n")
+    numbers = head.split()
+    if len(numbers) != 3 or numbers[2].decode() != hashlib.sha256(cubin).hexdigest():
+        return None
+    return Compiled(cubin, int(numbers[0]), int(numbers[1]), 0.0)
+
+
+def _write(place: Path, made: Compiled) -> None:
+    """Written beside and renamed, so that no process reads half of it; a cache that can't be written is none."""
+    head = f"{made.registers} {made.spilled} {hashlib.sha256(made.cubin).hexdigest()}\n".encode()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+            file.write(head + made.cubin)
+        Path(file.name).replace(place)
+    except OSError:
+        return
+
+
+def _compile(source: str, headers: Mapping[str, str], architecture: str) -> Compiled:
+    library = _library()
+    started = time.perf_counter()
+    program = ctypes.c_void_p()
+    names = (ctypes.c_char_p * len(headers))(*(name.encode() for name in headers))
+    texts = (ctypes.c_char_p * len(headers))(*(text.encode() for text in headers.values()))
+    _check(
+        library.nvrtcCreateProgram(
+            ctypes.byref(program), source.encode(), b"fused.cu", ctypes.c_int(len(headers)), texts, names
+        )
+    )
+    try:
+        options = [*OPTIONS, f"--gpu-architecture={architecture}", "--ptxas-options=-v"]
+        given = (ctypes.c_char_p * len(options))(*(each.encode() for each in options))
+        status = library.nvrtcCompileProgram(program, ctypes.c_int(len(options)), given)
+        log = _text(program, "ProgramLog")
+        if status:
+            raise InternalError(f"a kernel does not compile: {log[:2000]}")
+        size = ctypes.c_size_t()
+        _check(library.nvrtcGetCUBINSize(program, ctypes.byref(size)))
+        cubin = ctypes.create_string_buffer(size.value)
+        _check(library.nvrtcGetCUBIN(program, cubin))
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+    registers = re.search(r"Used (\d+) registers", log)
+    spilled = re.search(r"(\d+) bytes spill stores", log)
+    return Compiled(
+        cubin.raw,
+        int(registers[1]) if registers else 0,
+        int(spilled[1]) if spilled else 0,
+        1000 * (time.perf_counter() - started),
+    )
+
+
+def _text(program: ctypes.c_void_p, what: str) -> str:
+    library = _library()
+    size = ctypes.c_size_t()
+    _check(getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+    made = ctypes.create_string_buffer(size.value)
+    _check(getattr(library, f"nvrtcGet{what}")(program, made))
+    return made.value.decode(errors="replace")
+
+
+def _check(status: int) -> None:
+    if status:
+        raise InternalError(f"NVRTC answers with error {status}")

@@ -1,0 +1,305 @@
+"""A fused part of a plan bound to the columns and build sides at hand: a pipeline, its arrays, its result's frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.fused import lookups, states, twin
+from gpudb.engine.gpu.fused.packed import Form
+from gpudb.engine.gpu.fused.pipeline import (
+    BOOLEAN,
+    Bounds,
+    Field,
+    Filter,
+    Groups,
+    IsNull,
+    Key,
+    Literal,
+    Lookup,
+    Payload,
+    Pipeline,
+    Rows,
+)
+from gpudb.engine.gpu.fused.translate import Scope, Tables, Translator
+from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.lower.faults import raised
+from gpudb.plan import nodes
+from gpudb.plan.fused import Built, Fused
+from gpudb.plan.physical import Partial
+from gpudb.plan.traversal import conjuncts
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+DENSE = 1 << 24
+"""The most groups of an array of groups, where rows are as many; else 65,536."""
+_MANY = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a table's column: bounds (None for floats), whether it has NULLs, the dictionary of text."""
+
+    bounds: Bounds
+    nullable: bool
+    dictionary: Dictionary | None = None
+
+
+class Source(Protocol):
+    """The packed columns of a scan."""
+
+    rows: int
+
+    def known(self, column: int) -> Known:
+        """What is known of a column, by its place in the scan."""
+
+    def segments(self, columns: Sequence[int]) -> Sequence[twin.Segment]:
+        """The scan's rows, with some of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What runs: `pipeline` over each of `segments` (with the forms of that segment's columns)."""
+
+    pipeline: Pipeline
+    segments: Sequence[twin.Segment]
+    lookups: tuple[tuple[np.ndarray[Any, Any], ...], ...]
+    tables: tuple[twin.Table, ...]
+    finish: Callable[[twin.Outcome], pl.DataFrame]
+
+    def over(self, segment: twin.Segment) -> Pipeline:
+        """The pipeline for the forms of a segment's columns."""
+        return replace(self.pipeline, columns=tuple(column.form for column in segment.columns))
+
+    def frame(self, outcome: twin.Outcome) -> pl.DataFrame:
+        """The result's columns; raises the error that a row had."""
+        if outcome.code:
+            raise raised(outcome.code)
+        return self.finish(outcome)
+
+
+@dataclass
+class _Side:
+    """A build side while expressions over it are translated: which of its columns they want."""
+
+    number: int
+    frame: pl.DataFrame
+    types: tuple[SqlType, ...]
+    kind: str
+    columns: list[lookups.Column] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
+
+    def value(self, index: int) -> Value:
+        kind = self.types[index]
+        if kind.name not in HELD or kind.carried:
+            raise NotFused(f"a build side's column of type {kind.plain}")
+        if index not in self.places:
+            self.places[index] = len(self.columns)
+            self.columns.append(lookups.column_of(self.frame[f"c{index}"], kind))
+        place = self.places[index]
+        made = self.columns[place]
+        nullable = made.valid is not None or self.kind == "left"
+        return Value(kind, Payload(made.bounds, nullable, self.number, place), made.dictionary)
+
+
+def prepare(fused: Fused, source: Source, builds: Sequence[pl.DataFrame], parameters: Sequence[object]) -> Prepared:
+    """Binds a fused part; `builds` are its build sides' rows. NotFused where the data keep it from a kernel."""
+    return _Preparing(fused, source, builds, parameters).made()
+
+
+class _Preparing:
+    def __init__(
+        self, fused: Fused, source: Source, builds: Sequence[pl.DataFrame], parameters: Sequence[object]
+    ) -> None:
+        self._fused, self._source, self._builds, self._parameters = fused, source, builds, parameters
+        self._tables = Tables()
+        self._fields: list[int] = []
+        self._steps: list[Filter | Callable[[], Lookup]] = []
+        self._arrays: list[tuple[np.ndarray[Any, Any], ...]] = []
+        self._most = source.rows
+
+    def made(self) -> Prepared:
+        root = self._fused.root
+        sink: Groups | Rows
+        if isinstance(root, Partial):
+            sink, finish = self._groups(root.aggregate, self._scope(root.input))
+        else:
+            sink, finish = self._rows(self._scope(root), len(root.types))
+        steps = tuple(step if isinstance(step, Filter) else step() for step in self._steps)
+        segments = self._source.segments(self._fields)
+        forms = tuple(column.form for column in segments[0].columns) if segments else (Form(1),) * len(self._fields)
+        tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
+        pipeline = Pipeline(forms, steps, sink, tables)
+        return Prepared(pipeline, segments, tuple(self._arrays), tuple(self._tables.entries), finish)
+
+    def _over(self, scope: Scope) -> Translator:
+        return Translator(scope, self._tables, self._parameters)
+
+    # -------------------------------------------------------------------------------------------- the spine
+
+    def _scope(self, node: nodes.Node) -> Scope:
+        match node:
+            case nodes.Scan():
+                scope: Scope = [_later(self._field, index, kind) for index, kind in enumerate(node.types)]
+                self._filter(node.filter, scope)
+                return scope
+            case nodes.Filter():
+                scope = self._scope(node.input)
+                self._filter(node.condition, scope)
+                return scope
+            case nodes.Project():
+                over = self._over(self._scope(node.input))
+                return [_later(over.value, expr) for expr in node.exprs]
+            case nodes.Join():
+                return self._join(node)
+        raise NotFused(type(node).__name__)
+
+    def _field(self, index: int, kind: SqlType) -> Value:
+        if kind.name not in HELD or kind.carried:
+            raise NotFused(f"a column of type {kind.plain}")
+        known = self._source.known(index)
+        if index not in self._fields:
+            self._fields.append(index)
+        return Value(kind, Field(known.bounds, known.nullable, self._fields.index(index)), known.dictionary)
+
+    def _filter(self, condition: Any | None, scope: Scope) -> None:
+        over = self._over(scope)
+        for part in conjuncts(condition):
+            made = over.condition(part)
+            if not (isinstance(made, IsNull) and made.negated and not made.arg.nullable):
+                self._steps.append(Filter(made))
+
+    def _join(self, node: nodes.Join) -> Scope:
+        left = isinstance(node.left, Built)
+        spine, built = (node.right, node.left) if left else (node.left, node.right)
+        assert isinstance(built, Built)
+        scope = self._scope(spine)
+        kind: Any = node.kind.lower()
+        side = _Side(len(self._arrays), self._builds[built.number], built.types, kind)
+        probes = [self._over(scope).value(pair[1 if left else 0]) for pair in node.keys]
+        keys = [self._key(side, pair[0 if left else 1], probe) for pair, probe in zip(node.keys, probes, strict=True)]
+        if node.null_aware and side.frame.height:
+            if keys[0].valid is not None:
+                self._steps.append(Filter(Literal(BOOLEAN, False, 0)))
+            elif probes[0].expr.nullable:
+                self._steps.append(Filter(IsNull(BOOLEAN, False, probes[0].expr, True)))
+        self._arrays.append(())
+        distinct = kind in {"semi", "anti"}
+        index = lookups.index_of(keys, distinct=distinct)
+        self._most *= index.most
+
+        @cache
+        def step() -> Lookup:
+            made = lookups.build(index, side.columns)
+            self._arrays[side.number] = made.arrays
+            exprs = tuple(probe.expr for probe in probes)
+            return Lookup(
+                side.number, kind, exprs, made.lows, made.sizes, made.hashed, made.unique,
+                made.widths, made.biases, made.bases, made.presence,
+            )  # fmt: skip
+
+        self._steps.append(step)
+        if distinct:
+            return scope
+        other: Scope = [_later(side.value, index) for index in range(len(built.types))]
+        joined = [*other, *scope] if left else [*scope, *other]
+        self._filter(node.condition, joined)
+        return joined
+
+    def _key(self, side: _Side, expr: Any, probe: Value) -> lookups.Column:
+        if not isinstance(expr, bound.Column):
+            raise NotFused("a key of a build side that is computed")
+        kind = side.types[expr.index]
+        if kind.name in FLOATS or kind.name not in HELD or kind.carried or probe.type.carried:
+            raise NotFused(f"a key of type {kind.plain}")
+        if probe.scale != (kind.numeric_digits[1] if kind.name == "numeric" else 0):
+            raise NotFused("keys of two scales")
+        series = side.frame[f"c{expr.index}"]
+        if kind.name in TEXT:
+            if probe.dictionary is None:
+                raise NotFused("a key of text that has no dictionary")
+            nulls = series.null_count()
+            made = lookups.column_of(series, kind, probe.dictionary)
+            if side.kind == "anti" and not nulls and made.valid is not None:
+                # A text that the table lacks is no NULL.
+                kept = made.valid
+                return lookups.Column(made.values[kept], None, made.bounds, made.dictionary)
+            return made
+        return lookups.column_of(series, kind)
+
+    # -------------------------------------------------------------------------------------------- sinks
+
+    def _groups(self, node: nodes.Aggregate, scope: Scope) -> tuple[Groups, Callable[[twin.Outcome], pl.DataFrame]]:
+        over = self._over(scope)
+        columns = []
+        for expr in node.keys:
+            value = over.value(expr)
+            low, high = value.bounds
+            if value.type.name in FLOATS or (value.type.carried and value.shown is None):
+                raise NotFused(f"groups by {value.type.plain}")
+            columns.append(states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
+        accumulators = states.Accumulators(self._most)
+        calls = [states.column_of(call, n, over, accumulators, self._tables) for n, call in enumerate(node.calls)]
+        keys = tuple(Key(each.value.expr, each.low, each.size) for each in columns)
+        sink = Groups(keys, tuple(accumulators.made), "one")
+        if keys:
+            if sink.slots >= _MANY:
+                raise NotFused("groups of more than 62 bits")
+            dense = sink.slots <= max(1 << 16, min(DENSE, self._source.rows))
+            sink = replace(sink, form="dense" if dense else "hash")
+
+        def finish(outcome: twin.Outcome) -> pl.DataFrame:
+            assert outcome.grouped is not None
+            return grouped_frame(outcome.grouped, sink, columns, calls)
+
+        return sink, finish
+
+    def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[twin.Outcome], pl.DataFrame]]:
+        values = [make() for make in scope[:width]]
+
+        def finish(outcome: twin.Outcome) -> pl.DataFrame:
+            made = [
+                series
+                for n, (value, (numbers, valid)) in enumerate(zip(values, outcome.rows, strict=True))
+                for series in states.lanes_of(value, numbers, valid, f"c{n}")
+            ]
+            return pl.DataFrame(made)
+
+        return Rows(tuple(value.expr for value in values)), finish
+
+
+def grouped_frame(
+    grouped: twin.Grouped, sink: Groups, columns: Sequence[states.KeyColumn], calls: Sequence[states.Column]
+) -> pl.DataFrame:
+    """Groups as the columns of a partial aggregate; without keys there is one always."""
+    words = grouped.words
+    if not sink.keys and not len(grouped.groups):
+        starts = {"add": 0, "fadd": 0.0, "min": twin.MAX, "max": twin.MIN}
+        words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
+    made: list[pl.Series] = []
+    rest = grouped.groups
+    places = []
+    for column in reversed(columns):
+        places.append(rest % column.size)
+        rest = rest // column.size
+    for number, (column, place) in enumerate(zip(columns, reversed(places), strict=True)):
+        made += column.columns(f"k{number}", place)
+    for call in calls:
+        made += call(words)
+    return pl.DataFrame(made or [pl.Series("_", words[0], dtype=pl.Int64)])
+
+
+def _later(make: Callable[..., Value], *given: Any) -> Callable[[], Value]:
+    found: list[Value] = []
+
+    def value() -> Value:
+        if not found:
+            found.append(make(*given))
+        return found[0]
+
+    return value

@@ -1,0 +1,230 @@
+"""Aggregate calls as accumulators of a pipeline, and groups as the partial states that the general engine merges.
+
+The columns are those of `lower.aggregates`: k0, k1, … (with "s" what a numeric key shows), a0, a0n, … by call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.fused.pipeline import (
+    BOOLEAN,
+    Accumulator,
+    Choose,
+    Expr,
+    IsNull,
+    Limb,
+    Literal,
+    Mapped,
+    Ordered,
+)
+from gpudb.engine.gpu.fused.translate import Tables, Translator
+from gpudb.engine.gpu.fused.twin import MAX
+from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+Array = np.ndarray[Any, Any]
+Words = Sequence[Array]
+Column = Callable[[Words], list[pl.Series]]
+_ONE = Literal((1, 1), False, 1)
+
+
+class Accumulators:
+    """The accumulators of a sink: equal ones are one. `rows` is the most rows that a group can have."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self.made: list[Accumulator] = [Accumulator("add", _ONE)]
+
+    def _place(self, op: Any, value: Expr) -> int:
+        wanted = Accumulator(op, value)
+        if wanted not in self.made:
+            self.made.append(wanted)
+        return self.made.index(wanted)
+
+    def count(self, value: Expr | None) -> int:
+        """How many values are not NULL; how many rows without one."""
+        if value is None or not value.nullable:
+            return 0
+        return self._place("add", IsNull(BOOLEAN, False, value, True))
+
+    def total(self, value: Expr) -> list[int]:
+        """A sum of integers: one word where bounds prove that it is enough, else a word for each 32 bits."""
+        assert value.bounds is not None
+        size = max(-value.bounds[0], value.bounds[1])
+        if size * max(self._rows, 1) < 2**63:
+            return [self._place("add", value)]
+        limbs = 2 if size < 2**63 else 4
+        found = []
+        for number in range(limbs):
+            last = number == limbs - 1
+            bounds = (-(2**31), 2**63 - 1) if last else (0, 2**32 - 1)
+            found.append(self._place("add", Limb(bounds, value.nullable, value, number, last)))
+        return found
+
+    def place(self, op: Any, value: Expr) -> int:
+        """An accumulator of one word."""
+        return self._place(op, value)
+
+
+def summed(words: Words, places: Sequence[int]) -> pl.Series:
+    """A sum's words as one integer each."""
+    if len(places) == 1:
+        return pl.Series(words[places[0]], dtype=pl.Int64).cast(pl.Int128)
+    parts = [words[place].tolist() for place in places]
+    totals = [sum(part << 32 * n for n, part in enumerate(row)) for row in zip(*parts, strict=True)]
+    return pl.Series(totals, dtype=pl.Int128)
+
+
+def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: Tables) -> Column:
+    """A call's accumulators, and how their words become the columns of its state."""
+    name = f"a{number}"
+    if call.distinct and call.function.name not in {"min", "max"}:
+        raise NotFused(f"{call.function.name}(DISTINCT …)")
+    if call.within_group or len(call.args) > 1:
+        raise NotFused(f"aggregate {call.function}")
+    value = over.value(call.args[0]) if call.args else None
+    if call.filter is not None:
+        value = _kept(over.condition(call.filter), value)
+    match call.function.name:
+        case "count":
+            place = made.count(None if value is None else value.expr)
+            return lambda words: [pl.Series(name, words[place], dtype=pl.Int64)]
+        case "sum" | "avg" if value is not None and value.type.name in FLOATS:
+            return _reals(name, value, made)
+        case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
+            if value.type.carried:
+                raise NotFused("a sum of numerics of varying scale")
+            places, count = made.total(value.expr), made.count(value.expr)
+            return lambda words: [
+                summed(words, places).alias(name),
+                pl.Series(name + "n", words[count], dtype=pl.Int64),
+            ]
+        case "min" | "max" if value is not None:
+            return _extreme(name, call, value, made, tables)
+    raise NotFused(f"aggregate {call.function}")
+
+
+def _kept(condition: Expr, value: Value | None) -> Value:
+    """A value that is NULL where FILTER is not true."""
+    if value is None:
+        nothing = Literal((1, 1), True, None)
+        return Value(SqlType("int4"), Choose((1, 1), True, ((condition, _ONE),), nothing))
+    nothing = Literal(value.expr.bounds, True, None)
+    made = Choose(value.expr.bounds, True, ((condition, value.expr),), nothing)
+    return Value(value.type, made, value.dictionary, value.shown)
+
+
+def _reals(name: str, value: Value, made: Accumulators) -> Column:
+    # An infinity among the values is no overflow: it is what the greatest and the least tell.
+    places = [made.place("fadd", value.expr), made.count(value.expr)]
+    ends = [made.place(op, Ordered((-(2**63), MAX), value.expr.nullable, value.expr)) for op in ("min", "max")]
+
+    def column(words: Words) -> list[pl.Series]:
+        low, high = (_floats(words[end]) for end in ends)
+        infinite = (np.isinf(low) | np.isinf(high)) & (words[places[1]] > 0)
+        return [
+            pl.Series(name, words[places[0]], dtype=pl.Float64),
+            pl.Series(name + "n", words[places[1]], dtype=pl.Int64),
+            pl.Series(name + "i", infinite, dtype=pl.Boolean),
+        ]
+
+    return column
+
+
+def _floats(ordered: Array) -> Array:
+    """Floats again, from what orders as they do."""
+    return np.where(ordered < 0, ordered ^ np.int64(MAX), ordered).view(np.float64)
+
+
+def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: Tables) -> Column:
+    op = call.function.name
+    held = lanes(call.type)[""]
+    expr, dictionary = value.expr, value.dictionary
+    if value.type.carried or (expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63):
+        raise NotFused(f"{op} of {value.type.plain}")
+    order: Array | None = None
+    if dictionary is not None:
+        expr, order = ranked(expr, dictionary, tables)
+    real = expr.bounds is None
+    if real:
+        expr = Ordered((-(2**63), MAX), expr.nullable, expr)
+    place, count = made.place(op, expr), made.count(expr)
+
+    def column(words: Words) -> list[pl.Series]:
+        there = words[count] > 0
+        found = np.where(there, words[place], 0)
+        if order is not None and dictionary is not None:
+            some = len(order) > 0
+            texts = dictionary.values.gather(order[found]) if some else pl.Series([None] * len(found), dtype=pl.String)
+            return [pl.select(pl.when(pl.lit(pl.Series(there))).then(texts).otherwise(None).alias(name)).to_series()]
+        series = pl.Series(name, _floats(found) if real else found)
+        return [typed(series, held).set(pl.Series(~there), None) if not there.all() else typed(series, held)]
+
+    return column
+
+
+def ranked(expr: Expr, dictionary: Dictionary, tables: Tables) -> tuple[Expr, Array]:
+    """Codes by their texts' order, and the code of each place in it."""
+    order = dictionary.values.arg_sort().to_numpy().astype(np.int64)
+    ranks = np.zeros(len(order) + 1, np.int64)
+    ranks[order] = np.arange(len(order))
+    # A NULL stays one: it must not become the rank behind the dictionary's.
+    valid = np.ones(len(order) + 1, bool)
+    valid[-1] = False
+    number = tables.add(ranks, valid)
+    return Mapped((0, max(len(order) - 1, 0)), expr.nullable, expr, number, len(order)), order
+
+
+def typed(series: pl.Series, held: pl.DataType) -> pl.Series:
+    """Integers or floats as a lane's type."""
+    if held == pl.Date:
+        return series.cast(pl.Int32).cast(held)
+    return series.cast(held)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """How the places of a key become its columns."""
+
+    value: Value
+    low: int
+    size: int
+
+    def columns(self, name: str, places: Array) -> list[pl.Series]:
+        """The key's lanes, from its distances from `low`."""
+        null = places == self.size - 1 if self.value.expr.nullable else np.zeros(len(places), bool)
+        return lanes_of(self.value, np.where(null, 0, places) + self.low, ~null if null.any() else None, name)
+
+
+def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[pl.Series]:
+    """Values that a pipeline computed as the lanes of their SQL type."""
+    held = lanes(value.type)
+    if value.dictionary is not None:
+        assert value.type.name in TEXT
+        texts = value.dictionary.values
+        made = texts.gather(numbers) if len(texts) else pl.Series([None] * len(numbers), dtype=pl.String)
+    elif numbers.dtype == object:
+        made = pl.Series(numbers.tolist(), dtype=pl.Int128).cast(held[""])
+    else:
+        made = typed(pl.Series(numbers), held[""])
+    made = made.alias(name)
+    if valid is not None:
+        made = made.set(pl.Series(~valid), None) if made.dtype != pl.String else _masked(made, valid)
+    if "s" not in held:
+        return [made]
+    if value.shown is None:
+        raise NotFused("a numeric of varying scale")
+    return [made, pl.repeat(value.shown, len(made), dtype=pl.Int8, eager=True).alias(name + "s")]
+
+
+def _masked(series: pl.Series, valid: Array) -> pl.Series:
+    frame = pl.DataFrame({"v": series, "k": valid})
+    return frame.select(pl.when("k").then("v").otherwise(None).alias(series.name)).to_series()

@@ -1,0 +1,85 @@
+"""Translated values: a pipeline's expression beside its SQL type, and the dictionary that its codes stand for."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+
+import polars as pl
+
+from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Bounds, Expr, Literal
+from gpudb.engine.gpu.lower.values import digits_of
+from gpudb.types import SqlType
+
+WIDE = 2**63
+TEXT = {"text", "varchar", "bpchar", "name", "unknown"}
+FLOATS = {"float4", "float8"}
+INTEGERS = {"int2", "int4", "int8"}
+MOMENTS = {"timestamp", "timestamptz"}
+HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "numeric"}
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+class NotFused(Exception):
+    """What keeps a part of a plan from being one kernel: it runs as the general engine's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dictionary:
+    """The distinct texts that codes from 0 on stand for."""
+
+    values: pl.Series
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows, where all show as many."""
+
+    type: SqlType
+    expr: Expr
+    dictionary: Dictionary | None = None
+    shown: int | None = None
+
+    @property
+    def scale(self) -> int:
+        """Decimals of a numeric; 0 of everything else."""
+        return self.type.numeric_digits[1] if self.type.name == "numeric" else 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The bounds of an integer."""
+        if self.expr.bounds is None:
+            raise NotFused("a float where an integer is needed")
+        return self.expr.bounds
+
+
+def literal(value: object, kind: SqlType) -> Value:
+    """A constant that is no text."""
+    if kind.name not in HELD - TEXT:
+        raise NotFused(f"a constant of type {kind.plain}")
+    bounds: Bounds = None if kind.name in FLOATS else (0, 0)
+    if value is None:
+        return Value(kind, Literal(bounds, True, None), shown=0)
+    held: int | float
+    shown = None
+    match value:
+        case bool():
+            return Value(kind, Literal(BOOLEAN, False, int(value)))
+        case _ if kind.name == "numeric":
+            number = Decimal(str(value))
+            held = digits_of(number, kind.numeric_digits[1])
+            exponent = number.as_tuple().exponent
+            shown = max(0, -exponent) if isinstance(exponent, int) else 0
+        case int() | float():
+            held = float(value) if kind.name in FLOATS else int(value)
+        case dt.datetime():
+            moment = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+            held = (moment - _EPOCH) // dt.timedelta(microseconds=1)
+        case dt.date():
+            held = (value - _EPOCH.date()).days
+        case dt.time():
+            held = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+        case _:
+            raise NotFused(f"a constant of type {kind.plain}")
+    return Value(kind, Literal((held, held) if isinstance(held, int) else None, False, held), shown=shown)

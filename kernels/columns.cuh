@@ -1,0 +1,67 @@
+// Loads of packed columns: the values of V consecutive rows at once, by loads as wide as their bytes allow.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+typedef __int128 i128;
+
+// Columns are read once: they must not drive lookup tables out of the L2 cache.
+template <int WORDS>
+__device__ __forceinline__ void load_words(const u8* at, u32 (&words)[WORDS]) {
+    if constexpr (WORDS % 4 == 0) {
+#pragma unroll
+        for (int k = 0; k < WORDS / 4; ++k) {
+            const uint4 got = __ldcs(reinterpret_cast<const uint4*>(at) + k);
+            words[4 * k] = got.x, words[4 * k + 1] = got.y, words[4 * k + 2] = got.z, words[4 * k + 3] = got.w;
+        }
+    } else if constexpr (WORDS % 2 == 0) {
+#pragma unroll
+        for (int k = 0; k < WORDS / 2; ++k) {
+            const uint2 got = __ldcs(reinterpret_cast<const uint2*>(at) + k);
+            words[2 * k] = got.x, words[2 * k + 1] = got.y;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k) words[k] = __ldcs(reinterpret_cast<const u32*>(at) + k);
+    }
+}
+
+// Rows first to first + V - 1 of a column of WIDTH bytes a value; first is a multiple of V.
+template <int WIDTH, int V>
+__device__ __forceinline__ void load(const u8* data, i64 first, u32 (&out)[V]) {
+    static_assert(V % 4 == 0 && WIDTH <= 4, "whole words");
+    u32 words[WIDTH * V / 4];
+    load_words(data + first * WIDTH, words);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+        const int bit = v * WIDTH * 8, word = bit / 32, shift = bit % 32;
+        u32 got = words[word] >> shift;
+        if (WIDTH == 3 && shift > 8) got |= words[word + 1] << (32 - shift);
+        out[v] = WIDTH == 4 ? got : got & ((1u << (WIDTH & 3) * 8) - 1);
+    }
+}
+
+template <int WIDTH, int V>
+__device__ __forceinline__ void load(const u8* data, i64 first, u64 (&out)[V]) {
+    static_assert(WIDTH == 8, "values of 64 bits");
+    u32 words[2 * V];
+    load_words(data + first * 8, words);
+#pragma unroll
+    for (int v = 0; v < V; ++v) out[v] = (u64)words[2 * v + 1] << 32 | words[2 * v];
+}
+
+// The validity bits of V rows; bit v is row first + v.
+template <int V>
+__device__ __forceinline__ u32 load_valid(const u8* bits, i64 first) {
+    if constexpr (V == 16) return *reinterpret_cast<const u16*>(bits + (first >> 3));
+    return bits[first >> 3] >> (first & 7) & ((1u << V) - 1);
+}
+
+// The rows of a group that are rows of the table.
+template <int V>
+__device__ __forceinline__ u32 rows_there(i64 first, i64 rows) {
+    return first + V <= rows ? (1u << V) - 1 : (1u << (rows - first)) - 1;
+}

@@ -1,0 +1,20 @@
+"""The kernels' twin, keeping what it ran."""
+
+from __future__ import annotations
+
+from gpudb.engine.gpu.fused import twin
+from gpudb.engine.gpu.fused.prepare import Prepared
+from gpudb.engine.gpu.fused.run import Twin
+from tests.engine.gpu import local
+
+
+class Recording(Twin):
+    """A twin that remembers every part that it ran."""
+
+    def __init__(self) -> None:
+        super().__init__(local.PACKED)
+        self.prepared: list[Prepared] = []
+
+    def _run(self, prepared: Prepared) -> twin.Outcome:
+        self.prepared.append(prepared)
+        return super()._run(prepared)

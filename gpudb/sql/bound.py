@@ -169,6 +169,21 @@ class Subscript:
 
 
 @dataclass(frozen=True, slots=True)
+class Replaced:
+    """An array with its item at `high`, a subscript for each dimension, replaced by `given`; it grows as it must.
+
+    With `slice` the items from `low` to `high` are those of the array `given`, which changes nothing if it is NULL.
+    """
+
+    arg: Expr
+    low: Expr | None
+    high: tuple[Expr | None, ...]
+    slice: bool
+    given: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """(row).field; `index` is its position among the fields of the row's type, from 0."""
 
@@ -339,6 +354,7 @@ Expr = (
     | AnyArray
     | Array
     | Subscript
+    | Replaced
     | Field
     | Row
     | ScalarSubquery

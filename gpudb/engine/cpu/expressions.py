@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from gpudb.engine.cpu import replaced
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
@@ -106,7 +107,8 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.Column) -> Lanes:
         if expr.rel < 0:
-            return self.opened(f"let{-expr.rel}.c{expr.index + 1}", expr.type)
+            # in parentheses: without, DuckDB makes a column of it in HAVING
+            return self.opened(f"(let{-expr.rel}).c{expr.index + 1}", expr.type)
         return self.opened(self.column(expr), expr.type)
 
     @_render.register
@@ -311,6 +313,16 @@ class Expressions:
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
         made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
         return self.opened(made, expr.type)
+
+    @_render.register
+    def _(self, expr: bound.Replaced) -> Lanes:
+        array = self.value(expr.arg)
+        bounds = [self.value(each) if each is not None else None for each in expr.high]
+        if expr.slice:
+            low = self.value(expr.low) if expr.low is not None else None
+            return Lanes(replaced.items(array, low, bounds[0], self.value(expr.given), expr.type))
+        places = [each for each in bounds if each is not None]
+        return Lanes(replaced.item(array, places, self.whole(expr.given), expr.type))
 
     @_render.register
     def _(self, expr: bound.Field) -> Lanes:

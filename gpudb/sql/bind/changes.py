@@ -17,6 +17,7 @@ from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.domains import domain_default
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import find_relation, named, table_columns
+from gpudb.sql.bind.part_assignments import part_assigned
 from gpudb.sql.bind.scope import Columns, Item, Scope
 from gpudb.sql.bind.select import bind_query, bind_targets
 from gpudb.sql.bind.view_targets import view_refused
@@ -59,8 +60,6 @@ def table_column(binder: Binder, table: Table, target: Any) -> TableColumn:
     """The column that a ResTarget message names; 42703."""
     for column in table.columns:
         if column.name == target.name:
-            if len(target.indirection):
-                raise FeatureNotSupported("assigning to part of a column is not supported")
             return column
     error = UndefinedColumn(f'column "{target.name}" of relation "{table.name}" does not exist')
     raise binder.locate(error, target.location)
@@ -102,10 +101,20 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
     return stored(binder, expr, column.name, column.type)
 
 
-def assigned_columns(binder: Binder, scope: Scope, table: Table, nodes: Several[Any]) -> dict[str, Expr]:
-    """What SET gives the columns of a table, by name and of their types. 42703, 42601, 428C9."""
+def assigned_columns(
+    binder: Binder, scope: Scope, table: Table, nodes: Several[Any], old: Several[Expr]
+) -> dict[str, Expr]:
+    """What SET gives the columns of a table, which are `old`, by name and of their types. 42703, 42601, 428C9."""
     made: dict[str, Expr] = {}
-    for column, value in _assignments(binder, scope, table, nodes):
+    before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
+    wholly: set[str] = set()
+    for column, target, value in _assignments(binder, scope, table, nodes):
+        if len(target.indirection) and column.name not in wholly:
+            _check_updated(value, column)
+            base = made.get(column.name, before[column.name])
+            made[column.name] = part_assigned(binder, scope, column, target, base, value)
+            continue
+        wholly.add(column.name)
         if column.name in made:
             message = f'multiple assignments to same column "{column.name}"'
             raise SqlError.of("syntax_error", message)
@@ -114,8 +123,10 @@ def assigned_columns(binder: Binder, scope: Scope, table: Table, nodes: Several[
     return made
 
 
-def _assignments(binder: Binder, scope: Scope, table: Table, nodes: Several[Any]) -> list[tuple[TableColumn, Expr]]:
-    made: list[tuple[TableColumn, Expr]] = []
+def _assignments(
+    binder: Binder, scope: Scope, table: Table, nodes: Several[Any]
+) -> list[tuple[TableColumn, Any, Expr]]:
+    made: list[tuple[TableColumn, Any, Expr]] = []
     row: Expr | None = None
     for each in nodes:
         target = inner(each)
@@ -125,9 +136,9 @@ def _assignments(binder: Binder, scope: Scope, table: Table, nodes: Several[Any]
             if reference.colno == 1:
                 row = _multiple(binder, scope, reference)
             assert isinstance(row, Row)
-            made.append((column, row.items[reference.colno - 1]))
+            made.append((column, target, row.items[reference.colno - 1]))
         else:
-            made.append((column, bind_expression(binder, scope, target.val)))
+            made.append((column, target, bind_expression(binder, scope, target.val)))
     return made
 
 

@@ -23,6 +23,7 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import table_columns
 from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.on_conflict import bind_on_conflict
+from gpudb.sql.bind.part_assignments import part_assigned
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.set_operations import check_lengths
@@ -82,13 +83,18 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         index: c.type
         for index, c in enumerate(wanted[: len(query.columns)])
         if query.columns[index].type.name == "unknown"
+        and not (len(node.cols) and len(inner(node.cols[index]).indirection))
     }
     query = retyped(binder, query, untyped, "a")
     rel = binder.rel()
-    given = {
-        column.name: _passed(binder, Column(rel, index, output.type, output.name), column, override, source)
-        for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False))
-    }
+    given: dict[str, Expr] = {}
+    for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False)):
+        target = inner(node.cols[index]) if len(node.cols) else None
+        value = Column(rel, index, output.type, output.name)
+        if target is not None and len(target.indirection):
+            given[column.name] = part_assigned(binder, scope, column, target, given.get(column.name), value)
+        else:
+            given[column.name] = _passed(binder, value, column, override, source)
     targets = tuple(
         given[column.name] if column.name in given else default_of(binder, column) for column in table.columns
     )
@@ -122,7 +128,8 @@ def insert_columns(binder: Binder, table: Table, nodes: Several[Any]) -> list[Ta
     found: list[TableColumn] = []
     for each in nodes:
         column = table_column(binder, table, inner(each))
-        if column in found:
+        # parts of one column may be given one by one
+        if column in found and not len(inner(each).indirection):
             message = f'column "{column.name}" specified more than once'
             raise binder.locate(SqlError.of("duplicate_column", message), inner(each).location)
         found.append(column)
@@ -155,12 +162,16 @@ def insert_row(
         at = leftmost(nodes[len(wanted)]) if extra else inner(listed[len(nodes)]).location
         raise binder.locate(error, at) from None
     given: dict[str, Expr] = {}
-    for column, node in zip(wanted, nodes, strict=False):
+    for index, (column, node) in enumerate(zip(wanted, nodes, strict=False)):
         expr = bind_expression(binder, scope, node)
         if any(isinstance(each, SetReturning) for each in walk(expr)):
             raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
+        target = inner(listed[index]) if len(listed) else None
         try:
-            given[column.name] = _given(binder, expr, column, override)
+            if target is not None and len(target.indirection):
+                given[column.name] = part_assigned(binder, scope, column, target, given.get(column.name), expr)
+            else:
+                given[column.name] = _given(binder, expr, column, override)
         except GpudbError as error:
             location = getattr(inner(node), "location", -1)
             raise binder.locate(error, location) from None

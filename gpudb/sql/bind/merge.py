@@ -208,7 +208,7 @@ def _clause(binder: Binder, met: _Met, table: Table, node: Any) -> _Clause:
             return _Clause(DELETE, True, test, tuple(old.values()))
         case pg.CMD_UPDATE:
             scope = met.scope("UPDATE", matched=True, chosen=True)
-            assigned = assigned_columns(binder, scope, table, node.target_list)
+            assigned = assigned_columns(binder, scope, table, node.target_list, tuple(old.values()))
             return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
         case pg.CMD_INSERT:
             scope = met.scope("VALUES", matched=False, chosen=True)

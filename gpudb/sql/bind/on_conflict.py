@@ -179,12 +179,13 @@ def _updated(
         scope.add(source.items, source.columns)
         scope.rels |= source.rels
     scope.entries.append(Entry(source.items[0].alias, tuple(c.name for c in columns), table.name))
-    assigned = assigned_columns(binder, scope, table, node.target_list)
+    before = _columns(table, other, [c.name for c in columns])
+    assigned = assigned_columns(binder, scope, table, node.target_list, before)
     allowed: Expr = Constant(True, BOOL)
     if present(node.where_clause):
         scope.clause = "WHERE"
         allowed = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
-    old = {column.name: expr for column, expr in zip(table.columns, _columns(table, other, [c.name for c in columns]))}
+    old = {column.name: expr for column, expr in zip(table.columns, before, strict=True)}
     new: list[Expr] = []
     for column in table.columns:
         value = assigned.get(column.name, old[column.name])

@@ -77,9 +77,6 @@ def own_aggregate(
         if not isinstance(rows, Aggregate):
             raise FeatureNotSupported(f"window aggregate {routine.name}, whose final function is a query")
         scope.lent.append(rows)
-    elif isinstance(rows, Aggregate) and scope.clause == "HAVING":
-        # DuckDB takes what a fold names for columns there: what is grouped becomes its own query
-        scope.lent.append(rows)
     return coerce(binder, result, made.result, "a") if result.type != made.result else result
 
 

@@ -46,9 +46,9 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     table, scope, scan, ctes = _target(binder, node, "update", outer)
     source, others = _with_others(binder, scope, scan, node, node.from_clause)
     scope.clause = "UPDATE"
-    given = assigned_columns(binder, scope, table, node.target_list)
-    where = _where(binder, scope, node)
     old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    given = assigned_columns(binder, scope, table, node.target_list, old)
+    where = _where(binder, scope, node)
     new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
     several = len(node.from_clause) > 0
     source = with_presence(binder, source) or source

@@ -11,18 +11,19 @@ import pyarrow as pa
 from gpudb.catalog.model import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
+from gpudb.functions.registry import Function
 from gpudb.session import execution
 from gpudb.session.binding import statements_of
 from gpudb.session.context import Context, command, handler, handles
 from gpudb.session.results import CopyIn, CopyOut, Result, ResultColumn
 from gpudb.sql.bind.binder import Arguments, Binder
 from gpudb.sql.bind.calls import given_names, unnamed
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import coerce, exactly
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines
 from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Cast, Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.bound import Column as Reference
-from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.parse import strings
 from gpudb.types import UNKNOWN, SqlType
 from gpudb.values.columns import text_column
@@ -35,9 +36,23 @@ _MOST_LEVELS = 50
 def call(context: Context) -> Result:
     """CALL name (argument, …): one row of its OUT and INOUT parameters, if it has any."""
     routine, args = _called(context, context.session.binder(context))
+    last, columns = carried_out(context, routine, _evaluated(context, args))
+    if not routine.outputs:
+        return command("CALL")
+    wanted = _columns(routine)
+    table = as_declared(context, routine, [each.type for each in wanted], last, columns, first=True)
+    if not table.num_rows:
+        table = pa.table([pa.nulls(1, column.type.arrow) for column in wanted], names=table.column_names)
+    return Result("CALL", wanted, iter(table.to_batches()))
+
+
+Rows = tuple[list[pa.RecordBatch], tuple[ResultColumn, ...] | None]
+
+
+def carried_out(context: Context, routine: Routine, values: tuple[Expr, ...]) -> Rows:
+    """Carries a routine's statements out, one after the other; the rows of the last one and their columns."""
     if context.level >= _MOST_LEVELS:
         raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
-    values = _evaluated(context, routine, args)
     arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), values)
     last: list[pa.RecordBatch] = []
     columns: tuple[ResultColumn, ...] | None = None
@@ -46,6 +61,9 @@ def call(context: Context) -> Result:
         carry_out = handler(statement.kind)
         if statement.kind == "TransactionStmt" or carry_out is None or statement.kind in _NOT_INSIDE:
             raise FeatureNotSupported(f"{statement.text.split()[0].upper()} is not allowed in an SQL function")
+        if routine.kind == "f" and routine.volatility != "v" and statement.kind != "SelectStmt":
+            said = " ".join(statement.text.split()[: 2 if statement.kind[:6] == "Create" else 1]).upper()
+            raise FeatureNotSupported(f"{said} is not allowed in a non-volatile function")
         inside = replace(
             context,
             statement=statement,
@@ -69,7 +87,7 @@ def call(context: Context) -> Result:
             raise
         if number == len(found):
             last, columns = batches, result.columns
-    return command("CALL") if not routine.outputs else _row(context, routine, last, columns)
+    return last, columns
 
 
 _NOT_INSIDE = {"PrepareStmt", "ExecuteStmt", "DeallocateStmt", "DeclareCursorStmt", "FetchStmt", "ClosePortalStmt"}
@@ -111,7 +129,7 @@ def _called(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
     return complete(binder, routine, candidate, args)
 
 
-def _evaluated(context: Context, routine: Routine, args: Sequence[Expr]) -> tuple[Expr, ...]:
+def _evaluated(context: Context, args: Sequence[Expr]) -> tuple[Expr, ...]:
     """The arguments' values, each computed once."""
     if all(isinstance(arg, Constant) for arg in args):
         return tuple(args)
@@ -123,46 +141,67 @@ def _evaluated(context: Context, routine: Routine, args: Sequence[Expr]) -> tupl
         stream.close()
     made: list[Expr] = []
     for arg, column in zip(args, table.columns, strict=True):
-        made.append(_constant(context, arg, column))
+        made.append(arg if isinstance(arg, Constant) else literal(context, arg.type, column.combine_chunks()))
     return tuple(made)
 
 
-def _constant(context: Context, arg: Expr, column: pa.ChunkedArray) -> Expr:
-    """A computed value as a literal of its type, by its text."""
-    if isinstance(arg, Constant):
-        return arg
-    (text,) = text_column(arg.type, column.combine_chunks(), context.session.settings["timezone"]).to_pylist()
+def literal(context: Context, item: SqlType, value: pa.Array) -> Expr:
+    """The only value of an array as a literal of its type, by its text."""
+    (text,) = text_column(item, value, context.session.settings["timezone"]).to_pylist()
     if text is None:
-        return Constant(None, arg.type)
-    return coerce(context.session.binder(context), Constant(text, UNKNOWN), arg.type)
+        return Constant(None, item)
+    made = coerce(context.session.binder(context), Constant(text, UNKNOWN), item)
+    if isinstance(made, Constant) and item.name == "numeric" and item.carried:
+        return Constant(made.value, item)
+    return made if made.type == item else Cast(made, item)
 
 
-def _row(
-    context: Context, routine: Routine, batches: list[pa.RecordBatch], columns: tuple[ResultColumn, ...] | None
-) -> Result:
-    """The first row of the last statement, as the OUT parameters' types; NULLs where there is none."""
-    wanted = _columns(routine)
-    if columns is None or len(columns) != len(wanted):
-        message = "return type mismatch in function declared to return record"
+def as_declared(
+    context: Context,
+    routine: Routine,
+    types: Sequence[SqlType],
+    batches: Sequence[pa.RecordBatch],
+    columns: tuple[ResultColumn, ...] | None,
+    *,
+    first: bool,
+) -> pa.Table:
+    """The rows of a routine's last statement, or the first of them, as the types that it declares: k1, k2, … 42P13."""
+    if columns is None or len(columns) != len(types):
+        shown = "record" if len(types) > 1 else str(types[0])
+        message = f"return type mismatch in function declared to return {shown}"
         detail = "Final statement returns too few columns." if columns else None
         raise SqlError.of("invalid_function_definition", message, detail=detail)
     names = [f"k{n}" for n in range(1, len(columns) + 1)]
-    rows = [batch.rename_columns(names) for batch in batches if batch.num_rows][:1]
-    if not rows:
-        nulls = [pa.nulls(1, column.type.arrow) for column in wanted]
-        return Result("CALL", wanted, iter([pa.RecordBatch.from_arrays(nulls, names=names)]))
-    frame = pa.Table.from_batches([rows[0].slice(0, 1)])
+    schema = pa.schema([pa.field(name, column.type.arrow) for name, column in zip(names, columns, strict=True)])
+    frame = pa.Table.from_batches([batch.rename_columns(names) for batch in batches], schema=schema)
+    frame = frame.slice(0, 1) if first else frame
     binder = context.session.binder(context)
     given = tuple(OutputColumn(name, column.type) for name, column in zip(names, columns, strict=True))
     targets = tuple(
-        coerce(binder, Reference(1, index, column.type), item.type, "a")
-        for index, (column, item) in enumerate(zip(columns, wanted, strict=True))
+        exactly(binder, Reference(1, index, column.type), item)
+        for index, (column, item) in enumerate(zip(columns, types, strict=True))
     )
-    outputs = tuple(OutputColumn(each.name, target.type) for each, target in zip(wanted, targets, strict=True))
+    outputs = tuple(OutputColumn(name, target.type) for name, target in zip(names, targets, strict=True))
     query = Select(outputs, targets, FrameScan(1, _FRAME, given))
-    stream = execution.run(replace(context, draws=False), query, {_FRAME: frame})
-    try:
-        made = list(stream)
-    finally:
-        stream.close()
-    return Result("CALL", wanted, iter(made))
+    made: pa.Table = execution.gathered(replace(context, draws=False), query, {_FRAME: frame})
+    return made.rename_columns(names)
+
+
+def rows_of(context: Context, function: Function, args: Sequence[Expr]) -> pa.Table:
+    """The rows of a function whose statements are carried out, called with literals: k1, k2, …
+
+    One row of NULLs where a function that gives a single one finds none, or is STRICT and has a NULL argument.
+    """
+    routine = next((r for r in context.transaction.catalog.routines.values() if r.oid == function.oid), None)
+    if routine is None:
+        raise UndefinedFunction(f"function {function} does not exist")
+    types = list(function.out_types) or [function.result]
+    nulls = {f"k{n}": pa.nulls(1, item.arrow) for n, item in enumerate(types, 1)}
+    missing = pa.table(nulls).slice(0, 0 if function.returns_set else 1)
+    if routine.strict and any(isinstance(arg, Constant) and arg.value is None for arg in args):
+        return missing
+    batches, columns = carried_out(context, routine, tuple(args))
+    if function.result.name == "void":
+        return missing
+    table = as_declared(context, routine, types, batches, columns, first=not function.returns_set)
+    return table if table.num_rows or function.returns_set else missing

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.catalog.model import Table
+from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.outcomes import Outcome
 from gpudb.session.references import leaving_keys, settle_references
@@ -36,6 +37,9 @@ def _write_table(context: Context, oid: int, outcomes: Sequence[Outcome]) -> Non
 def _rewrite(context: Context, table: Table, gone: pa.Table, outcomes: Sequence[Outcome]) -> None:
     paths = set(pc.unique(gone["file"]).to_pylist())
     files = [file for file in table.files if file.path in paths]
+    if len(files) != len(paths):
+        message = "tuple to be updated was already modified by an operation triggered by the current command"
+        raise SqlError.of("triggered_data_change_violation", message)
     fresh = checked(context, table, [batch for outcome in outcomes for batch in outcome.fresh])
     new_keys = any(outcome.changes(key.columns) for outcome in outcomes for key in table.keys)
     survivors = context.session.database.cpu.survivors(table, files, gone, context.cancel)

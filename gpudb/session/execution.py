@@ -1,4 +1,6 @@
-"""Runs queries: what engines compute, and around it the calls of sequence functions, which the session carries out.
+"""Runs queries: what engines compute, and around it the calls of functions that the session carries out.
+
+These are sequence functions, and functions of users that are more than a query.
 
 An engine gives the rows without those calls, in the order that the query has; values are drawn for each row in turn,
 and what is computed from them is a query over the rows so far. Queries inside that draw values are run first.
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gpudb.catalog.model import FIRST_USER_OID, Catalog
 from gpudb.engine.constants import constant_row
 from gpudb.engine.protocol import Stream
 from gpudb.errors import FeatureNotSupported
@@ -21,14 +24,19 @@ from gpudb.session.context import Context
 from gpudb.session.frame_queries import request_over
 from gpudb.sql.bound import (
     Aggregate,
+    BoolOp,
     Call,
+    Case,
     Cast,
+    Choice,
     Column,
     Constant,
     Cte,
     CteScan,
+    Derived,
     Expr,
     FrameScan,
+    FunctionScan,
     Let,
     OutputColumn,
     Query,
@@ -42,6 +50,7 @@ from gpudb.sql.traverse import mapped, outer_columns, walk
 from gpudb.types import INT8, OID, SqlType
 
 FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
+_NEXTVAL = 1574
 _FIRST_REL = 2_000_000
 _QUERIES = (Select, SetOperation, Values)
 _RANGES = {"int2": 1 << 15, "int4": 1 << 31}
@@ -52,8 +61,19 @@ def draws(node: Any) -> bool:
     return any(_is_call(each) for each in walk(node))
 
 
+def _check_taken(node: Any) -> None:
+    """0A000 for a function that changes data where it might not be called at all."""
+    if not isinstance(node, Case | Choice | BoolOp):
+        return
+    if any(type(each) is Call and each.function.oid >= FIRST_USER_OID for each in walk(node)):
+        raise FeatureNotSupported("functions that change data are not supported within CASE, COALESCE, AND and OR")
+
+
 def _is_call(node: Any) -> bool:
-    return type(node) is Call and node.function.name in FUNCTIONS and node.function.oid < 16384
+    """Whether this is for the session to call: a sequence function, or one whose statements are carried out."""
+    if type(node) is Call:
+        return node.function.oid >= FIRST_USER_OID or node.function.name in FUNCTIONS
+    return type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID
 
 
 def run(context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None) -> Stream:
@@ -68,16 +88,30 @@ def gathered(context: Context, query: Query, frames: Mapping[str, pa.Table] | No
     return _table(run(context, query, frames))
 
 
+def rows_of(context: Context, function: Any, args: Sequence[Expr]) -> pa.Table:
+    """The rows of a function whose statements are carried out, which run queries in their turn."""
+    from gpudb.session import calls
+
+    return calls.rows_of(replace(context, draws=None), function, args)
+
+
+def literal(context: Context, item: SqlType, value: pa.Array) -> Expr:
+    """The only value of an array as a literal."""
+    from gpudb.session import calls
+
+    return calls.literal(context, item, value)
+
+
 def undrawn(query: Query) -> Query:
     """The query with zeros for the values of sequences: what EXPLAIN shows, which draws none."""
     made: Query = mapped(query, lambda node: Constant(0, node.type) if _is_call(node) else None)
     return made
 
 
-def _engine(context: Context, query: Query, frames: Mapping[str, pa.Table]) -> Stream:
+def _engine(context: Context, query: Query, frames: Mapping[str, pa.Table], snapshot: Catalog | None = None) -> Stream:
     # before all that a request says, which would be most of the work
     row = constant_row(query, context.parameters)
-    return row or context.session.engine(query).run(request_over(context, query, frames))
+    return row or context.session.engine(query).run(request_over(context, query, frames, snapshot))
 
 
 def _table(stream: Stream) -> pa.Table:
@@ -94,21 +128,23 @@ class _Run:
         self._context = context
         self._frames = frames
         self._rel = _FIRST_REL
+        # what the functions that it calls change, a statement does not see
+        self._snapshot = context.transaction.catalog
 
     def stream(self, query: Query, ctes: tuple[Cte, ...] = ()) -> Stream:
         """The rows of a query at the top, or of one that stands by itself."""
         query = self._without_inner(query, ctes)
         if not draws(query):
-            return _engine(self._context, query, self._frames)
+            return _engine(self._context, query, self._frames, self._snapshot)
         if isinstance(query, Values):
-            return _engine(self._context, self._folded_values(query), self._frames)
+            return _engine(self._context, self._folded_values(query), self._frames, self._snapshot)
         if not isinstance(query, Select):
             raise FeatureNotSupported("a sequence function is not supported here")
         _check_places(query)
         if _single(query):
             targets = self._folded([query.targets])[0]
-            return _engine(self._context, replace(query, targets=targets), self._frames)
-        return _Drawing(self._context, query, self._frames, self._fresh())
+            return _engine(self._context, replace(query, targets=targets), self._frames, self._snapshot)
+        return _Drawing(self._context, query, self._frames, self._fresh(), self._snapshot)
 
     def _fresh(self) -> int:
         self._rel += 1
@@ -127,6 +163,8 @@ class _Run:
                 return replace(node, query=self._held(node.query, seen))
             if isinstance(node, _QUERIES) and node is not query and draws(node):
                 return self._held(node, (*seen, *query.ctes))
+            if isinstance(node, FunctionScan) and _is_call(node):
+                return self._function(node)
             return None
 
         if query.ctes and any(draws(cte.query) for cte in query.ctes):
@@ -150,6 +188,21 @@ class _Run:
         needed = tuple(cte for cte in ctes if cte.number in used and cte not in query.ctes)
         table = _table(self.stream(replace(query, ctes=(*needed, *query.ctes))))
         return self._over(table, query.columns)
+
+    def _function(self, node: FunctionScan) -> Derived:
+        """A function in FROM whose statements are carried out, once, as the rows that it gave."""
+        if any(isinstance(each, Column) for arg in node.args for each in walk(arg)):
+            message = f"function {node.function.name}, which is carried out by statements, for each row"
+            raise FeatureNotSupported(f"{message} of another relation is not supported")
+        args = [self._literal(arg) for arg in self._folded([node.args])[0]]
+        return Derived(node.rel, self._over(rows_of(self._context, node.function, args), node.columns))
+
+    def _literal(self, arg: Expr) -> Expr:
+        """An argument that names no column as its value."""
+        if isinstance(arg, Constant):
+            return arg
+        table = _table(_engine(self._context, Select((OutputColumn("k1", arg.type),), (arg,)), self._frames))
+        return literal(self._context, arg.type, table.column(0).combine_chunks())
 
     def _over(self, table: pa.Table, columns: Sequence[OutputColumn]) -> Select:
         """A query of rows that are there already."""
@@ -183,8 +236,13 @@ class _Run:
         def change(node: Any) -> Any:
             if isinstance(node, Aggregate | Window | SetReturning) and draws(node):
                 raise FeatureNotSupported("a sequence function is not supported here")
+            _check_taken(node)
             if not _is_call(node):
                 return None
+            if node.function.oid >= FIRST_USER_OID:
+                literals = [self._literal(mapped(arg, change)) for arg in node.args]
+                found = rows_of(self._context, node.function, literals).column(0).combine_chunks()
+                return literal(self._context, node.type, found)
             if blocks:
                 return Constant(next(blocks[_reference(node.args[0])]), INT8)
             args = tuple(self._known(mapped(arg, change)) for arg in node.args)
@@ -238,7 +296,8 @@ def _check_places(query: Select) -> None:
     """Values can be drawn for the rows that come out; not for sorting, grouping or filtering them."""
     apart = [query.where, *query.group_by, query.having, *query.order_by, query.limit, query.offset, query.source]
     if query.distinct is True or any(part is not None and draws(part) for part in apart):
-        raise FeatureNotSupported("a sequence function is supported in select lists and lists of values alone")
+        message = "functions that draw values or change data are supported in select lists and lists of values alone"
+        raise FeatureNotSupported(message)
 
 
 class _Drawing:
@@ -248,37 +307,40 @@ class _Drawing:
     are computed over it, by the engine where they are more than a column or a narrower integer.
     """
 
-    def __init__(self, context: Context, query: Select, frames: Mapping[str, pa.Table], rel: int) -> None:
+    def __init__(
+        self, context: Context, query: Select, frames: Mapping[str, pa.Table], rel: int, snapshot: Catalog
+    ) -> None:
         self._context = context
         self._frames = frames
         self._name = f"gpudb drawn rows {rel}"
         self._rel = rel
         self._inner: list[Expr] = []
-        self._calls: list[tuple[str, tuple[Expr, ...]]] = []
+        self._calls: list[tuple[Call, tuple[Expr, ...]]] = []
         targets = [mapped(target, self._taken) for target in query.targets]
         width = len(self._inner)
         # Drawn values follow what the engine gives.
         self._targets = tuple(mapped(target, lambda node: self._placed(node, width)) for target in targets)
-        self._calls = [(name, tuple(self._placed(arg, width) or arg for arg in args)) for name, args in self._calls]
+        self._calls = [(call, tuple(self._placed(arg, width) or arg for arg in args)) for call, args in self._calls]
         inner = self._inner or [Constant(1, INT8)]
         kinds = [expr.type for expr in inner]
         outputs = tuple(OutputColumn(f"k{n}", kind) for n, kind in enumerate(kinds, 1))
         self._given = len(inner) if self._inner else 0
         made = replace(query, columns=outputs, targets=tuple(inner))
-        kinds = [*kinds[: self._given], *[INT8] * len(self._calls)]
+        kinds = [*kinds[: self._given], *(call.type for call, _ in self._calls)]
         self._columns = tuple(OutputColumn(f"k{n}", kind) for n, kind in enumerate(kinds, 1))
         self._outputs = query.columns
-        self._stream = _engine(context, made, frames)
+        self._stream = _engine(context, made, frames, snapshot)
         self.schema = pa.schema([pa.field(f"c{n}", c.type.arrow) for n, c in enumerate(query.columns, 1)])
 
     def _taken(self, node: Any) -> Any:
         """A part without calls becomes a column of the engine's, a call one of the drawn (numbered from -1 down)."""
         if isinstance(node, Constant):
             return node
+        _check_taken(node)
         if _is_call(node):
             args = tuple(mapped(_sent(arg), self._taken) if _reference(arg) is None else arg for arg in node.args)
-            self._calls.append((node.function.name, args))
-            return Column(self._rel, -len(self._calls), INT8, node.function.name)
+            self._calls.append((node, args))
+            return Column(self._rel, -len(self._calls), node.type, node.function.name)
         if not draws(node):
             self._inner.append(node)
             return Column(self._rel, len(self._inner) - 1, node.type)
@@ -302,7 +364,7 @@ class _Drawing:
             yield from self._finished(held)
 
     def _drawn(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        references = [_reference(args[0]) if name == "nextval" else None for name, args in self._calls]
+        references = [_reference(args[0]) if call.function.oid == _NEXTVAL else None for call, args in self._calls]
         if None not in references:
             sequences = [values.named_sequence(self._context, reference) for reference in references]
             if len({sequence.oid for sequence in sequences}) == len(sequences):
@@ -316,18 +378,33 @@ class _Drawing:
         return pa.array(np.concatenate(made))
 
     def _row_by_row(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        columns = [column.to_pylist() for column in batch.columns[: self._given]]
-        made: list[list[int | None]] = [[] for _ in self._calls]
+        made: list[list[pa.Array]] = [[] for _ in self._calls]
         for row in range(batch.num_rows):
-            for (name, args), drawn in zip(self._calls, made, strict=True):
-                known = [self._argument(arg, columns, made, row) for arg in args]
-                drawn.append(called(self._context, name, known))
-        return [pa.array(drawn, pa.int64()) for drawn in made]
+            here = [column.slice(row, 1) for column in batch.columns[: self._given]]
+            for (call, args), drawn in zip(self._calls, made, strict=True):
+                if call.function.oid >= FIRST_USER_OID:
+                    literals = [self._literal(arg, here) for arg in args]
+                    value = rows_of(self._context, call.function, literals).column(0).combine_chunks()
+                else:
+                    known = [self._argument(arg, here) for arg in args]
+                    value = pa.array([called(self._context, call.function.name, known)], pa.int64())
+                drawn.append(value)
+                here.append(value)
+        return [
+            pa.concat_arrays(drawn) if drawn else pa.nulls(0, call.type.arrow)
+            for drawn, (call, _) in zip(made, self._calls, strict=True)
+        ]
 
-    def _argument(self, arg: Expr, columns: list[list[Any]], made: list[list[int | None]], row: int) -> object:
+    def _literal(self, arg: Expr, here: list[pa.Array]) -> Expr:
         if isinstance(arg, Column) and arg.rel == self._rel:
-            given = len(columns)
-            return columns[arg.index][row] if arg.index < given else made[arg.index - given][row]
+            return literal(self._context, arg.type, here[arg.index])
+        if not isinstance(arg, Constant):
+            raise FeatureNotSupported("this argument of a function whose statements are carried out is not supported")
+        return arg
+
+    def _argument(self, arg: Expr, here: list[pa.Array]) -> object:
+        if isinstance(arg, Column) and arg.rel == self._rel:
+            return here[arg.index][0].as_py()
         found = _reference(arg)
         if found is None and not (isinstance(arg, Constant) and arg.value is None):
             raise FeatureNotSupported("this argument of a sequence function is not supported")

@@ -23,7 +23,9 @@ from gpudb.sql.bind.polymorphic import is_polymorphic
 from gpudb.sql.bind.routines import bound_body, check_result, statements
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bind.with_changes import changes_data
 from gpudb.sql.bound import Column as Reference
+from gpudb.sql.bound import OutputColumn, outputs
 from gpudb.sql.parse import deparse, inner, kind, present, strings
 from gpudb.sql.rewrite.qualify_names import qualified
 from gpudb.types import SqlType
@@ -246,8 +248,6 @@ def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple
     if rows is not None and not outs:
         return RECORD, bool(returned.setof), rows
     result = parameter_type(context, returned)
-    if result == VOID:
-        raise FeatureNotSupported("functions that return void are not supported", hint="Make it a procedure.")
     if implied is not None and result != implied:
         message = f"function result type must be {implied} because of OUT parameters"
         raise SqlError.of("invalid_function_definition", message)
@@ -318,24 +318,20 @@ def _check(context: Context, made: Routine) -> None:
         return  # there are no types before a call
     found = statements(made)
     values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
-    last = query = None
-    for last in found:
-        binder = context.session.binder(context)
-        if last.kind == "SelectStmt":
-            query, _ = bound_body(binder, made, values, last.node)
-        elif last.kind in BINDABLE:
-            binder.text = last.text
+    columns: tuple[OutputColumn, ...] | None = None
+    for each in found:
+        binder, columns = context.session.binder(context), None
+        if each.kind == "SelectStmt" and not changes_data(each.node):
+            columns = bound_body(binder, made, values, each.node)[0].columns
+        elif each.kind in BINDABLE:
+            binder.text = each.text
             binder.arguments = Arguments(made.name, tuple(each.name for each in made.inputs), tuple(values))
-            bind_statement(binder, last)
-    if made.kind == "p":
+            columns = outputs(bind_statement(binder, each))
+    if made.kind == "p" or made.result == VOID:
         return
-    if last is None or last.kind != "SelectStmt":
-        message = f"return type mismatch in function declared to return {made.result}"
+    if columns is None:
+        shown = "record" if len(made.outputs) > 1 else str(made.result)
+        message = f"return type mismatch in function declared to return {shown}"
         detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."
-        if last is not None:
-            raise FeatureNotSupported("functions that change data are not supported", hint="Make it a procedure.")
         raise SqlError.of("invalid_function_definition", message, detail=detail)
-    if len(found) > 1:
-        raise FeatureNotSupported("functions of several statements are not supported", hint="Make it a procedure.")
-    assert query is not None
-    check_result(made, query)
+    check_result(made, columns)

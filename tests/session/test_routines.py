@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -77,14 +78,59 @@ def test_recursion_ends(session: Session) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "CREATE FUNCTION refused() RETURNS void LANGUAGE sql AS 'SELECT 1'",
         "CREATE FUNCTION refused() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'",
         "CREATE FUNCTION refused() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'",
         "CREATE FUNCTION refused() RETURNS int LANGUAGE sql SET search_path = public AS 'SELECT 1'",
-        "CREATE FUNCTION refused() RETURNS int LANGUAGE sql AS 'SELECT 1; SELECT 2'",
         "CREATE FUNCTION refused() RETURNS record LANGUAGE sql AS 'SELECT 1, 2'",
         "DO 'SELECT 1'",
     ],
 )
 def test_what_is_refused(session: Session, sql: str) -> None:
     assert fails(session, sql).sqlstate == "0A000"
+
+
+def test_a_function_does_not_change_rows_under_its_statement(session: Session) -> None:
+    run(session, "CREATE TABLE beneath (v int); INSERT INTO beneath VALUES (1), (2)")
+    run(session, "CREATE FUNCTION deeper() RETURNS int LANGUAGE sql AS 'UPDATE beneath SET v = v + 1; SELECT 5'")
+    assert fails(session, "UPDATE beneath SET v = deeper()").sqlstate == "27000"
+    assert run(session, "SELECT v FROM beneath ORDER BY v") == [(1,), (2,)]
+    assert run(session, "SELECT v, d FROM beneath, deeper() AS f(d) ORDER BY v") == [(1, 5), (2, 5)]
+    assert run(session, "SELECT v FROM beneath ORDER BY v") == [(2,), (3,)]
+
+
+def test_a_function_that_changes_data_in_a_read_only_transaction(session: Session) -> None:
+    run(session, "CREATE TABLE unwritten (v int)")
+    run(session, "CREATE FUNCTION writing() RETURNS void LANGUAGE sql AS 'INSERT INTO unwritten VALUES (1)'")
+    assert fails(session, "BEGIN READ ONLY; SELECT writing(); COMMIT").sqlstate == "25006"
+    run(session, "ROLLBACK")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 WHERE logged(1) > 0",
+        "SELECT count(*) FROM generate_series(1, 3) AS g(n) GROUP BY logged(n)",
+        "SELECT coalesce(logged(1), 2)",
+        "SELECT n, l FROM generate_series(1, 3) AS g(n), logged_rows(n) AS l",
+        "SELECT sum(logged(n)) FROM generate_series(1, 3) AS g(n)",
+    ],
+)
+def test_where_functions_that_change_data_are_refused(session: Session, sql: str) -> None:
+    if not run(session, "SELECT 1 FROM pg_class WHERE relname = 'log'"):
+        run(session, "CREATE TABLE log (n int)")
+        body = "INSERT INTO log VALUES ($1) RETURNING n"
+        run(session, f"CREATE FUNCTION logged(int) RETURNS int LANGUAGE sql AS '{body}'")
+        run(session, f"CREATE FUNCTION logged_rows(int) RETURNS SETOF int LANGUAGE sql AS '{body}'")
+    assert fails(session, sql).sqlstate == "0A000"
+    assert value(session, "SELECT count(*) FROM log") == 0
+
+
+def test_parameters_of_functions_that_change_data(connect: Connect) -> None:
+    with connect() as connection:
+        connection.execute("CREATE TABLE sent (a int, b numeric)")
+        connection.execute("CREATE FUNCTION send(a int, b numeric) RETURNS numeric LANGUAGE sql AS"
+                           " 'INSERT INTO sent VALUES (a, b) RETURNING sent.b'")  # fmt: skip
+        assert connection.execute("SELECT send(%s, 2.50), send(%s, 3)", (3, 4)).fetchall() == [
+            (Decimal("2.50"), Decimal(3))
+        ]
+        assert connection.execute("SELECT * FROM sent ORDER BY a").fetchall() == [(3, Decimal("2.50")), (4, Decimal(3))]

@@ -160,6 +160,12 @@ def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
     return Constant(made.value, target) if isinstance(made, Constant) and made.value is None else Cast(made, target)
 
 
+def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
+    """`expr` as an assignment makes it of the type, held as values of exactly that type are: its digits are known."""
+    made = coerce(binder, expr, target, "a")
+    return made if made.type == target else Cast(made, target)
+
+
 def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
     """Expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY), converted to it, and that type."""
     try:

@@ -11,7 +11,7 @@ from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.aggregates import aggregate
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import coerce, exactly
 from gpudb.sql.bind.operators import call
 from gpudb.sql.bind.routines import as_function, complete, scalar
 from gpudb.sql.bind.scope import Scope
@@ -19,7 +19,6 @@ from gpudb.sql.bind.windows import window
 from gpudb.sql.bound import (
     Aggregate,
     BoolOp,
-    Cast,
     Column,
     Constant,
     Expr,
@@ -93,24 +92,18 @@ def _folded(
     """The state after the last row; without an initial one the first row's argument is it, for a strict function."""
     now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
     parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
-    body = _as(binder, applied(binder, how.transition, [now, *parts]), state)
+    body = exactly(binder, applied(binder, how.transition, [now, *parts]), state)
     if any(isinstance(part, Query.__args__) for part in walk(body)):
         raise FeatureNotSupported("aggregates whose state function is a query are not supported")
     initial: Expr = Constant(None, state)
     if how.initial is not None:
-        initial = _as(binder, Constant(how.initial, UNKNOWN), state)
+        initial = exactly(binder, Constant(how.initial, UNKNOWN), state)
     elif strict and values:
         name, kind = row.fields[0]
         first = Field(Subscript(rows, None, Constant(1, INT4), False, row), name, kind, 0)
-        initial = _as(binder, first, state)
+        initial = exactly(binder, first, state)
         rows = Subscript(rows, Constant(2, INT4), None, True, rows.type)
     return Fold(_STATE, _ITEM, rows, initial, body, state)
-
-
-def _as(binder: Binder, expr: Expr, wanted: SqlType) -> Expr:
-    """An expression as exactly that type, digits and all."""
-    made = coerce(binder, expr, wanted, "a")
-    return made if made.type == wanted else Cast(made, wanted)
 
 
 def _final(binder: Binder, how: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:

@@ -26,6 +26,7 @@ from gpudb.sql.bound import (
     Constant,
     Derived,
     Expr,
+    FunctionScan,
     Join,
     Let,
     OutputColumn,
@@ -119,7 +120,9 @@ def complete(
 
 
 def scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
-    """A function's value: its body's expression, or its query's first row."""
+    """A function's value: its body's expression, its query's first row, or a call where statements are carried out."""
+    if runs(routine) and len(routine.outputs) < 2:
+        return Call(as_function(routine), tuple(args), routine.result)
     if len(routine.outputs) > 1:
         record = _records(binder, routine, rows(binder, routine, args))
         return ScalarSubquery(record, record.columns[0].type)
@@ -204,6 +207,8 @@ def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     if not routine.returns_set and len(routine.outputs) < 2:
         made = scalar(binder, routine, values)
         query: Query = Select((OutputColumn(routine.name, made.type),), (made,))
+    elif runs(routine):
+        return _carried_out(binder, routine, args)
     else:
         query, _ = _body(binder, routine, values)
         types = result_types(routine)
@@ -219,6 +224,15 @@ def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     inside = Derived(rel, query, lateral=True)
     targets = tuple(Column(rel, i, c.type, c.name) for i, c in enumerate(query.columns))
     return Select(query.columns, targets, inside if source is None else Join("CROSS", source, inside, None), where)
+
+
+def _carried_out(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
+    """The rows of a function whose statements are carried out, as a relation of its own."""
+    rel = binder.rel()
+    names, types = result_names(routine, None), result_types(routine)
+    outputs = tuple(OutputColumn(name, item) for name, item in zip(names, types, strict=True))
+    scan = FunctionScan(rel, as_function(routine), tuple(args), outputs, lateral=True)
+    return Select(outputs, tuple(Column(rel, n, each.type, each.name) for n, each in enumerate(outputs)), scan)
 
 
 def result_types(routine: Routine) -> tuple[SqlType, ...]:
@@ -262,12 +276,20 @@ def statements(routine: Routine) -> list[RawStatement]:
     return parse(routine.body)
 
 
+@lru_cache(1024)
+def runs(routine: Routine) -> bool:
+    """Whether a function's statements are carried out one after the other: it is no query that could be put in."""
+    from gpudb.sql.bind.with_changes import changes_data
+
+    found = statements(routine)
+    if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
+        return True
+    return changes_data(found[0].node)
+
+
 def _body(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Query, list[int]]:
     """A function's query over its arguments, and which of them it uses, each as often as it does."""
-    found = statements(routine)
-    if len(found) != 1 or found[0].kind != "SelectStmt":
-        raise FeatureNotSupported(f"function {routine.signature} is more than a query: it is not supported here")
-    return bound_body(binder, routine, values, found[0].node)
+    return bound_body(binder, routine, values, statements(routine)[0].node)
 
 
 def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
@@ -291,8 +313,8 @@ def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: A
 Check = Callable[[str], SqlError]
 
 
-def check_result(routine: Routine, query: Query) -> None:
-    """42P13 where a function's last query does not give what the function declares."""
+def check_result(routine: Routine, columns: Sequence[OutputColumn]) -> None:
+    """42P13 where the columns of a function's last statement are not what the function declares."""
 
     def wrong(detail: str) -> SqlError:
         shown = "record" if len(routine.outputs) > 1 else str(routine.result)
@@ -300,12 +322,12 @@ def check_result(routine: Routine, query: Query) -> None:
         return SqlError.of("invalid_function_definition", message, detail=detail)
 
     types = result_types(routine)
-    if len(types) == 1 and len(query.columns) != 1:
+    if len(types) == 1 and len(columns) != 1:
         raise wrong("Final statement must return exactly one column.")
-    if len(query.columns) != len(types):
-        few = "few" if len(query.columns) < len(types) else "many"
+    if len(columns) != len(types):
+        few = "few" if len(columns) < len(types) else "many"
         raise wrong(f"Final statement returns too {few} columns.")
-    for number, (column, item) in enumerate(zip(query.columns, types, strict=True), 1):
+    for number, (column, item) in enumerate(zip(columns, types, strict=True), 1):
         if not resolve.can_coerce(column.type.plain, item.plain, "a"):
             if len(types) == 1:
                 raise wrong(f"Actual return type is {column.type.plain}.")

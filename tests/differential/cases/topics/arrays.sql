@@ -43,7 +43,6 @@ SELECT ARRAY[1, 2]::integer[] = '{1,2}', 2 IN (SELECT unnest(ARRAY[1, 2])), pg_t
 SELECT ARRAY[[1, 2], [3, 4]], (ARRAY[[1, 2], [3, 4]])[2][1], array_dims(ARRAY[[1, 2, 3]]);
 SELECT cardinality(ARRAY[1] || ARRAY[2, 3]), 3 = ANY (ARRAY[1] || 3), ARRAY[1, 2] || ARRAY[]::integer[];
 SELECT id FROM tar WHERE a IS NULL OR a = '{}' OR t[1] IS NULL;
--- refused 0A000: assigning to part of a column
 UPDATE tar SET a[2] = 99 WHERE id = 1 RETURNING a;
 UPDATE tar SET a = array_append(a, 7) WHERE id IN (2, 3) RETURNING id, a;
 -- error 22P02

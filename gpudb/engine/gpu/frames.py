@@ -137,8 +137,12 @@ def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
     try:
         return lazy.collect()
     except pl.exceptions.PanicException as panic:
-        # Polars' calendar ends in the year 262142, PostgreSQL's in 294276, and its infinities lie beyond.
-        raise NotCarried("a date or timestamp beyond Polars' calendar") from panic
+        raise beyond_calendar() from panic
+
+
+def beyond_calendar() -> NotCarried:
+    """What a panic of Polars means: its calendar ends in 262142, PostgreSQL's in 294276, with infinities beyond."""
+    return NotCarried("a date or timestamp beyond Polars' calendar")
 
 
 def _hashed(keys: Sequence[pl.Expr], table: pl.DataFrame) -> pl.Expr:

@@ -12,7 +12,7 @@ from benchmarks import tables
 from gpudb.plan.errors import NotCarried
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import _embedded, _rows
+from tests.engine.gpu.test_cases import embedded, sorted_rows
 
 TPCDS_CARRIED = 70
 SUITES: dict[str, Callable[[Path], tables.Suite]] = {
@@ -23,7 +23,7 @@ SUITES: dict[str, Callable[[Path], tables.Suite]] = {
 
 
 @contextlib.contextmanager
-def _loaded(suite: tables.Suite) -> Iterator[Lab]:
+def loaded(suite: tables.Suite) -> Iterator[Lab]:
     lab = Lab()
     try:
         for statement in suite.schema:
@@ -42,13 +42,13 @@ def test_workers_answer_every_benchmark(name: str, tmp_path: Path) -> None:
     suite = SUITES[name](tmp_path)
     wrong: list[str] = []
     lacking: list[str] = []
-    with _loaded(suite) as lab:
+    with loaded(suite) as lab:
         for query, text in suite.queries.items():
             request = lab.request(text)
-            wanted = _rows(_embedded(lab, request))
+            wanted = sorted_rows(embedded(lab, request))
             for workers in (1, 3):
                 try:
-                    given = _rows(local.rows(request, workers, lab.database.cpu))
+                    given = sorted_rows(local.rows(request, workers, lab.database.cpu))
                 except NotCarried as error:
                     lacking.append(f"{query}: {error.construct}")
                     break

@@ -24,7 +24,7 @@ CARRIED = 0.5
 _carried: Counter[str] = Counter()
 
 
-def _shape(text: str | None) -> str:
+def shaped(text: str | None) -> str:
     """A value's text; a float's to nine digits, since workers add in another order."""
     if text is None:
         return "NULL"
@@ -34,23 +34,23 @@ def _shape(text: str | None) -> str:
     return text
 
 
-def _rows(rows: list[tuple[str | None, ...]]) -> list[Any]:
-    return sorted(tuple(map(_shape, row)) for row in rows)
+def sorted_rows(rows: list[tuple[str | None, ...]]) -> list[Any]:
+    return sorted(tuple(map(shaped, row)) for row in rows)
 
 
-def _embedded(lab: Lab, request: Request) -> list[tuple[str | None, ...]]:
+def embedded(lab: Lab, request: Request) -> list[tuple[str | None, ...]]:
     kinds = [column.type for column in request.query.columns]
     return local.as_text(lab.database.cpu.run(request), kinds)
 
 
-def _outcome(run: Any) -> Any:
+def outcome(run: Any) -> Any:
     try:
-        return _rows(run())
+        return sorted_rows(run())
     except GpudbError as error:
         return error.sqlstate
 
 
-def _select(lab: Lab, statement: script.Statement) -> Request | None:
+def selected(lab: Lab, statement: script.Statement) -> Request | None:
     """A statement's request, if it is a SELECT over tables that the embedded engine takes."""
     if not statement.sql.lstrip(" (").upper().startswith(("SELECT", "WITH", "VALUES", "TABLE")):
         return None
@@ -71,17 +71,17 @@ def test_workers_answer_as_the_embedded_engine_does(name: str) -> None:
     wrong: list[str] = []
     try:
         for statement in FILES[name]:
-            request = None if statement.setup else _select(lab, statement)
+            request = None if statement.setup else selected(lab, statement)
             if request is None:
                 with contextlib.suppress(GpudbError, AssertionError):
                     for result in lab.session.run(statement.sql):
                         for _ in result.batches or ():
                             pass
                 continue
-            wanted = _outcome(lambda r=request: _embedded(lab, r))
+            wanted = outcome(lambda r=request: embedded(lab, r))
             try:
                 for workers in (1, 3):
-                    given = _outcome(lambda r=request, w=workers: local.rows(r, w, lab.database.cpu))
+                    given = outcome(lambda r=request, w=workers: local.rows(r, w, lab.database.cpu))
                     if given != wanted:
                         wrong.append(f"{statement.name} on {workers}: {given!r:.300} where {wanted!r:.300}")
                 _carried["carried"] += 1

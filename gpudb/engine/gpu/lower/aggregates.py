@@ -45,6 +45,11 @@ def is_mergeable(call: bound.Aggregate) -> bool:
     return not (call.distinct and call.function.name not in {"min", "max"}) and call.function.name in _MERGEABLE
 
 
+def skips_nulls(call: bound.Aggregate) -> bool:
+    """Whether a row whose argument is NULL is as good as none: FILTER's rows need not leave the frame then."""
+    return call.function.name in _MERGEABLE and call.function.name != "single_value"
+
+
 def state_of(call: bound.Aggregate) -> State:
     """The state of a call; NotCarried for an aggregate that the workers lack."""
     if call.within_group:
@@ -133,7 +138,7 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
         return [
             value.sum().alias(name),
             value.count().cast(pl.Int64).alias(name + "n"),
-            value.is_infinite().fill_null(False).any().alias(name + "i"),
+            value.is_infinite().fill_null(False).cast(pl.Int8).max().alias(name + "i"),
         ]
 
     def final(name: str, put_off: PutOff) -> Value:
@@ -141,9 +146,9 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
         made = total / pl.col(name + "n") if average else total
         if call.type.name == "float4":
             made = made.cast(pl.Float32)
-        return Value(call.type, made, fault(made.is_infinite() & ~pl.col(name + "i"), OVERFLOW))
+        return Value(call.type, made, fault(made.is_infinite() & (pl.col(name + "i") == 0), OVERFLOW))
 
-    return State(partial, lambda name: [pl.col(name).sum(), pl.col(name + "n").sum(), pl.col(name + "i").any()], final)
+    return State(partial, lambda name: [pl.col(name).sum(), pl.col(name + "n").sum(), pl.col(name + "i").max()], final)
 
 
 def _extreme(call: bound.Aggregate) -> State:

@@ -14,7 +14,7 @@ import polars as pl
 
 from gpudb.engine.gpu.frames import Frames
 from gpudb.engine.gpu.lower import windows
-from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, state_of
+from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, skips_nulls, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
 from gpudb.engine.gpu.lower.joins import joined, not_in
@@ -226,8 +226,10 @@ class Lowering:
         """The arguments as columns of the frame, and as values over those, FILTER's rows gone."""
         made: list[pl.Expr] = []
         named: list[Value] = []
-        kept = None
-        if call.filter is not None:
+        kept = left = None
+        if call.filter is not None and skips_nulls(call):
+            left = over.value(call.filter).expr
+        elif call.filter is not None:
             kept = pl.col(f"f{number}").eq_missing(True)
             made.append(over.value(call.filter).expr.alias(f"f{number}"))
         for place, arg in enumerate(args):
@@ -235,17 +237,20 @@ class Lowering:
             if arg.constant and place:
                 named.append(arg)
                 continue
-            made.append(arg.expr.alias(name))
-            made += [expr.alias(name + suffix) for suffix, expr in arg.others]
+            parts = [(name, arg.expr), *((name + suffix, expr) for suffix, expr in arg.others)]
+            if left is not None:
+                parts = [(at, pl.when(left).then(expr).otherwise(None)) for at, expr in parts]
+            made += [expr.alias(at) for at, expr in parts]
             value = pl.col(name) if kept is None else pl.col(name).filter(kept)
             others = tuple(
                 (suffix, pl.col(name + suffix) if kept is None else pl.col(name + suffix).filter(kept))
                 for suffix, _ in arg.others
             )
             named.append(Value(arg.type, value, None, arg.bounds, others))
-        if not args and kept is not None:
+        if not args and left is not None:
             # count(*) FILTER (…) counts the rows that are left.
-            named.append(Value(BOOL, pl.col(f"f{number}").filter(kept)))
+            made.append(pl.when(left).then(True).otherwise(None).alias(f"f{number}"))
+            named.append(Value(BOOL, pl.col(f"f{number}")))
         return made, named
 
     def _merged(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:

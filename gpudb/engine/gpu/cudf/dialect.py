@@ -1,0 +1,212 @@
+"""What stages need of cudf-polars and its translator lacks.
+
+128 bits     libcudf's only 128-bit integers are decimals: Polars' Int128 is DECIMAL128 of scale 0 there
+dates        are days of 32 bits: cudf-polars takes integers for them as if they had 64
+floats       NaN equals itself and is above all numbers, as in Polars and PostgreSQL; libcudf compares as IEEE does
+LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `like`
+LIMIT        a row limit that Polars has pushed into a source is a slice after it
+
+Everything is registered in cudf-polars' own tables, once a process.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import polars as pl
+import pylibcudf as plc
+from cudf_polars.containers import Column, DataFrame, DataType, datatype
+from cudf_polars.dsl import expr, ir, translate
+from polars import polars as rust  # type: ignore[attr-defined]
+
+from gpudb.engine.gpu.cudf.convert import to_device
+
+_NODES = rust._expr_nodes
+_OPERATOR = _NODES.Operator
+_BINARY = plc.binaryop.BinaryOperator
+_BOOLEAN = pl.Boolean()
+
+
+@cache
+def install() -> None:
+    """Adds all of it."""
+    known = datatype._from_polars
+
+    def held(kind: pl.DataType) -> Any:
+        return plc.DataType(plc.TypeId.DECIMAL128, scale=0) if isinstance(kind, pl.Int128) else known(kind)
+
+    datatype._from_polars = held
+    evaluated = expr.Literal.do_evaluate
+
+    def literal(self: Any, frame: Any, **context: Any) -> Any:
+        if isinstance(self.dtype.polars_type, pl.Int128) and isinstance(self.value, int):
+            return evaluated(expr.Literal(self.dtype, Decimal(self.value)), frame, **context)
+        return evaluated(self, frame, **context)
+
+    # A literal keeps its Python integer: casts and hashes of it are Polars' own.
+    expr.Literal.do_evaluate = literal
+    cast = Column.astype
+
+    def converted(self: Any, dtype: Any, stream: Any, **options: Any) -> Any:
+        if dtype.plc_type.id() == plc.TypeId.TIMESTAMP_DAYS and plc.traits.is_integral_not_bool(self.obj.type()):
+            days = plc.unary.cast(self.obj, plc.DataType(plc.TypeId.INT32), stream=stream)
+            return Column(plc.unary.bit_cast(days, dtype.plc_type, stream=stream), dtype=dtype, name=self.name)
+        return cast(self, dtype, stream, **options)
+
+    Column.astype = converted
+    # Frames that a plan holds come by the same way as ours.
+    DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
+    _expressions()
+    _sources()
+
+
+# ---------------------------------------------------------------------------------------------- expressions
+
+
+def _expressions() -> None:
+    table = translate._translate_expr
+    binary, function = table.dispatch(_NODES.BinaryExpr), table.dispatch(_NODES.Function)
+
+    def operation(node: Any, translator: Any, dtype: Any, schema: Any) -> Any:
+        wide = isinstance(dtype.polars_type, pl.Int128)
+        if not wide and node.op not in _COMPARISONS:
+            return binary(node, translator, dtype, schema)
+        left, right = (translator.translate_expr(n=n, schema=schema) for n in (node.left, node.right))
+        if wide:
+            return expr.BinOp(dtype, _WIDE.get(node.op) or expr.BinOp._MAPPING[node.op], left, right)
+        if _is_float(left) and _is_float(right):
+            return _compared(node.op, left, right)
+        return expr.BinOp(dtype, expr.BinOp._MAPPING[node.op], left, right)
+
+    def called(node: Any, translator: Any, dtype: Any, schema: Any) -> Any:
+        name, *_ = node.function_data
+        if name == _NODES.StringFunction.Contains:
+            value, pattern = (translator.translate_expr(n=n, schema=schema) for n in node.input)
+            shape = _like_of(pattern.value) if isinstance(pattern, expr.Literal) else None
+            if shape is not None:
+                return Like(dtype, shape, value)
+        return function(node, translator, dtype, schema)
+
+    table.register(_NODES.BinaryExpr, operation)
+    table.register(_NODES.Function, called)
+
+
+_WIDE = {_OPERATOR.FloorDivide: _BINARY.DIV}
+"""Of decimals libcudf has the quotient that is cut towards zero; `lower` divides sizes, for which both are one."""
+_COMPARISONS = {_OPERATOR.Eq, _OPERATOR.NotEq, _OPERATOR.Lt, _OPERATOR.LtEq, _OPERATOR.Gt, _OPERATOR.GtEq}
+
+
+def _is_float(value: Any) -> bool:
+    return bool(plc.traits.is_floating_point(value.dtype.plc_type))
+
+
+def _compared(op: Any, left: Any, right: Any) -> Any:
+    """Two floats compared: by IEEE's rules, then what NaN changes; constants that are none leave their part out."""
+    kind = DataType(_BOOLEAN)
+
+    def is_nan(value: Any) -> Any | None:
+        if isinstance(value, expr.Literal):
+            return expr.Literal(kind, value.value != value.value) if value.value is not None else None
+        return expr.BooleanFunction(kind, expr.BooleanFunction.Name.IsNan, (), value)
+
+    def either(a: Any, b: Any) -> Any:
+        return expr.BinOp(kind, _BINARY.BITWISE_OR, a, b)
+
+    def both(a: Any, b: Any) -> Any:
+        return expr.BinOp(kind, _BINARY.BITWISE_AND, a, b)
+
+    def negated(a: Any) -> Any:
+        return expr.UnaryFunction(kind, "not", (), a)
+
+    plain = expr.BinOp(kind, expr.BinOp._MAPPING[op], left, right)
+    a, b = is_nan(left), is_nan(right)
+    if a is None or b is None or (_never(a) and _never(b)):
+        return plain
+    match op:
+        case _OPERATOR.Eq:
+            return either(plain, both(a, b))
+        case _OPERATOR.NotEq:
+            return both(plain, negated(both(a, b)))
+        case _OPERATOR.Lt:
+            return either(plain, both(b, negated(a)))
+        case _OPERATOR.Gt:
+            return either(plain, both(a, negated(b)))
+        case _OPERATOR.LtEq:
+            return either(plain, b)
+        case _:
+            return either(plain, a)
+
+
+def _never(value: Any) -> bool:
+    return isinstance(value, expr.Literal) and value.value is False
+
+
+class Like(expr.Expr):  # type: ignore[misc]
+    """LIKE with a constant pattern, whose escape is the backslash."""
+
+    _non_child = ("dtype", "pattern")
+
+    def __init__(self, dtype: Any, pattern: str, value: Any) -> None:
+        self.dtype = dtype
+        self.pattern = pattern
+        self.children = (value,)
+        self.is_pointwise = True
+
+    def do_evaluate(self, frame: Any, **context: Any) -> Any:
+        """Called by cudf-polars."""
+        value = self.children[0].evaluate(frame, **context)
+        return Column(plc.strings.contains.like(value.obj, self.pattern, "\\", stream=frame.stream), dtype=self.dtype)
+
+
+_PIECE = re.compile(r"\.\*|\\(.)|(.)", re.S)
+
+
+def _like_of(pattern: object) -> str | None:
+    """The LIKE pattern that a regular expression was made of; None if it is another one."""
+    if not isinstance(pattern, str) or not pattern.startswith("(?s)^") or not pattern.endswith("$"):
+        return None
+    made = []
+    for piece in _PIECE.finditer(pattern[5:-1]):
+        escaped, plain = piece.groups()
+        if escaped is not None and escaped.isalnum():
+            return None
+        if escaped is not None:
+            made.append("\\" + escaped if escaped in "%_\\" else escaped)
+        elif plain is None:
+            made.append("%")
+        elif plain == ".":
+            made.append("_")
+        elif plain in "^$*+?{}[]|()\\":
+            return None
+        else:
+            made.append("\\" + plain if plain in "%_" else plain)
+    return "".join(made)
+
+
+# ---------------------------------------------------------------------------------------------- sources
+
+
+def _sources() -> None:
+    table = translate._translate_ir
+    kind = rust._ir_nodes.PythonScan
+    known = table.dispatch(kind)
+
+    def source(node: Any, translator: Any, schema: Any) -> Any:
+        *options, limit = node.options
+        if limit is None:
+            return known(node, translator, schema)
+        if options[3] is not None:
+            raise NotImplementedError("a filter and a row limit on one source")
+        return ir.Slice(schema, 0, limit, known(_Unlimited((*options, None)), translator, schema))
+
+    table.register(kind, source)
+
+
+class _Unlimited:
+    """A scan's node without its row limit."""
+
+    def __init__(self, options: tuple[Any, ...]) -> None:
+        self.options = options

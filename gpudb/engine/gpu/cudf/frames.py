@@ -1,0 +1,188 @@
+"""Lazy frames computed by cudf-polars, on one GPU, from frames that lie there and into frames that stay there.
+
+A lazy frame that cudf-polars refuses is computed by Polars on the host, from copies of what it reads; what was refused
+is kept for EXPLAIN ANALYZE.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+import pylibcudf as plc
+from cudf_polars.dsl.ir import IRExecutionContext
+from cudf_polars.dsl.translate import Translator
+from polars.io.plugins import register_io_source
+
+from gpudb.engine.gpu.cudf import dialect
+from gpudb.engine.gpu.cudf.convert import of, to_device, to_host
+from gpudb.engine.gpu.frames import SEED, Held, beyond_calendar, collected
+from gpudb.errors import SqlError
+
+_ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
+_TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
+"""Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
+
+
+class CudfHeld:
+    """A frame in the GPU's memory."""
+
+    def __init__(self, table: Any, frames: CudfFrames) -> None:
+        self.table = table
+        self._frames = frames
+
+    @cached_property
+    def lazy(self) -> pl.LazyFrame:
+        """See `frames.Held`."""
+        schema = {column.name: column.dtype.polars_type for column in self.table.columns}
+        return register_io_source(_Source(self.table, self._frames), schema=schema, is_pure=True)
+
+    @property
+    def rows(self) -> int:
+        """See `frames.Held`."""
+        return int(self.table.num_rows)
+
+    @property
+    def bytes(self) -> int:
+        """See `frames.Held`."""
+        return sum(int(column.device_buffer_size()) for column in self.table.table.columns())
+
+    def frame(self) -> pl.DataFrame:
+        """See `frames.Held`."""
+        return to_host(self.table)
+
+    def beside(self, columns: pl.DataFrame) -> CudfHeld:
+        """See `frames.Held`."""
+        more = to_device(columns)
+        names = set(columns.columns)
+        every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
+        made = of([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
+        return CudfHeld(made, self._frames)
+
+    def largest(self, name: str) -> int | None:
+        """See `frames.Held`."""
+        if not self.rows:
+            return None
+        column = self.table.column_map[name].obj
+        found = plc.reduce.reduce(column, plc.aggregation.max(), column.type()).to_py()
+        return None if found is None else int(found)
+
+    def nulls(self, name: str) -> int:
+        """See `frames.Held`."""
+        return int(self.table.column_map[name].obj.null_count())
+
+
+class _Source:
+    """A frame on the GPU as a source of lazy frames: as it is for cudf-polars, copied for Polars."""
+
+    def __init__(self, table: Any, frames: CudfFrames) -> None:
+        self._table = table
+        self._frames = frames
+
+    def __call__(
+        self, columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, batch: int | None
+    ) -> Iterator[Any]:
+        table = self._table if columns is None else self._table.select(columns)
+        if columns is not None and not columns:
+            table = of([], [], [], self._table.num_rows)
+        if not self._frames.hosting:
+            yield table
+            return
+        frame = to_host(table)
+        frame = frame if predicate is None else frame.filter(predicate)
+        yield frame if limit is None else frame.head(limit)
+
+
+class CudfFrames:
+    """Frames on this process's GPU. Of several threads' lazy frames one is computed at a time."""
+
+    def __init__(self) -> None:
+        dialect.install()
+        self.hosting = False
+        self._computing = threading.RLock()
+        self._told = _Told()
+
+    def held(self, lazy: pl.LazyFrame) -> CudfHeld:
+        """See `frames.Frames`; 53200 where the GPU's memory does not hold it."""
+        with self._computing:
+            return self._held(lazy)
+
+    def _held(self, lazy: pl.LazyFrame) -> CudfHeld:
+        refused: list[str] = []
+        for flags in _TRIES:
+            node, refused = _translated(lazy, flags)
+            if refused:
+                continue
+            try:
+                return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
+            except NotImplementedError as error:
+                refused = [str(error)]
+                break
+            except MemoryError as error:
+                raise SqlError.of("out_of_memory", "out of GPU memory", detail=str(error)[:200]) from error
+        self._told.reasons += refused
+        return self.given(self._on_processor(lazy))
+
+    def _on_processor(self, lazy: pl.LazyFrame) -> pl.DataFrame:
+        self.hosting = True
+        try:
+            return collected(lazy)
+        finally:
+            self.hosting = False
+
+    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+        """See `frames.Frames`."""
+        self._told.reasons.append(why)
+        return self.held(lazy).frame()
+
+    def given(self, frame: pl.DataFrame) -> CudfHeld:
+        """See `frames.Frames`."""
+        return CudfHeld(to_device(frame), self)
+
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+        """See `frames.Frames`."""
+        if count == 1:
+            return [self.held(lazy)]
+        named = [key.alias(f"key{number}") for number, key in enumerate(keys)]
+        table = self.held(lazy.with_columns(named)).table
+        width = table.num_columns - len(keys)
+        places = list(range(width, width + len(keys)))
+        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED)
+        edges = [*starts[:count], table.num_rows]
+        kept = plc.Table(moved.columns()[:width], num_rows=table.num_rows)
+        parts = plc.copying.slice(kept, [edge for n in range(count) for edge in edges[n : n + 2]])
+        names, kinds = [c.name for c in table.columns[:width]], [c.dtype for c in table.columns[:width]]
+        return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in parts]
+
+    def on_host(self) -> tuple[str, ...]:
+        """See `frames.Frames`."""
+        told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
+        return told
+
+
+class _Told(threading.local):
+    """What ran on the host for a thread's statement."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+
+def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:
+    """A lazy frame, optimised by Polars, as cudf-polars' node; and what it refuses."""
+    found: list[tuple[Any, list[str]]] = []
+
+    def after(plan: Any, duration: int | None) -> None:
+        translator = Translator(plan, _ENGINE)
+        node = translator.translate_ir()
+        found.append((node, list(dict.fromkeys(f"{error}"[:200] for error in translator.errors))))
+        # Polars has nothing left to compute.
+        plan.set_udf(lambda *_: pl.DataFrame())
+
+    try:
+        lazy.collect(engine="in-memory", optimizations=flags, post_opt_callback=after)  # type: ignore[call-overload]
+    except pl.exceptions.PanicException as panic:
+        raise beyond_calendar() from panic
+    return found[0]

@@ -1,0 +1,146 @@
+"""A worker's share of tables in its GPU's memory, as cudf-polars reads them: the least recently used columns go first.
+
+A column is one run of rows over the files that have been read of it, in the table's order. A new snapshot adds the
+rows of its new files; a scan that reads some of the files gets their slices.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pylibcudf as plc
+
+from gpudb.catalog.model import Column, DataFile
+from gpudb.engine.gpu.cudf.convert import data_type, of
+from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.read import read
+from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.resident import Share, column_bounds, files_of
+from gpudb.plan.nodes import Scan
+
+_Key = tuple[int, int, str, Share]
+"""A table's oid, a column's field id and type (which may widen), and whose share."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Resident:
+    """A column's lanes over the shares of some files, in their order."""
+
+    files: tuple[DataFile, ...]
+    lanes: tuple[Any, ...]
+    bytes: int
+
+
+class CudfTables:
+    """The columns that a worker's GPU holds; `budget` bounds them, in bytes."""
+
+    def __init__(self, budget: int, frames: CudfFrames) -> None:
+        self._budget = budget
+        self._frames = frames
+        self._lock = threading.Lock()
+        self._columns: OrderedDict[_Key, _Resident] = OrderedDict()
+
+    @property
+    def bytes(self) -> int:
+        """The size of what is held."""
+        with self._lock:
+            return sum(each.bytes for each in self._columns.values())
+
+    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+        """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
+        files = files_of(scan, parameters)
+        columns = [scan.table.columns[index] for index in scan.columns]
+        rows = sum(_share(file, share) for file in files)
+        names: list[str] = []
+        kinds: list[Any] = []
+        arrays: list[Any] = []
+        for place, column in enumerate(columns):
+            for (suffix, kind), array in zip(
+                lanes(column.type).items(), self._lanes(scan, column, files, share), strict=True
+            ):
+                names.append(f"c{place}{suffix}")
+                kinds.append(data_type(kind))
+                arrays.append(array)
+        if not columns:
+            names, kinds = [NOTHING], [data_type(pl.Boolean())]
+            arrays = [plc.Column.from_scalar(plc.Scalar.from_py(True, kinds[0].plc_type), rows)]
+        held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
+        return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
+
+    def _lanes(self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share) -> list[Any]:
+        """A column's lanes over some files of its table."""
+        key = (scan.table.oid, column.field_id, str(column.type), share)
+        with self._lock:
+            held = self._columns.get(key)
+            if held is not None:
+                self._columns.move_to_end(key)
+        there = {file.path for file in held.files} if held is not None else set()
+        if held is None or not all(file.path in there for file in files):
+            held = self._grown(key, held, scan, column, files, share)
+        if [file.path for file in held.files] == [file.path for file in files]:
+            return list(held.lanes)
+        edges: dict[str, tuple[int, int]] = {}
+        start = 0
+        for file in held.files:
+            edges[file.path] = start, start + _share(file, share)
+            start += _share(file, share)
+        runs: list[int] = []
+        for file in files:
+            first, last = edges[file.path]
+            if runs and runs[-1] == first:
+                runs[-1] = last
+            else:
+                runs += [first, last]
+        return [_joined(plc.copying.slice(lane, runs), lane) for lane in held.lanes]
+
+    def _grown(
+        self,
+        key: _Key,
+        held: _Resident | None,
+        scan: Scan,
+        column: Column,
+        files: tuple[DataFile, ...],
+        share: Share,
+    ) -> _Resident:
+        """The column with the rows of files that it lacks; those that have left the table go."""
+        wanted = {file.path for file in files} | {file.path for file in (held.files if held else ())}
+        order = tuple(file for file in scan.table.files if file.path in wanted)
+        old: dict[str, list[Any]] = {}
+        if held is not None:
+            start = 0
+            for file in held.files:
+                last = start + _share(file, share)
+                old[file.path] = [plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]
+                start = last
+        parts = [old.get(file.path) or read(file, column, *share.rows(file.rows)) for file in order]
+        count = len(lanes(column.type))
+        whole = tuple(_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(count)) if parts else ()
+        if not parts:
+            whole = tuple(
+                plc.column_factories.make_empty_column(data_type(kind).plc_type) for kind in lanes(column.type).values()
+            )
+        made = _Resident(order, whole, sum(int(each.device_buffer_size()) for each in whole))
+        with self._lock:
+            self._columns[key] = made
+            self._columns.move_to_end(key)
+            size = sum(each.bytes for each in self._columns.values())
+            while size > self._budget and len(self._columns) > 1:
+                size -= self._columns.popitem(last=False)[1].bytes
+        return made
+
+
+def _share(file: DataFile, share: Share) -> int:
+    first, last = share.rows(file.rows)
+    return last - first
+
+
+def _joined(parts: Sequence[Any], like: Any) -> Any:
+    if not parts:
+        return plc.copying.empty_like(like)
+    return parts[0] if len(parts) == 1 else plc.concatenate.concatenate(list(parts))

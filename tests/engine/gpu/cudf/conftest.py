@@ -1,0 +1,17 @@
+"""The GPU of the tests, opened once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def frames() -> Any:
+    """Frames on the GPU."""
+    from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.memory import open_device
+
+    open_device()
+    return CudfFrames()

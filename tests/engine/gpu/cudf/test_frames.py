@@ -1,0 +1,92 @@
+"""Lazy frames on a GPU give what Polars gives of them, types that libcudf lacks included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+pytestmark = pytest.mark.gpu
+
+NAN = float("nan")
+BIG = 10**37 + 12345
+ROWS = pl.DataFrame(
+    {
+        "i": pl.Series([3, None, -7, 3, 2**40, 0], dtype=pl.Int64),
+        "w": pl.Series([BIG, -BIG, None, 5, 0, -1], dtype=pl.Int128),
+        "x": pl.Series([1.5, NAN, None, -0.0, float("inf"), NAN], dtype=pl.Float64),
+        "y": pl.Series([NAN, NAN, 1.0, 0.0, None, 2.0], dtype=pl.Float64),
+        "t": pl.Series(["a special x requests", "100%_y", None, "ß\nab", "", "a\\b"], dtype=pl.String),
+    }
+)
+X, Y, W, T = pl.col("x"), pl.col("y"), pl.col("w"), pl.col("t")
+SELECTED = {
+    "wide_sum": (W + 1, (W * 3).alias("u"), (W - pl.col("i").cast(pl.Int128)).alias("v")),
+    "wide_quotient": (W.abs() // pl.lit(7).cast(pl.Int128),),
+    "wide_order": (W > 3, (pl.lit(10**37 + 12345, pl.Int128) == W).alias("e"), W.is_null().alias("n")),
+    "wide_casts": (W.cast(pl.Float64), pl.when(W.abs() < 10).then(W).otherwise(None).cast(pl.Int64).alias("s")),
+    "equal": ((X == Y).alias("a"), (X != Y).alias("b"), (X == 1.5).alias("c")),
+    "less": ((X < Y).alias("a"), (X <= Y).alias("b"), (X > Y).alias("c"), (X >= Y).alias("d"), (X < 2.0).alias("e")),
+    "like": (
+        T.str.contains("(?s)^.*special.*requests.*$").alias("a"),
+        T.str.contains(r"(?s)^100%_.$").alias("b"),
+        T.str.contains(r"(?s)^..ab$").alias("c"),
+        T.str.contains(r"(?s)^a\\b$").alias("d"),
+    ),
+    "products": ((X * 2.0).alias("a"), (X * Y).alias("b"), (X / 2.0).alias("c")),
+    "dates": ((pl.col("i") % 1000).cast(pl.Int32).cast(pl.Date).alias("a"), pl.lit(-3).cast(pl.Date).alias("b")),
+    "shared": (pl.len().alias("n"), W.max(), W.min().alias("m"), pl.col("i").sum()),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_expressions(frames: Any, name: str) -> None:
+    lazy = frames.given(ROWS).lazy.select(SELECTED[name])
+    assert_frame_equal(frames.held(lazy).frame(), ROWS.lazy().select(SELECTED[name]).collect())
+    assert frames.on_host() == ()
+
+
+def test_rows_come_back_as_they_went(frames: Any) -> None:
+    assert_frame_equal(frames.given(ROWS).frame(), ROWS)
+    assert_frame_equal(frames.given(ROWS.clear()).frame(), ROWS.clear())
+
+
+def test_frames_of_the_host_take_part(frames: Any) -> None:
+    lazy = pl.concat([frames.given(ROWS).lazy, ROWS.lazy(), pl.LazyFrame(schema=ROWS.schema)])
+    assert_frame_equal(frames.held(lazy).frame(), pl.concat([ROWS, ROWS]))
+
+
+def test_a_limit_on_a_source_is_kept(frames: Any) -> None:
+    held = frames.given(ROWS)
+    assert_frame_equal(frames.held(held.lazy.head(2)).frame(), ROWS.head(2))
+    assert frames.held(held.lazy.slice(4, 10)).rows == 2
+
+
+def test_groups_of_wide_keys_and_sums(frames: Any) -> None:
+    lazy = frames.given(ROWS).lazy.group_by("w").agg(W.alias("v").sum(), pl.col("i").sum()).sort("w")
+    wanted = ROWS.lazy().group_by("w").agg(W.alias("v").sum(), pl.col("i").sum()).sort("w").collect()
+    assert_frame_equal(frames.held(lazy).frame(), wanted)
+
+
+def test_what_is_refused_runs_on_the_host_and_is_told(frames: Any) -> None:
+    lazy = frames.given(ROWS).lazy.select(W.cast(pl.String))
+    assert_frame_equal(frames.held(lazy).frame(), ROWS.select(W.cast(pl.String)))
+    assert any("STRING" in reason for reason in frames.on_host())
+
+
+def test_parts_hold_every_row_once_and_equal_keys_together(frames: Any) -> None:
+    rows = pl.DataFrame({"k": [n % 97 for n in range(5000)], "v": range(5000)})
+    parts = [part.frame() for part in frames.split(frames.given(rows).lazy, [pl.col("k")], 3)]
+    assert_frame_equal(pl.concat(parts).sort("v"), rows)
+    assert sum(part["k"].n_unique() for part in parts) == 97
+    assert all(part.height for part in parts)
+
+
+def test_columns_beside(frames: Any) -> None:
+    more = pl.DataFrame({"q": pl.Series(range(6), dtype=pl.Int128)})
+    held = frames.given(ROWS).beside(more)
+    assert_frame_equal(held.frame(), ROWS.with_columns(more["q"]))
+    assert held.largest("i") == 2**40
+    assert held.nulls("w") == 1

@@ -1,0 +1,168 @@
+"""What of the suites runs on a GPU, with the embedded engine's answers, and what does not, by reason.
+
+    python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds] [--workers 1 2] [--frames] [--json FILE]
+
+Stages run in this process, as `local` runs them. `--frames` computes each lazy frame by Polars too and tells where the
+two differ: the operator that is wrong, not only the statement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.stage import Tables
+from gpudb.engine.protocol import Request
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_benchmarks import SUITES, loaded
+from tests.engine.gpu.test_cases import FILES, embedded, outcome, selected
+
+
+@dataclass
+class Found:
+    """What became of the statements: names by outcome, reasons counted."""
+
+    right: list[str] = field(default_factory=list)
+    partly: dict[str, list[str]] = field(default_factory=dict)
+    """Right, with steps on the host, which are named."""
+    lacking: dict[str, str] = field(default_factory=dict)
+    wrong: dict[str, str] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def told(self) -> str:
+        """The shares, and the reasons by how often they come."""
+        total = sum(map(len, (self.right, self.partly, self.lacking, self.wrong, self.broken)))
+        carried = total - len(self.lacking)
+        lines = [
+            f"{total} statements: {carried} carried; of these {len(self.right)} on the GPU alone, {len(self.partly)}"
+            f" with steps on the host, {len(self.wrong)} wrong, {len(self.broken)} broken"
+        ]
+        groups = (
+            ("on the host", [reason for reasons in self.partly.values() for reason in reasons]),
+            ("not carried", list(self.lacking.values())),
+            ("broken", [each.split("\n")[0][:160] for each in self.broken.values()]),
+        )
+        for name, reasons in groups:
+            lines += [f"  {name}: {count} × {reason[:200]}" for reason, count in Counter(reasons).most_common(25)]
+        lines += [f"  wrong: {name}: {told[:400]}" for name, told in list(self.wrong.items())[:40]]
+        return "\n".join(lines)
+
+
+def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[tuple[str, Lab, Request]]:
+    """The statements of the suites, each with the database that has its tables; of the case files a part of so many."""
+    if "cases" in only:
+        for name in list(FILES)[part[0] :: part[1]]:
+            lab = Lab()
+            try:
+                for statement in FILES[name]:
+                    request = None if statement.setup else selected(lab, statement)
+                    if request is not None:
+                        yield f"{name}:{statement.name}", lab, request
+                        continue
+                    with contextlib.suppress(GpudbError, AssertionError):
+                        for result in lab.session.run(statement.sql):
+                            for _ in result.batches or ():
+                                pass
+            finally:
+                lab.close()
+    for name in SUITES:
+        if name in only:
+            suite = SUITES[name](folder)
+            with loaded(suite) as lab:
+                for query, text in suite.queries.items():
+                    yield f"{name}:{query}", lab, lab.request(text)
+
+
+def run(
+    found: Found, name: str, lab: Lab, request: Request, frames: Frames, tables: Tables, workers: list[int]
+) -> None:
+    """Runs a statement on the embedded engine and on so many workers, one after the other."""
+    wanted = outcome(lambda: embedded(lab, request))
+    frames.on_host()
+    for count in workers:
+        try:
+            given = outcome(lambda c=count: local.rows(request, c, lab.database.cpu, None, frames, tables))
+        except NotCarried as lacking:
+            found.lacking[name] = lacking.construct
+            return
+        except (RuntimeError, MemoryError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(last.filename).name}:{last.lineno}"
+            found.broken[name] = f"{type(error).__name__}: {str(error)[:300]} [{where}]"
+            return
+        if given != wanted:
+            found.wrong[name] = f"on {count}: {given!r:.180} where {wanted!r:.180}"
+            return
+    reasons = list(frames.on_host())
+    if reasons:
+        found.partly[name] = reasons
+    else:
+        found.right.append(name)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Status 1 if an answer is wrong or a statement breaks."""
+    parser = argparse.ArgumentParser(description="what of the suites runs on a GPU")
+    parser.add_argument("--only", nargs="+", default=["cases", *SUITES])
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--frames", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
+    parser.add_argument("--part", default="1/1", help="of the case files, such as 2/3")
+    options = parser.parse_args(arguments)
+    part, parts = int(options.part.split("/")[0]) - 1, int(options.part.split("/")[1])
+
+    from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.memory import open_device
+    from gpudb.engine.gpu.cudf.resident import CudfTables
+
+    device = open_device()
+    print(device.name, flush=True)
+    frames: Any = CudfFrames()
+    differing: dict[str, str] = {}
+    if options.frames:
+        from tests.engine.gpu.compared import compare
+
+        compare(frames, differing)
+    started = time.monotonic()
+    found = Found()
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.data or Path(made)
+        lab_before: Lab | None = None
+        tables = CudfTables(2**33, frames)
+        for name, lab, request in statements(options.only, folder, (part, parts)):
+            if lab is not lab_before:
+                # Another database has other tables under the same oids.
+                tables, lab_before = CudfTables(2**33, frames), lab
+            run(found, name, lab, request, frames, tables, options.workers)
+            if time.monotonic() - started > options.seconds:
+                print(f"ended after {options.seconds} s, at {name}", flush=True)
+                break
+    print(found.told(), flush=True)
+    print(f"{len(differing)} lazy frames differ; {time.monotonic() - started:.0f} s", flush=True)
+    for plan, told in list(differing.items())[:25]:
+        print("----", told[:700], "\n", plan[:900], flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps({**vars(found), "differing": differing}, indent=1))
+    return 1 if found.wrong or found.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

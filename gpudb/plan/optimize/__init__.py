@@ -7,9 +7,16 @@ from collections.abc import Callable
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.filters_into_joins import filters_into_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
+from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
 
-RULES: tuple[Callable[[Node], Node], ...] = (merge_projects, filters_into_joins, prune_columns, merge_projects)
+RULES: tuple[Callable[[Node], Node], ...] = (
+    merge_projects,
+    filters_into_joins,
+    order_joins,
+    prune_columns,
+    merge_projects,
+)
 
 
 def optimized(root: Node) -> Node:

@@ -15,7 +15,8 @@ def filters_into_joins(root: Node) -> Node:
     return rebuild(root, _lowered)
 
 
-def _filtered(node: Node, parts: list[Any]) -> Node:
+def filtered(node: Node, parts: list[Any]) -> Node:
+    """A node under more conditions, each as far down as it goes."""
     condition = conjunction(tuple(parts))
     return node if condition is None else _lowered(Filter(node, condition))
 
@@ -25,7 +26,7 @@ def _lowered(node: Node) -> Node:
         return node
     below = node.input
     if isinstance(below, Filter):
-        return _filtered(below.input, [*conjuncts(below.condition), *conjuncts(node.condition)])
+        return filtered(below.input, [*conjuncts(below.condition), *conjuncts(node.condition)])
     if isinstance(below, Scan):
         parts = (*conjuncts(below.filter), *conjuncts(node.condition))
         return replace(below, filter=conjunction(parts))
@@ -43,6 +44,6 @@ def _lowered(node: Node) -> Node:
             right.append(moved(part, lambda index: index - width))
         else:
             both.append(part)
-    one, other = _filtered(below.left, left), _filtered(below.right, right)
+    one, other = filtered(below.left, left), filtered(below.right, right)
     made = joined("INNER", one, other, tuple(both))
     return replace(made, keys=below.keys + made.keys)

@@ -1,0 +1,237 @@
+"""Inner joins in the order that is thought to give the fewest rows in between, the smaller side of each on the right.
+
+A tree of inner joins is taken apart into its relations, equalities (with those that follow from them) and conditions;
+dynamic programming over connected sets orders up to TEN relations, and beyond it the two that give the fewest rows are
+joined first. Other joins keep their place: each is a relation of the tree above it. (Moerkotte and Neumann, "Dynamic
+Programming Strikes Back", 2008; Fegaras, "A New Heuristic for Optimizing Large Queries", 1998.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudb.plan.failing import may_fail
+from gpudb.plan.nodes import Filter, Join, Node, Project, column
+from gpudb.plan.optimize.estimate import profile
+from gpudb.plan.optimize.filters_into_joins import filtered
+from gpudb.plan.optimize.profile import Profile
+from gpudb.plan.predicates import equals
+from gpudb.plan.restore import joined
+from gpudb.plan.traversal import conjuncts, moved, substituted, used
+from gpudb.sql import bound
+from gpudb.types import BOOL
+
+TEN = 10
+BUILD = 2.0
+"""What a row of a join's smaller side costs, of which a table is built, beside one of its result."""
+
+
+def order_joins(root: Node) -> Node:
+    """The plan with every tree of inner joins put in order."""
+    if _is_inner(root):
+        tree = _Tree()
+        outputs = tree.take(root)
+        return tree.ordered(outputs)
+    return root.with_inputs(*(order_joins(each) for each in root.inputs))
+
+
+def _is_inner(node: Node) -> bool:
+    return isinstance(node, Join) and node.kind == "INNER"
+
+
+def _over_inner(node: Node) -> bool:
+    """Whether a node only chooses columns or rows of an inner join."""
+    if isinstance(node, Project):
+        return all(isinstance(expr, bound.Column) for expr in node.exprs) and _over_inner(node.input)
+    if isinstance(node, Filter):
+        return not may_fail(node.condition) and _over_inner(node.input)
+    return _is_inner(node)
+
+
+@dataclass
+class _Part:
+    """Some of the relations joined: where each of the tree's columns lies in it, and what is thought of it."""
+
+    mask: int
+    node: Node
+    places: dict[int, int]
+    profile: Profile
+    cost: float
+
+
+@dataclass
+class _Tree:
+    """The tree's columns are numbered through; masks have a bit for each relation."""
+
+    leaves: list[Node] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    equal: list[list[Any]] = field(default_factory=list)
+    conditions: list[Any] = field(default_factory=list)
+    width: int = 0
+
+    # ------------------------------------------------------------------------------------------ taking apart
+
+    def take(self, node: Node) -> tuple[bound.Column, ...]:
+        """Adds a subtree's relations and conditions; its output's columns, by the tree's numbers."""
+        if isinstance(node, Join) and node.kind == "INNER":
+            left, right = self.take(node.left), self.take(node.right)
+            for one, other in node.keys:
+                self._add_equal(substituted(one, left), substituted(other, right))
+            self.conditions += [substituted(part, left + right) for part in conjuncts(node.condition)]
+            return left + right
+        if isinstance(node, Project) and _over_inner(node):
+            below = self.take(node.input)
+            return tuple(below[expr.index] for expr in node.exprs if isinstance(expr, bound.Column))
+        if isinstance(node, Filter) and _over_inner(node):
+            below = self.take(node.input)
+            self.conditions += [substituted(part, below) for part in conjuncts(node.condition)]
+            return below
+        self.leaves.append(order_joins(node))
+        self.starts.append(self.width)
+        self.width += len(node.types)
+        start = self.starts[-1]
+        return tuple(column(start + index, kind) for index, kind in enumerate(node.types))
+
+    def _add_equal(self, one: Any, other: Any) -> None:
+        """Two values that are equal: with all that either is equal to already."""
+        if self._mask(one).bit_count() != 1 or self._mask(other).bit_count() != 1:
+            self.conditions.append(bound.Call(equals(one.type), (one, other), BOOL))
+            return
+        with_one = [each for each in self.equal if one in each or other in each]
+        merged = [one, other]
+        for each in with_one:
+            merged += each
+            self.equal.remove(each)
+        unique: list[Any] = []
+        for each in merged:
+            if each not in unique:
+                unique.append(each)
+        self.equal.append(unique)
+
+    def _leaf(self, index: int) -> int:
+        found = 0
+        for number, start in enumerate(self.starts):
+            if start <= index:
+                found = number
+        return found
+
+    def _mask(self, expr: Any) -> int:
+        mask = 0
+        for index in used(expr):
+            mask |= 1 << self._leaf(index)
+        return mask
+
+    # ------------------------------------------------------------------------------------------ ordering
+
+    def ordered(self, outputs: Sequence[bound.Column]) -> Node:
+        """The relations joined anew, with the columns that the tree gave."""
+        self._masks = [[self._mask(each) for each in equal] for equal in self.equal]
+        everything = (1 << len(self.leaves)) - 1
+        late = [each for each in self.conditions if may_fail(each) or self._mask(each) == 0]
+        early = [(self._mask(each), each) for each in self.conditions if each not in late]
+        singles = [self._single(number, early) for number in range(len(self.leaves))]
+        self._early = [(mask, each) for mask, each in early if mask.bit_count() > 1]
+        parts = _grown(self, singles) if len(singles) <= TEN else singles
+        whole = self._put_together(parts)
+        assert whole.mask == everything
+        node = whole.node
+        if late:
+            top = [moved(each, whole.places.__getitem__) for each in late]
+            node = self._with(node, top)
+        exprs = tuple(column(whole.places[each.index], each.type) for each in outputs)
+        return Project(node, exprs)
+
+    @staticmethod
+    def _with(node: Node, parts: list[Any]) -> Node:
+        if isinstance(node, Join):
+            made = joined("INNER", node.left, node.right, (*conjuncts(node.condition), *parts))
+            return Join("INNER", node.left, node.right, node.keys + made.keys, made.condition)
+        return filtered(node, parts)
+
+    def _single(self, number: int, early: list[tuple[int, Any]]) -> _Part:
+        """A relation, with the conditions on it alone and what follows for it from equalities."""
+        start, leaf = self.starts[number], self.leaves[number]
+        parts = [each for mask, each in early if mask == 1 << number]
+        for equal, masks in zip(self.equal, self._masks, strict=True):
+            own = [each for each, mask in zip(equal, masks, strict=True) if mask == 1 << number]
+            parts += [bound.Call(equals(own[0].type), (own[0], each), BOOL) for each in own[1:]]
+        if parts:
+            leaf = filtered(leaf, [moved(each, lambda index: index - start) for each in parts])
+        places = {start + index: index for index in range(len(leaf.types))}
+        return _Part(1 << number, leaf, places, profile(leaf), 0.0)
+
+    def linked(self, one: int, other: int) -> bool:
+        """Whether an equality joins two sets of relations."""
+        return any(any(mask & one for mask in masks) and any(mask & other for mask in masks) for masks in self._masks)
+
+    def _conditions(self, one: _Part, other: _Part) -> tuple[list[tuple[Any, Any]], list[Any]]:
+        """The keys that join two parts, and the conditions that both together meet first."""
+        keys: list[tuple[Any, Any]] = []
+        for equal, masks in zip(self.equal, self._masks, strict=True):
+            mine = [each for each, mask in zip(equal, masks, strict=True) if mask & one.mask]
+            theirs = [each for each, mask in zip(equal, masks, strict=True) if mask & other.mask]
+            if mine and theirs:
+                keys.append((mine[0], theirs[0]))
+        both = one.mask | other.mask
+        parts = [
+            each
+            for mask, each in self._early
+            if mask & both == mask and mask & one.mask != mask and mask & other.mask != mask
+        ]
+        return keys, parts
+
+    def join(self, one: _Part, other: _Part) -> _Part:
+        """Two parts joined, the smaller on the right."""
+        if one.profile.rows < other.profile.rows:
+            one, other = other, one
+        keys, parts = self._conditions(one, other)
+        width = len(one.node.types)
+        places = one.places | {index: width + place for index, place in other.places.items()}
+        equalities = [bound.Call(equals(a.type), (a, b), BOOL) for a, b in keys]
+        every = tuple(moved(each, places.__getitem__) for each in (*equalities, *parts))
+        node = joined("INNER", one.node, other.node, every)
+        mask = one.mask | other.mask
+        return _Part(mask, node, places, profile(node), one.cost + other.cost)
+
+    def _put_together(self, parts: list[_Part]) -> _Part:
+        """The two parts that give the fewest rows joined, until there is one; those that an equality joins first."""
+        made: dict[tuple[int, int], _Part] = {}
+        while len(parts) > 1:
+            for i, one in enumerate(parts):
+                for other in parts[:i]:
+                    pair = one.mask, other.mask
+                    if pair not in made:
+                        made[pair] = self.join(other, one)
+            alive = {part.mask for part in parts}
+            made = {pair: part for pair, part in made.items() if alive.issuperset(pair)}
+            first, second = min(made, key=lambda pair: (not self.linked(*pair), made[pair].profile.rows))
+            best = made[first, second]
+            parts = [part for part in parts if part.mask not in {first, second}] + [best]
+        return parts[0]
+
+
+def _grown(tree: _Tree, singles: list[_Part]) -> list[_Part]:
+    """The best join of each connected set of relations that no other is joined to, by dynamic programming."""
+    count = len(singles)
+    best = {part.mask: part for part in singles}
+    near = {1 << i: sum(1 << j for j in range(count) if i != j and tree.linked(1 << i, 1 << j)) for i in range(count)}
+    for mask in range(3, 1 << count):
+        low = mask & -mask
+        chosen: tuple[float, int] | None = None
+        sub = (mask - 1) & mask
+        while sub:
+            rest = mask ^ sub
+            if sub & low and sub in best and rest in best and near[sub] & rest:
+                one, other = best[sub], best[rest]
+                cost = one.cost + other.cost + BUILD * min(one.profile.rows, other.profile.rows)
+                if chosen is None or cost < chosen[0]:
+                    chosen = cost, sub
+            sub = (sub - 1) & mask
+        if chosen is not None:
+            cost, sub = chosen
+            part = tree.join(best[sub], best[mask ^ sub])
+            best[mask] = replace(part, cost=cost + part.profile.rows)
+            near[mask] = (near[sub] | near[mask ^ sub]) & ~mask
+    return [part for mask, part in best.items() if not near[mask]]

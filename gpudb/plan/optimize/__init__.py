@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.filters_into_joins import filters_into_joins
+from gpudb.plan.optimize.lower_semi_joins import lower_semi_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
 from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
@@ -13,6 +14,7 @@ from gpudb.plan.optimize.prune_columns import prune_columns
 RULES: tuple[Callable[[Node], Node], ...] = (
     merge_projects,
     filters_into_joins,
+    lower_semi_joins,
     order_joins,
     prune_columns,
     merge_projects,

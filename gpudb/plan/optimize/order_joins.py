@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudb.plan.failing import may_fail
-from gpudb.plan.nodes import Filter, Join, Node, Project, column
+from gpudb.plan.nodes import Filter, Join, Node, Project, Scan, column
 from gpudb.plan.optimize.estimate import profile
 from gpudb.plan.optimize.filters_into_joins import filtered
 from gpudb.plan.optimize.profile import Profile
-from gpudb.plan.predicates import equals
+from gpudb.plan.predicates import bare, equals
 from gpudb.plan.restore import joined
-from gpudb.plan.traversal import conjuncts, moved, substituted, used
+from gpudb.plan.traversal import conjunction, conjuncts, moved, substituted, used
 from gpudb.sql import bound
 from gpudb.types import BOOL
 
@@ -48,6 +48,29 @@ def _over_inner(node: Node) -> bool:
     if isinstance(node, Filter):
         return not may_fail(node.condition) and _over_inner(node.input)
     return _is_inner(node)
+
+
+def _without_null_tests(leaf: Node, keys: set[int]) -> Node:
+    """A relation without the conditions that a key is not NULL, which its join tests again."""
+    if isinstance(leaf, Project) and all(isinstance(expr, bound.Column) for expr in leaf.exprs):
+        below = {
+            expr.index for place, expr in enumerate(leaf.exprs) if place in keys and isinstance(expr, bound.Column)
+        }
+        return leaf.with_inputs(_without_null_tests(leaf.input, below))
+    if isinstance(leaf, Join) and leaf.kind in {"SEMI", "ANTI"}:
+        return leaf.with_inputs(_without_null_tests(leaf.left, keys), leaf.right)
+    if not isinstance(leaf, Scan) or leaf.filter is None:
+        return leaf
+    kept = tuple(each for each in conjuncts(leaf.filter) if not _tests_null(each, keys))
+    return replace(leaf, filter=conjunction(kept))
+
+
+def _tests_null(part: Any, keys: set[int]) -> bool:
+    match part:
+        case bound.Test(arg=bound.Column(index=index), what="NULL", negated=True):
+            return index in keys
+        case _:
+            return False
 
 
 @dataclass
@@ -157,6 +180,8 @@ class _Tree:
         for equal, masks in zip(self.equal, self._masks, strict=True):
             own = [each for each, mask in zip(equal, masks, strict=True) if mask == 1 << number]
             parts += [bound.Call(equals(own[0].type), (own[0], each), BOOL) for each in own[1:]]
+        keys = {index - start for equal in self.equal for each in equal for index in used(bare(each))}
+        leaf = _without_null_tests(leaf, keys)
         if parts:
             leaf = filtered(leaf, [moved(each, lambda index: index - start) for each in parts])
         places = {start + index: index for index in range(len(leaf.types))}

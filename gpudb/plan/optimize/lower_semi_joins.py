@@ -1,0 +1,77 @@
+"""Semi-joins and anti-joins go below the joins that would multiply the rows that they remove.
+
+They keep rows of one relation by its own columns, as a filter does: so they may stand right above it. One whose keys or
+condition may fail stays where it is, since below it would meet rows that a join had removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.plan.failing import may_fail
+from gpudb.plan.nodes import Join, Node, Project
+from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.traversal import conjuncts, moved, rebuild, substituted, used
+from gpudb.sql import bound
+
+
+def lower_semi_joins(root: Node) -> Node:
+    """The plan with each semi-join and anti-join above the fewest rows that it can filter."""
+    return rebuild(root, _lowered)
+
+
+def _lowered(node: Node) -> Node:
+    if not isinstance(node, Join) or node.kind not in {"SEMI", "ANTI"}:
+        return node
+    parts = [each for pair in node.keys for each in pair] + list(conjuncts(node.condition))
+    return node if any(map(may_fail, parts)) else _below(node) or node
+
+
+def _below(node: Join) -> Node | None:
+    """The semi-join inside its left input; None where it is best where it is."""
+    given = node.left
+    match given:
+        case Project(exprs=exprs) if all(isinstance(expr, bound.Column) for expr in exprs):
+            keys, condition = _over(node, exprs, len(given.input.types))
+            inner = replace(node, left=given.input, keys=keys, condition=condition)
+            made = _below(inner)
+            return None if made is None else replace(given, input=made)
+        case Join(kind="INNER" | "LEFT" as kind, left=left, right=right):
+            width = len(left.types)
+            reads = _reads(node)
+            if not reads:
+                return None
+            if max(reads) < width and estimate(left) <= estimate(given):
+                condition = _beside(node.condition, len(given.types), width)
+                inner = replace(node, left=left, condition=condition)
+                return replace(given, left=_below(inner) or inner)
+            if min(reads) >= width and kind == "INNER" and estimate(right) <= estimate(given):
+                keys = tuple((moved(a, lambda index: index - width), b) for a, b in node.keys)
+                condition = moved(node.condition, lambda index: index - width) if node.condition is not None else None
+                inner = replace(node, left=right, keys=keys, condition=condition)
+                return replace(given, right=_below(inner) or inner)
+    return None
+
+
+def _reads(node: Join) -> set[int]:
+    """The left input's columns that a semi-join reads."""
+    found = {index for a, _ in node.keys for index in used(a)}
+    return found | {index for index in used(node.condition) if index < len(node.left.types)}
+
+
+def _over(node: Join, exprs: tuple[Any, ...], width: int) -> tuple[tuple[tuple[Any, Any], ...], Any | None]:
+    """A semi-join's keys and condition over the input of a projection that was its left one."""
+    keys = tuple((substituted(a, exprs), b) for a, b in node.keys)
+    if node.condition is None:
+        return keys, None
+    places = {index: expr.index for index, expr in enumerate(exprs)}
+    own = len(exprs)
+    return keys, moved(node.condition, lambda index: places[index] if index < own else index - own + width)
+
+
+def _beside(condition: Any | None, before: int, now: int) -> Any | None:
+    """A condition whose left input has fewer columns now: the right one's follow sooner."""
+    if condition is None:
+        return None
+    return moved(condition, lambda index: index if index < before else index - before + now)

@@ -1,0 +1,117 @@
+"""Random queries over random tables: 1, 2, 3 and 5 workers give the rows that the embedded engine gives.
+
+Half of the runs go by costs under which every table is large: sides of joins are hashed, groups made without partial
+ones, orders by ranges.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.placing import Costs
+from tests.differential.generated import queries
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import _embedded, _rows
+
+EXAMPLES = 150
+MANY = 4000
+WORKERS = (1, 2, 3, 5)
+CLOSE = Costs(exchange=0, broadcast=40, range=3, groups=3, share=0.3)
+ROWS = {"few": (14, 4, 25), "many": (160, 23, 400), "one": (1, 1, 1), "none": (0, 0, 0)}
+"""How many people, teams and deals there are."""
+
+_carried: Counter[str] = Counter()
+
+
+def _setup(kind: str) -> Iterator[str]:
+    """The made tables under rows of our own, many of them NULL or alike, in as many as three files each."""
+    yield from queries.SETUP[:-3]
+    chance = random.Random(f"rows {kind}")
+    texts = ("'ann'", "'bob'", "''", "'zoë'", "'x'", "'a b'", "'%'", "NULL")
+    days = ("DATE '1990-02-28'", "DATE '2024-02-29'", "DATE '2023-12-31'", "DATE '0001-01-01'", "NULL")
+    numbers = ("0.00", "-3.50", "10.00", "1000.00", "99999.99", "NULL")
+    truths = ("true", "false", "NULL")
+    people, teams, deals = ROWS[kind]
+    ids = (*map(str, range(1, max(people, 2))), "99", "NULL", "NULL")
+    makers = {
+        "people": (people, (("1", "2", "3", "NULL"), texts, numbers, days)),
+        "teams": (teams, (ids, texts, truths)),
+        "deals": (deals, (ids, numbers, days, texts, truths)),
+    }
+    for name, (count, columns) in makers.items():
+        rows = [f"({number}, {', '.join(map(chance.choice, columns))})" for number in range(1, count + 1)]
+        for part in (rows[: count // 2], rows[count // 2 : -1], rows[-1:]):
+            if part:
+                yield f"INSERT INTO made.{name} VALUES {', '.join(part)}"
+
+
+@pytest.fixture(scope="module")
+def labs() -> Iterator[dict[str, Lab]]:
+    made = {kind: Lab() for kind in ROWS}
+    for kind, lab in made.items():
+        for statement in _setup(kind):
+            lab.run(statement)
+    yield made
+    for lab in made.values():
+        lab.close()
+
+
+def _outcome(run: Any) -> Any:
+    try:
+        return _rows(run())
+    except GpudbError as error:
+        return error.sqlstate
+
+
+def _check(lab: Lab, sql: str) -> None:
+    try:
+        request = lab.request(sql)
+    except GpudbError:
+        return
+    wanted = _outcome(lambda: _embedded(lab, request))
+    try:
+        for workers in WORKERS:
+            costs = CLOSE if workers in {2, 5} else None
+            given = _outcome(lambda n=workers, c=costs: local.rows(request, n, lab.database.cpu, c))
+            assert given == wanted, f"on {workers} workers: {sql}"
+        _carried["carried"] += 1
+    except NotCarried as lacking:
+        _carried[lacking.construct] += 1
+    finally:
+        lab.release()
+
+
+_DRAWN = given(kind=st.sampled_from(sorted(ROWS)), chance=st.randoms(use_true_random=False))
+_SLOW = tuple(HealthCheck)
+
+
+@pytest.mark.timeout(300)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=_SLOW)
+@_DRAWN
+def test_workers_answer_alike(labs: dict[str, Lab], kind: str, chance: random.Random) -> None:
+    _check(labs[kind], queries.Maker(chance).statement()[0])
+
+
+def test_enough_are_carried() -> None:
+    """A query that workers lack shows nothing: at least a third of those drawn must be carried."""
+    if sum(_carried.values()) < EXAMPLES:
+        pytest.skip("runs after the random queries")
+    assert _carried["carried"] >= EXAMPLES / 3, _carried.most_common(20)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@settings(max_examples=MANY, deadline=None, suppress_health_check=_SLOW)
+@_DRAWN
+def test_many_answer_alike(labs: dict[str, Lab], kind: str, chance: random.Random) -> None:
+    _check(labs[kind], queries.Maker(chance).statement()[0])

@@ -27,6 +27,17 @@ def column(index: int, kind: SqlType, name: str = "") -> bound.Column:
     return bound.Column(INPUT, index, kind, name)
 
 
+_INPUTS: dict[type, tuple[str, ...]] = {}
+
+
+def _input_names(node: Node) -> tuple[str, ...]:
+    found = _INPUTS.get(node.__class__)
+    if found is None:
+        given = {each.name for each in fields(node)}
+        found = _INPUTS[node.__class__] = tuple(name for name in ("input", "left", "right") if name in given)
+    return found
+
+
 @dataclass(frozen=True)
 class Node:
     """What every node has: the nodes that it reads, and the types and names of the columns that it gives."""
@@ -38,11 +49,11 @@ class Node:
     @property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes that it reads, left first."""
-        return tuple(getattr(self, name) for name in ("input", "left", "right") if hasattr(self, name))
+        return tuple([getattr(self, name) for name in _input_names(self)])
 
     def with_inputs(self, *inputs: Node) -> Node:
         """The same node over other inputs, which give the same columns."""
-        names = [name for name in ("input", "left", "right") if hasattr(self, name)]
+        names = _input_names(self)
         if all(getattr(self, name) is given for name, given in zip(names, inputs, strict=True)):
             return self
         changed: dict[str, Any] = dict(zip(names, inputs, strict=True))

@@ -7,6 +7,7 @@ DataFusion of 2024) are all that is used of it; what it plans over are names, nu
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import threading
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.symbols import MAX_ARGUMENTS
 
 _LOCK = threading.Lock()
+_CALLS = re.compile(r"\b([eb]\d+)\(")
 
 
 class _Frame:
@@ -54,18 +56,27 @@ class _Planner:
             arguments = [(f"x{place}", str) for place in range(number + 1)]
             self._context.register_function(_opaque, f"e{number}", arguments, str)
             self._context.register_function(_opaque, f"b{number}", arguments, numpy.bool_)
+        # It declares all that are registered for each statement: it is given those that a text calls.
+        self._functions = {each.name: each for each in self._schema.function_lists}
 
     def plan(self, text: str, relations: Mapping[str, tuple[int, int]]) -> Any:
         """The root of dask-sql's plan; `relations` gives each name's number of columns and of rows."""
         self._schema.tables.clear()
         self._schema.statistics.clear()
+        called = set(_CALLS.findall(text))
+        self._schema.function_lists = [each for name, each in self._functions.items() if name in called]
         for name, (width, rows) in relations.items():
-            frame = _Frame(max(width, 1))
+            frame = _frame(max(width, 1))
             self._schema.tables[name] = self._container(frame, self._columns(frame.columns))
             self._schema.statistics[name] = self._statistics(rows)
         # Its join reordering by row counts loses conditions that stand between joins: it is told to leave all alone.
         with self._dask.config.set({"sql.max_fact_tables": 0, "sql.dynamic_partition_pruning": False}):
             return self._context._get_ral(text)[0]
+
+
+@cache
+def _frame(width: int) -> _Frame:
+    return _Frame(width)
 
 
 def _opaque(*_: object) -> object:

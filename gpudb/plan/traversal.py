@@ -11,7 +11,7 @@ from gpudb.plan.nodes import INPUT, Node
 from gpudb.sql import bound
 
 _SKIPPED = {"type", "function", "functions", "table", "columns", "value", "name"}
-_NODES = (*bound.Expr.__args__, bound.SortKey, bound.Frame)
+_NODES = frozenset((*bound.Expr.__args__, bound.SortKey, bound.Frame))
 
 
 @cache
@@ -39,13 +39,14 @@ def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
     changed = change(expr)
     if changed is not None:
         return changed
-    if isinstance(expr, tuple):
-        made = tuple(transform(each, change) for each in expr)
-        return expr if all(a is b for a, b in zip(made, expr, strict=True)) else made
-    if not isinstance(expr, _NODES):
+    kind = expr.__class__
+    if kind is tuple:
+        made = [transform(each, change) for each in expr]
+        return tuple(made) if any(a is not b for a, b in zip(made, expr, strict=True)) else expr
+    if kind not in _NODES:
         return expr
     parts: dict[str, Any] = {}
-    for name in _fields(expr.__class__):
+    for name in _fields(kind):
         before = getattr(expr, name)
         after = transform(before, change)
         if after is not before:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudb.engine.gpu.frames import Held, HostFrames
+import polars as pl
+
+from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.errors import GpudbError
@@ -15,7 +17,23 @@ from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import rebuild
 
 _NOTHING = ResidentTables(0)
-_FRAMES = HostFrames()
+
+
+class _Empty(HostFrames):
+    """Frames of no rows: of what would compute them only the types are asked."""
+
+    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+        return HostHeld(self.fetched(lazy, ""))
+
+    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+        return pl.DataFrame(schema=lazy.collect_schema())
+
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+        lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()
+        return [self.held(lazy)]
+
+
+_FRAMES = _Empty()
 
 
 def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:

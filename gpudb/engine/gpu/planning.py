@@ -15,7 +15,7 @@ from gpudb.plan.logical import plan_query
 from gpudb.plan.nodes import Node, Plan, Scan
 from gpudb.plan.optimize import optimized
 from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.optimize.fold_constants import fold_constants
+from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild
@@ -40,13 +40,14 @@ class Planner:
 
     def planned(self, request: Request) -> tuple[Plan, list[Stage]]:
         """The plan and its stages over the snapshot; NotCarried names what the workers lack."""
-        plan = self._plan(request.query)
+        evaluate = evaluator(self._constants, request)
+        plan = self._plan(request.query, evaluate)
 
         def current(node: Node) -> Node:
             # The bound query may be older than the snapshot.
             return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
 
-        root = rebuild(fold_constants(plan.root, evaluator(self._constants, request)), current)
+        root = rebuild(fold_constants(plan.root, evaluate), current)
         physical = fused(root, estimate, request.parameters) if self._fuse else root
         stages = stages_of(physical, is_mergeable, self._costs)
         if id(request.query) not in self._carried:
@@ -55,14 +56,15 @@ class Planner:
                 self._carried.add(id(request.query))
         return Plan(root, plan.columns), stages
 
-    def _plan(self, query: bound.Query) -> Plan:
+    def _plan(self, query: bound.Query, evaluate: Evaluate) -> Plan:
         with self._lock:
             kept = self._plans.get(id(query))
             if kept is not None:
                 self._plans.move_to_end(id(query))
                 return kept[1]
         plan = plan_query(query, estimate)
-        plan = Plan(optimized(plan.root), plan.columns)
+        folded = fold_constants(plan.root, evaluate, immutable=True)
+        plan = Plan(optimized(folded), plan.columns)
         with self._lock:
             self._plans[id(query)] = query, plan
             while len(self._plans) > _KEPT:

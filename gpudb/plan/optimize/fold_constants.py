@@ -21,12 +21,13 @@ _FOLDED = (bound.Call, bound.Cast, bound.InList, bound.Choice, bound.Case, bound
 _NOT_CONSTANT = (bound.Column, bound.Aggregate, bound.Window, bound.SetReturning, bound.ScalarSubquery, bound.Grouping)
 
 
-def fold_constants(root: Node, evaluate: Evaluate) -> Node:
-    """The plan with every largest constant expression replaced by its value."""
+def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -> Node:
+    """The plan with every largest constant expression replaced by its value; with `immutable` only such as have one
+    value always, under all settings."""
     found: list[Any] = []
 
     def find(each: Any) -> Any:
-        if isinstance(each, _FOLDED) and _is_constant(each):
+        if isinstance(each, _FOLDED) and _is_constant(each) and (not immutable or _is_immutable(each)):
             # Constants may hold lists, which do not hash.
             if each not in found:
                 found.append(each)
@@ -53,6 +54,20 @@ def _is_constant(expr: Any) -> bool:
     return True
 
 
+def _is_immutable(expr: Any) -> bool:
+    for node in walk(expr):
+        if isinstance(node, bound.Call) and not node.function.immutable:
+            return False
+        if isinstance(node, bound.Parameter) or not hasattr(node, "type"):
+            return False
+        # Time zones and what a text says of now stand in settings.
+        if node.type.name not in _PLAIN:
+            return False
+        if isinstance(node, bound.Cast) and node.arg.type.name in _TEXTS and node.type.name not in _TEXTS:
+            return False
+    return True
+
+
 def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
     def over(node: Node) -> Node:
         changed: dict[str, Any] = {}
@@ -68,4 +83,6 @@ def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
     return rebuild(root, over)
 
 
+_TEXTS = {"text", "varchar", "bpchar"}
+_PLAIN = _TEXTS | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "interval"}
 _OTHERS = {"table", "columns", "labels", "kind", "op", "all", "number", "null_aware"}

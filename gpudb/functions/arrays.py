@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpudb.errors import SqlError
 from gpudb.functions.casts import cast
@@ -17,16 +18,11 @@ from gpudb.functions.dimensions import (
     subscripts,
 )
 from gpudb.functions.dimensions import joined as joined_arrays
+from gpudb.functions.equality import key, order, unmerged
 from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact
-
-
-def _plain(sql: str, item: SqlType) -> str:
-    """A list whose elements compare by value: of carried numerics the values alone."""
-    element = item.element
-    return f"list_transform({sql}, lambda pg_e: (pg_e).v)" if element is not None and element.carried else sql
 
 
 def _element(operands: Operands, index: int, element: SqlType) -> str:
@@ -139,7 +135,7 @@ def _sought(operands: Operands, index: int = 1) -> tuple[str, str]:
     element = _of(operands)
     plain = SqlType("numeric", -1, element.numeric_digits) if element.name == "numeric" and element.carried else element
     value = cast(operands.sql[index], operands.scales[index], operands.types[index], plain, False)[0]
-    return _plain(operands.sql[0], operands.types[0]), value
+    return key(operands.sql[0], operands.types[0]), key(value, plain)
 
 
 def _position(operands: Operands) -> str:
@@ -175,7 +171,7 @@ declare("array_positions", _positions)
 
 
 def _value(element: SqlType) -> str:
-    return "(pg_e).v" if element.carried else "pg_e"
+    return "(pg_e).v" if element.carried else key("pg_e", element)
 
 
 def _removed(operands: Operands) -> str:
@@ -216,8 +212,12 @@ declare("trim_array", _trimmed)
 # ---------------------------------------------------------------------------------------------- sets
 
 
+def _sides(operands: Operands) -> Iterator[tuple[str, SqlType]]:
+    return zip(operands.sql, operands.types, strict=True)
+
+
 def _both(operands: Operands) -> tuple[str, str]:
-    left, right = (_plain(flat(sql, item), item) for sql, item in zip(operands.sql, operands.types, strict=True))
+    left, right = (key(flat(sql, item), replace(item, dims=1)) for sql, item in _sides(operands))
     return left, right
 
 
@@ -239,9 +239,10 @@ declare("arrayoverlap", lambda o: "list_has_any({}, {})".format(*_both(o)))
 
 
 def _ordered(operands: Operands, symbol: str) -> str:
+    form = key if symbol in {"=", "<>"} else order
     if max(item.dims for item in operands.types) == 1:
-        return f" {symbol} ".join(_both(operands)).join("()")
-    one, other = zip(operands.sql, operands.types, strict=True)
+        return unmerged(symbol, *(form(sql, item) for sql, item in _sides(operands)))
+    one, other = ((form(sql, item), item) for sql, item in _sides(operands))
     return compared(symbol, one, other)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.functions.records import compared
-from gpudb.functions.registry import Template, declare
+from gpudb.functions.equality import compared, unmerged
+from gpudb.functions.registry import Operands, Template, declare
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FAMILIES = (
@@ -18,7 +18,13 @@ def _plain(symbol: str) -> str:
 
 
 def _rows(symbol: str) -> Template:
-    return lambda o: f" {symbol} ".join(compared(o.sql[0], o.sql[1], o.types[0], o.types[1])).join("()")
+    ordering = symbol not in {"=", "<>"}
+
+    def render(operands: Operands) -> str:
+        (left, right), (one, other) = operands.sql, operands.types
+        return unmerged(symbol, *compared(left, right, one, other, ordering=ordering))
+
+    return render
 
 
 for _name, _symbol in _SYMBOLS.items():

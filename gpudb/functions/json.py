@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Sequence
 
 from gpudb.errors import SqlError
+from gpudb.functions.equality import key
 from gpudb.functions.lanes import INTEGERS, OIDS, opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.records import member
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
-from gpudb.types import SqlType
+from gpudb.types import JSONB, SqlType
 
 # ---------------------------------------------------------------------------------------------- taking apart
 
@@ -106,14 +107,8 @@ declare("jsonb_insert", _with_default("pg_jsonb_insert", "false"))
 
 
 def _equal(sql: Sequence[str]) -> str:
-    """By text, or where numbers may be spelt in several ways, with those brought to one."""
-    return let(
-        lambda a, b: (
-            f"(CASE WHEN {a} = {b} THEN true WHEN contains({a}, '.') OR contains({b}, '.')"
-            f" THEN pg_jsonb_key({a}) = pg_jsonb_key({b}) WHEN {a} <> {b} THEN false END)"
-        ),
-        *sql,
-    )
+    """By text, with numbers that may be spelt in several ways brought to one."""
+    return " = ".join(key(each, JSONB) for each in sql).join("()")
 
 
 declare("jsonb_eq", lambda o: _equal(o.sql))

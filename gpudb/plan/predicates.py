@@ -52,7 +52,7 @@ def bare(expr: Any) -> Any:
 
 def key_type(left: SqlType, right: SqlType) -> SqlType | None:
     """The type to which both sides of an equality are brought, so that equal values are the same; None for none."""
-    if left.carried or right.carried:
+    if left.carried or right.carried or "jsonb" in {left.name, right.name}:
         return None
     if left.name == right.name == "numeric":
         (p, s), (q, t) = left.numeric_digits, right.numeric_digits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudb.functions.equality import order, several_forms
 from gpudb.functions.registry import MISSING, Operands
 from gpudb.sql import bound
 
@@ -18,6 +19,8 @@ def looks_often(expr: bound.Aggregate) -> bool:
     name = expr.function.name
     if name.startswith("json"):
         return True
+    if any(several_forms(arg.type) and (name == "array_agg" or not arg.type.carried) for arg in expr.args):
+        return True
     return len(expr.args) == 1 and (name in _VARIANCES or expr.args[0].type.name == "interval")
 
 
@@ -27,14 +30,16 @@ def of_distinct(made: Expressions, expr: bound.Aggregate, keep: str) -> tuple[st
     fields = [f"x{number} := {made.whole(arg)}" for number, arg in enumerate(expr.args)]
     one = len(fields) == 1
     kept = made.whole(expr.args[0]) if one else f"struct_pack({', '.join(fields)})"
+    several = any(map(several_forms, types))
+    if several:
+        keys = (order(made.value(arg), arg.type) for arg in expr.args)
+        kept = f"struct_pack(k := row({', '.join(keys)}), x := {kept})"
     rows = f"list_sort(coalesce(list(DISTINCT {kept}){keep}, []), 'ASC', 'NULLS LAST')"
     lanes = [made.opened("pg_d" if one else f"(pg_d).x{number}", item) for number, item in enumerate(types)]
-    item, value = types[0], lanes[0].value
-    if one and item.carried:
+    if several:
         # 1.0 and 1.00 are one value, of which the first is kept
-        before = made.opened("pg_l[pg_i - 1]", item).value
-        kept = f"list_filter(pg_l, lambda pg_d, pg_i: pg_i = 1 OR {value} IS DISTINCT FROM {before})"
-        rows = f"list_transform([{rows}], lambda pg_l: {kept})[1]"
+        first = "list_filter(pg_l, lambda pg_d, pg_i: pg_i = 1 OR (pg_d).k IS DISTINCT FROM (pg_l[pg_i - 1]).k)"
+        rows = f"list_transform([{rows}], lambda pg_l: list_transform({first}, lambda pg_d: (pg_d).x))[1]"
 
     def call(name: str, *args: str) -> str:
         listed = f"list_transform(pg_l, lambda pg_d: {args[0]})"

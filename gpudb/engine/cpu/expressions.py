@@ -15,12 +15,13 @@ from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions import equality
 from gpudb.functions.casts import cast
 from gpudb.functions.dimensions import flat
 from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.numeric import NARROW
-from gpudb.functions.records import compared, packed
+from gpudb.functions.records import packed
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -38,9 +39,9 @@ class Lanes(NamedTuple):
 class Expressions:
     """Renders expressions. `column` gives the SQL of a column, `query` of a subquery, `values` session functions'.
 
-    `grouped` are the carried numerics that the query at hand groups by: each is one of several representations of an
-    equal value, whose scale has to be picked by an aggregate. `narrow` has aggregates multiply decimals in 64 bits.
-    `subject` is the value that a domain's checks are about.
+    `grouped` are those that the query at hand groups by and whose equal values are held in several forms, of which an
+    aggregate has to pick one; with `sets`, where they are grouped by at all. `narrow` has aggregates multiply decimals
+    in 64 bits. `subject` is the value that a domain's checks are about.
     """
 
     column: Callable[[bound.Column], str]
@@ -48,6 +49,7 @@ class Expressions:
     parameters: Sequence[object] = ()
     values: Mapping[str, object] = field(default_factory=dict)
     grouped: tuple[bound.Expr, ...] = ()
+    sets: bool = False
     narrow: bool = False
     subject: str = ""
 
@@ -55,12 +57,21 @@ class Expressions:
         """Both lanes of an expression."""
         if self.grouped and expr in self.grouped:
             value, scale = self._render(expr)
-            return Lanes(value, f"max({scale})")
+            if expr.type.carried:
+                return Lanes(value, f"max({scale})")
+            shown = f"first({value})"
+            return Lanes(
+                f"(CASE WHEN GROUPING({equality.key(value, expr.type)}) = 0 THEN {shown} END)" if self.sets else shown
+            )
         return self._render(expr)
 
     def value(self, expr: bound.Expr) -> str:
         """The value alone: what comparisons, conditions and keys look at."""
         return self.lanes(expr).value
+
+    def key(self, expr: bound.Expr) -> str:
+        """What equal values have in common: what is grouped, joined and told apart by."""
+        return equality.key(self.value(expr), expr.type)
 
     def whole(self, expr: bound.Expr) -> str:
         """The expression as one value of `SqlType.duckdb`: what leaves a query."""
@@ -176,7 +187,7 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.DistinctFrom) -> Lanes:
         negation = "NOT " if expr.negated else ""
-        left, right = compared(self.value(expr.left), self.value(expr.right), expr.left.type, expr.right.type)
+        left, right = equality.compared(self.value(expr.left), self.value(expr.right), expr.left.type, expr.right.type)
         return Lanes(f"({left} IS {negation}DISTINCT FROM {right})")
 
     @_render.register
@@ -207,8 +218,8 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.InList) -> Lanes:
-        items = ", ".join(self.value(item) for item in expr.items)
-        return Lanes(f"({self.value(expr.arg)} {'NOT ' if expr.negated else ''}IN ({items}))")
+        items = ", ".join(self.key(item) for item in expr.items)
+        return Lanes(f"({self.key(expr.arg)} {'NOT ' if expr.negated else ''}IN ({items}))")
 
     # -------------------------------------------------------------------------------------------- calls
 
@@ -363,13 +374,14 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Grouping) -> Lanes:
-        return Lanes(f"CAST(GROUPING({', '.join(self.value(arg) for arg in expr.args)}) AS INTEGER)")
+        plain = replace(self, grouped=())
+        return Lanes(f"CAST(GROUPING({', '.join(map(plain.key, expr.args))}) AS INTEGER)")
 
     @_render.register
     def _(self, expr: bound.Window) -> Lanes:
         parts = []
         if expr.partition_by:
-            parts.append("PARTITION BY " + ", ".join(self.value(each) for each in expr.partition_by))
+            parts.append("PARTITION BY " + ", ".join(map(self.key, expr.partition_by)))
         if expr.order_by:
             parts.append("ORDER BY " + self.sort_keys(expr.order_by))
         if expr.frame is not None:
@@ -417,7 +429,7 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.AnySubquery) -> Lanes:
-        lefts = [self.value(each) for each in expr.left]
+        lefts = list(map(self.key, expr.left))
         left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
         query = self._values(expr.query)
         symbols = {_SYMBOLS.get(function.name.rsplit("_", 1)[-1][-2:], "") for function in expr.functions}
@@ -431,12 +443,15 @@ class Expressions:
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
 
     def _values(self, query: bound.Query) -> str:
-        """The query that a comparison reads: of carried numerics the values alone."""
+        """The query that a comparison reads, with what equal values have in common."""
         text = self.query(query)
-        if not any(column.type.carried for column in query.columns):
+        if not any(equality.several_forms(column.type) for column in query.columns):
             return text
         names = [f"c{number}" for number in range(1, len(query.columns) + 1)]
-        items = (f"{name}.v" if c.type.carried else name for name, c in zip(names, query.columns, strict=True))
+        items = (
+            equality.key(self.opened(name, column.type).value, column.type)
+            for name, column in zip(names, query.columns, strict=True)
+        )
         return f"SELECT {', '.join(items)} FROM ({text}) AS pg_q({', '.join(names)})"
 
 
@@ -446,7 +461,7 @@ _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 def sortable(sql: str, item: SqlType) -> str:
     """What a value is sorted by, where that is not the value itself."""
-    return f"pg_jsonb_order({sql})" if item.name == "jsonb" else sql
+    return equality.order(sql, item)
 
 
 def _extreme(values: Sequence[str], sign: str) -> str:

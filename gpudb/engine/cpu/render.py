@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.expressions import Expressions, direction, sortable
 from gpudb.engine.cpu.literals import name
+from gpudb.engine.cpu.regroup import needs_regrouping, regrouped
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions import equality
+from gpudb.functions.equality import several_forms
 from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
@@ -16,6 +20,8 @@ from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
 _MOST_ROWS = 1 << 62  # DuckDB takes no more
+_MADE = 1 << 20
+"""Numbers of relations that are made here begin with it."""
 _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
 TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 
@@ -42,13 +48,14 @@ class Renderer:
         self._narrow = narrow
         self._columns: dict[int, tuple[str, ...]] = {}
         self._where: bound.Expr | None = None
+        self._made = count(_MADE)
 
     def statement(self, query: bound.Query) -> str:
         """The whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
         return self.query(query)
 
-    def _expressions(self, grouped: tuple[bound.Expr, ...] = ()) -> Expressions:
-        return Expressions(self._column, self.query, self._parameters, self._values, grouped, self._narrow)
+    def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> Expressions:
+        return Expressions(self._column, self.query, self._parameters, self._values, grouped, sets, self._narrow)
 
     def _column(self, column: bound.Column) -> str:
         return f"r{column.rel}.{self._columns[column.rel][column.index]}"
@@ -76,18 +83,20 @@ class Renderer:
 
     @_body.register
     def _(self, query: bound.Select) -> str:
+        if needs_regrouping(query):
+            query = regrouped(query, next(self._made))
         outer, self._where = self._where, query.where
         source = self._from(query.source) if query.source is not None else ""
         self._where = outer
-        carried = tuple(key for key in query.group_by if key.type.carried)
-        plain, made = self._expressions(), self._expressions(carried)
-        if query.distinct is True and any(each.type.carried for each in query.targets):
+        several = tuple(key for key in query.group_by if several_forms(key.type))
+        plain, made = self._expressions(), self._expressions(several, query.grouping_sets is not None)
+        if query.distinct is True and any(several_forms(each.type) for each in query.targets):
             # 1.0 and 1.00 are one value, whichever of them is shown.
-            head = f"DISTINCT ON ({', '.join(plain.value(each) for each in query.targets)}) "
+            head = f"DISTINCT ON ({', '.join(map(made.key, query.targets))}) "
         elif query.distinct is True:
             head = "DISTINCT "
         elif query.distinct:
-            head = f"DISTINCT ON ({', '.join(plain.value(each) for each in query.distinct)}) "
+            head = f"DISTINCT ON ({', '.join(map(made.key, query.distinct))}) "
         else:
             head = ""
         targets = ", ".join(f"{made.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
@@ -104,7 +113,7 @@ class Renderer:
         return text + self._limits(query)
 
     def _group_by(self, query: bound.Select, made: Expressions) -> str:
-        keys = [made.value(key) for key in query.group_by]
+        keys = [made.key(key) for key in query.group_by]
         if query.grouping_sets is not None:
             sets = ", ".join(f"({', '.join(keys[i] for i in each)})" for each in query.grouping_sets)
             return f" GROUP BY GROUPING SETS ({sets})"
@@ -144,30 +153,30 @@ class Renderer:
     @_body.register
     def _(self, query: bound.SetOperation) -> str:
         every = " ALL" if query.all else ""
-        carried = [index for index, column in enumerate(query.columns, 1) if column.type.carried]
+        several = [index for index, column in enumerate(query.columns, 1) if several_forms(column.type)]
         text = f"({self.query(query.left)}) {query.op}{every} ({self.query(query.right)})"
-        if carried and query.op != "UNION":
-            text = self._matched(query, carried)
-        elif carried and not query.all:
+        if several and query.op != "UNION":
+            text = self._matched(query)
+        elif several and not query.all:
             listed = [f"c{n}" for n in range(1, len(query.columns) + 1)]
             sides = (f"SELECT *, {n} FROM ({self.query(each)})" for n, each in enumerate((query.left, query.right)))
-            # of equal numerics the left one's decimals are shown
+            # of equal values the left one is shown
             shown = (
-                f"arg_min({name}, pg_side) AS {name}" if n in carried else name for n, name in enumerate(listed, 1)
+                f"arg_min({name}, pg_side) AS {name}" if n in several else name for n, name in enumerate(listed, 1)
             )
             text = (
                 f"SELECT {', '.join(shown)} FROM ({' UNION ALL '.join(sides)}) AS s({', '.join(listed)}, pg_side)"
-                f" GROUP BY {_keys(query, carried)}"
+                f" GROUP BY {', '.join(_keys(query))}"
             )
         if query.order_by or query.limit is not None or query.offset is not None:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)) or "c0"
             text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query, query.order_by)
         return text
 
-    def _matched(self, query: bound.SetOperation, carried: Sequence[int]) -> str:
-        """INTERSECT or EXCEPT by value, where numerics may be spelt in several ways: the left rows are shown."""
+    def _matched(self, query: bound.SetOperation) -> str:
+        """INTERSECT or EXCEPT by value, where equal ones may be held in several forms: the left rows are shown."""
         names = [f"c{n}" for n in range(1, len(query.columns) + 1)]
-        keys = _keys(query, carried)
+        keys = ", ".join(_keys(query))
         sides = []
         for side, alias in ((query.left, "l"), (query.right, "r")):
             rows = f"SELECT * FROM ({self.query(side)}) AS {alias}({', '.join(names)})"
@@ -175,7 +184,7 @@ class Renderer:
                 # of rows that are equal the first meets the first
                 rows = f"SELECT *, row_number() OVER (PARTITION BY {keys}) AS pg_n FROM ({rows})"
             sides.append(f"({rows}) AS {alias}")
-        on = [f"l.{key} IS NOT DISTINCT FROM r.{key}" for key in keys.split(", ")]
+        on = [f"{a} IS NOT DISTINCT FROM {b}" for a, b in zip(_keys(query, "l."), _keys(query, "r."), strict=True)]
         on += ["l.pg_n = r.pg_n"] if query.all else []
         how = "SEMI" if query.op == "INTERSECT" else "ANTI"
         head = "" if query.all else f"DISTINCT ON ({keys}) "
@@ -285,14 +294,15 @@ class Renderer:
         return f"{left} {source.kind} JOIN {right} ON {self._expressions().value(source.on)}"
 
 
-def _keys(query: bound.SetOperation, carried: Sequence[int]) -> str:
-    """A set operation's columns as it compares them: of carried numerics the value."""
-    return ", ".join(f"c{n}.v" if n in carried else f"c{n}" for n in range(1, len(query.columns) + 1))
+def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
+    """A set operation's columns as it compares them."""
+    held = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
+    return [equality.key(Expressions.opened(name, item).value, item) for name, item in held]
 
 
 def _own_order(item: SqlType) -> bool:
     """Whether a type's values, as they leave a query, sort otherwise than in the engine."""
-    return item.carried or item.name == "jsonb"
+    return several_forms(item)
 
 
 class _Counted(tuple[str, ...]):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
-from gpudb.functions.records import carries
 from gpudb.functions.resolve import as_numeric, can_coerce, common_type
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.constants import small_integer, typed
@@ -219,9 +218,6 @@ def check_equality(types: Iterable[SqlType]) -> None:
             raise UndefinedFunction(f"could not identify an equality operator for type {item}")
         if item.fields:
             check_equality(field for _, field in item.fields)
-            if carries(item):
-                message = f"telling rows with numerics of varying scale apart ({item}) is not supported"
-                raise FeatureNotSupported(message)
 
 
 def settled(binder: Binder, expr: Expr) -> Expr:

@@ -15,7 +15,7 @@ from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.faults import FORMAT, OVERFLOW, ROWS, fault
 from gpudb.engine.gpu.lower.quotients import PutOff
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Value, check_comparable, lanes, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType, exact
@@ -240,6 +240,7 @@ def _distinct(call: bound.Aggregate) -> State:
         value = args[0]
         if value.type.carried:
             raise NotCarried("DISTINCT of numerics of varying scale")
+        check_comparable([value.type], "DISTINCT of")
         unique = Value(value.type, value.expr.unique(), None, value.bounds)
         return plain.partial((unique,), name)
 
@@ -265,6 +266,7 @@ def _spread(name: str) -> Whole:
 def _in_order(args: Sequence[Value], call: bound.Aggregate) -> list[pl.Expr]:
     """The arguments, sorted by the call's ORDER BY."""
     given, keys = args[: len(call.args)], args[len(call.args) :]
+    check_comparable((key.type for key in keys), "ORDER BY of")
     if not keys:
         return [each.expr for each in given]
     if any(each.others for each in args):

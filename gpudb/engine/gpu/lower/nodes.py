@@ -19,7 +19,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
 from gpudb.engine.gpu.lower.joins import joined, not_in
 from gpudb.engine.gpu.lower.quotients import PutOff
-from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, check_comparable, column, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
@@ -188,8 +188,7 @@ class Lowering:
     def _partial(self, frame: Frame, node: nodes.Aggregate) -> pl.LazyFrame:
         over = self._over(frame)
         keys = [over.value(key) for key in node.keys]
-        if any(key.type.name == "interval" for key in keys):
-            raise NotCarried("grouping by intervals")
+        check_comparable((key.type for key in keys), "grouping by")
         columns = [expr for n, key in enumerate(keys) for expr in key.columns(f"k{n}")]
         errors = [key.error for key in keys]
         calls: list[pl.Expr] = []
@@ -289,8 +288,7 @@ class Lowering:
     def _sorted(self, frame: Frame, keys: Sequence[bound.SortKey]) -> pl.LazyFrame:
         over = self._over(frame)
         values = [over.value(key.expr) for key in keys]
-        if any(value.type.name == "interval" for value in values):
-            raise NotCarried("ORDER BY of intervals")
+        check_comparable((value.type for value in values), "ORDER BY of")
         lazy = self._checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
         made = lazy.sort(
             [value.expr for value in values],
@@ -329,6 +327,7 @@ class Lowering:
         frame = self.frame(node.input)
         over = self._over(frame)
         keys = [over.value(key) for key in node.keys]
+        check_comparable((key.type for key in keys), "DISTINCT ON of")
         lazy = self._sorted(frame, node.order) if node.order else frame.lazy
         names = [f"k{n}" for n in range(len(keys))]
         made = self._checked(lazy, worst(*(key.error for key in keys)), over.put_off)
@@ -346,6 +345,7 @@ class Lowering:
         )
         if node.op == "UNION":
             return Frame(pl.concat([one, other]), bounds)
+        check_comparable(node.types, f"{node.op} of")
         counts = pl.concat(
             [
                 one.with_columns(pl.lit(1, pl.Int64).alias("l"), pl.lit(0, pl.Int64).alias("r")),

@@ -10,6 +10,7 @@ interval            Int32 months, "d" Int32 days, "u" Int64 microseconds
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -47,6 +48,13 @@ _PLAIN: dict[str, pl.DataType] = {
 RANGES = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
 NARROW = 2**63 - 1
 _EPOCH = dt.datetime(1970, 1, 1)
+
+
+def check_comparable(kinds: Iterable[SqlType], what: str) -> None:
+    """Refuses types whose equal values lie in columns that differ, or whose order is not that of their columns."""
+    for kind in kinds:
+        if kind.name in {"interval", "jsonb"}:
+            raise NotCarried(f"{what} {kind.plain}")
 
 
 def lanes(kind: SqlType) -> dict[str, pl.DataType]:

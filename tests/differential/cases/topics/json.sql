@@ -36,7 +36,6 @@ SELECT id FROM tjs WHERE b ->> 's' LIKE 'x%' OR b -> 'k' = '2' OR jsonb_typeof(b
 -- ordered
 SELECT b FROM tjs WHERE id <> 6 ORDER BY b NULLS FIRST;
 SELECT DISTINCT b FROM (VALUES ('{"a": 1, "b": 2}'::jsonb), ('{"b": 2, "a": 1}'), ('[1]')) v(b);
--- differs: numbers of jsonb are grouped as they are spelt
 SELECT b, count(*) FROM (VALUES ('1'::jsonb), ('1.0'), ('2')) v(b) GROUP BY b HAVING count(*) < 2;
 SELECT * FROM json_to_record('{"a": 1, "b": "x", "c": [1, 2]}') AS r(a integer, b text, c json, d date);
 SELECT * FROM jsonb_to_recordset('[{"a": 1, "b": "x"}, {"a": 2}]') AS r(a integer, b text);

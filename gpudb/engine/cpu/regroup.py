@@ -1,0 +1,93 @@
+"""A grouped query as one over its groups, where subqueries read keys whose equal values are held in several forms.
+
+DuckDB groups such a key by its common form, and knows nothing of the column itself in the subquery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from gpudb.functions.equality import several_forms
+from gpudb.sql import bound
+from gpudb.sql.traverse import children, mapped, walk
+
+_SUBQUERIES = bound.ScalarSubquery | bound.Exists | bound.AnySubquery | bound.ArraySubquery
+
+
+def needs_regrouping(query: bound.Select) -> bool:
+    """Whether a subquery of the select list, HAVING or ORDER BY reads such a key."""
+    keys = [key for key in query.group_by if several_forms(key.type)]
+    if not keys:
+        return False
+    return any(each in keys for part in _parts(query) for sub in _subqueries(part) for each in walk(sub))
+
+
+def regrouped(query: bound.Select, rel: int) -> bound.Select:
+    """The query over a relation `rel` that holds the values of its keys and aggregates."""
+    values: list[Any] = list(query.group_by)
+    own = {each.rel for each in walk(query.source) if hasattr(each, "rel")} if query.source is not None else set()
+    direct = {id(each) for part in _parts(query) for each in _at_this_level(part)}
+
+    def column(node: Any) -> bound.Column:
+        if node not in values:
+            values.append(node)
+        return bound.Column(rel, values.index(node), node.type, "")
+
+    def change(node: Any) -> Any:
+        if isinstance(node, bound.Constant):
+            return None
+        if isinstance(node, bound.Aggregate | bound.Grouping):
+            # one of a subquery's own stays there
+            inside = {each.rel for each in walk(node) if isinstance(each, bound.Column)}
+            return column(node) if id(node) in direct or (inside and inside <= own) else None
+        return column(node) if node in query.group_by else None
+
+    outer = replace(
+        query,
+        targets=tuple(mapped(each, change) for each in query.targets),
+        where=mapped(query.having, change) if query.having is not None else None,
+        distinct=tuple(mapped(each, change) for each in query.distinct)
+        if isinstance(query.distinct, tuple)
+        else query.distinct,
+        order_by=tuple(mapped(each, change) for each in query.order_by),
+        grouped=False,
+        group_by=(),
+        grouping_sets=None,
+        having=None,
+    )
+    inner = bound.Select(
+        tuple(bound.OutputColumn(f"c{number}", value.type) for number, value in enumerate(values, 1)),
+        tuple(values),
+        query.source,
+        query.where,
+        True,
+        query.group_by,
+        query.grouping_sets,
+    )
+    return replace(outer, source=bound.Derived(rel, inner))
+
+
+def _parts(query: bound.Select) -> Iterator[Any]:
+    yield from query.targets
+    yield from query.order_by
+    if query.having is not None:
+        yield query.having
+    if isinstance(query.distinct, tuple):
+        yield from query.distinct
+
+
+def _at_this_level(node: Any) -> Iterator[Any]:
+    if not isinstance(node, _SUBQUERIES):
+        yield node
+        for child in children(node):
+            yield from _at_this_level(child)
+
+
+def _subqueries(node: Any) -> Iterator[Any]:
+    if isinstance(node, _SUBQUERIES):
+        yield node
+        return
+    for child in children(node):
+        yield from _subqueries(child)

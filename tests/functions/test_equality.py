@@ -1,0 +1,31 @@
+"""What equal values in several forms have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudb.functions.equality import key, order, several_forms
+from gpudb.types import INT4, JSONB, NUMERIC, TEXT, SqlType, exact
+
+
+@pytest.mark.parametrize(
+    ("item", "several"),
+    [
+        (INT4, False),
+        (exact(10, 2), False),
+        (NUMERIC, True),
+        (JSONB, True),
+        (JSONB.array, True),
+        (TEXT.array, False),
+        (SqlType("record", fields=(("a", INT4), ("b", NUMERIC))), True),
+        (SqlType("record", fields=(("a", INT4), ("b", TEXT))), False),
+    ],
+)
+def test_types_of_several_forms(item: SqlType, several: bool) -> None:
+    assert several_forms(item) is several
+    assert (key("x", item) == "x") is (not several or item == NUMERIC)
+
+
+def test_jsonb_is_sorted_by_its_own_order() -> None:
+    assert order("x", JSONB) == "pg_jsonb_order(x)"
+    assert "pg_jsonb_key" in key("x", JSONB)

@@ -122,7 +122,9 @@ class SqlType:
 
     @property
     def array(self) -> SqlType:
-        """The type of arrays of this one."""
+        """The type of arrays of this one; of arrays it is the same in PostgreSQL, with one dimension more."""
+        if self.name[0] == "_" and (self.domain is None or self.domain.base != self.name):
+            return replace(self, dims=self.dims + 1)
         return replace(self, name="_" + self.name)
 
     @property

@@ -65,7 +65,7 @@ declare(
         )
     ),
 )
-declare("array_agg(anyarray)", gathered)
+declare("array_agg(anyarray)", lambda o: gathered(o.call("list", o.sql[0]), o.result))
 declare("array_agg(anynonarray)", lambda o: o.call("list", joined(o.sql[0], o.scales[0], o.types[0])))
 
 

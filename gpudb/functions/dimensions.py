@@ -154,26 +154,78 @@ def joined(operands: Operands) -> str:
     return let(made, *operands.sql)
 
 
-def gathered(operands: Operands) -> str:
-    """array_agg of arrays: one more dimension; 2202E and 22004 for what has no shape in common."""
-    made, result = operands.call("list", operands.sql[0]), operands.result.duckdb
-    inner = operands.types[0]
-    sizes = ", ".join(lengths("pg_e", inner))
+def gathered(listed: str, item: SqlType) -> str:
+    """A list of arrays as an array of one more dimension; 2202E and 22004 for what has no shape in common."""
+    assert item.item is not None
+    sizes = ", ".join(lengths("pg_e", item.item))
     refused = {
         "pg_e IS NULL": ("22004", "cannot accumulate null arrays"),
         "len(pg_e) = 0": ("2202E", "cannot accumulate empty arrays"),
     }
-    unlike = raises("2202E", "'cannot accumulate arrays of different dimensionality'", result)
+    unlike = raises("2202E", "'cannot accumulate arrays of different dimensionality'", item.duckdb)
 
     def checked(listed: str) -> str:
         whens = "".join(
-            f" WHEN len(list_filter({listed}, lambda pg_e: {test})) > 0 THEN {raises(state, quoted(message), result)}"
+            f" WHEN len(list_filter({listed}, lambda pg_e: {test})) > 0"
+            f" THEN {raises(state, quoted(message), item.duckdb)}"
             for test, (state, message) in refused.items()
         )
         shapes = f"list_distinct(list_transform({listed}, lambda pg_e: [{sizes}]))"
         return f"(CASE{whens} WHEN len({shapes}) > 1 THEN {unlike} ELSE {listed} END)"
 
-    return let(checked, made)
+    return let(checked, listed)
+
+
+def stacked(listed: str, item: SqlType) -> str:
+    """ARRAY[…] of arrays, whose shape shows when they are there; of nothing but empty ones or NULLs an empty one."""
+    assert item.item is not None
+    sizes = ", ".join(lengths("pg_e", item.item))
+    message = "multidimensional arrays must have array expressions with matching dimensions"
+    wrong = raises("2202E", quoted(message), item.duckdb)
+
+    def checked(made: str) -> str:
+        empty = f"len(list_filter({made}, lambda pg_e: coalesce(len(pg_e), 0) = 0))"
+        shapes = f"list_distinct(list_transform({made}, lambda pg_e: [{sizes}]))"
+        return (
+            f"(CASE WHEN {empty} = len({made}) THEN CAST([] AS {item.duckdb})"
+            f" WHEN {empty} > 0 OR len({shapes}) > 1 THEN {wrong} ELSE {made} END)"
+        )
+
+    return let(checked, listed)
+
+
+def slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) -> str:
+    """array[low:high][low:high]…: NULL for a NULL bound, an empty array where bounds cross or nothing is between."""
+    edges = [edge for low, high in bounds for edge in (low or "1", high or "NULL")]
+
+    def part(value: str, names: Sequence[str], places: Sequence[tuple[str | None, ...]]) -> str:
+        if not places:
+            return value
+        last = names[1] if places[0][1] is not None else f"len({value})"
+        made = f"list_slice({value}, greatest({names[0]}, 1), {last})"
+        if len(places) == 1:
+            return made
+        deeper = f"pg_s{len(places)}"
+        return f"list_transform({made}, lambda {deeper}: {part(deeper, names[2:], places[1:])})"
+
+    def made(value: str, *names: str) -> str:
+        whole = part(value, names, bounds)
+        crossed = " OR ".join(
+            f"{names[2 * at]} > {names[2 * at + 1]}" for at, pair in enumerate(bounds) if pair[1] is not None
+        )
+        nulls = " OR ".join(
+            f"{names[2 * at + side]} IS NULL"
+            for at, pair in enumerate(bounds)
+            for side in (0, 1)
+            if pair[side] is not None
+        )
+        empty = f"CAST([] AS {item.duckdb})"
+        null = f" WHEN {nulls} THEN NULL" if nulls else ""
+        none = f" WHEN {crossed} THEN {empty}" if crossed else ""
+        nothing = f"CASE WHEN len({whole}[1]) = 0 THEN {empty} ELSE {whole} END" if len(bounds) > 1 else whole
+        return f"(CASE WHEN {value} IS NULL THEN NULL{null}{none} ELSE CAST({nothing} AS {item.duckdb}) END)"
+
+    return let(made, array, *edges)
 
 
 def result(name: str, declared: SqlType, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:

@@ -159,13 +159,17 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """array[index], or array[low:high] where `slice` is set; a bound may be None in a slice."""
+    """array[index], or array[low:high] where `slice` is set; a bound may be None in a slice.
+
+    `inner` holds the bounds of a slice's further dimensions.
+    """
 
     arg: Expr
     low: Expr | None
     high: Expr | None
     slice: bool
     type: SqlType
+    inner: tuple[tuple[Expr | None, Expr | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_lite
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import equality
 from gpudb.functions.casts import cast
-from gpudb.functions.dimensions import flat
+from gpudb.functions.dimensions import flat, gathered, slices, stacked
 from gpudb.functions.lanes import joined
 from gpudb.functions.let import let, raises
 from gpudb.functions.numeric import NARROW
@@ -307,23 +307,24 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Array) -> Lanes:
-        return Lanes(f"CAST([{', '.join(self.whole(item) for item in expr.items)}] AS {expr.type.duckdb})")
+        made = f"CAST([{', '.join(self.whole(item) for item in expr.items)}] AS {expr.type.duckdb})"
+        return Lanes(made if _written_out(expr) else stacked(made, expr.type))
 
     @_render.register
     def _(self, expr: bound.Subscript) -> Lanes:
         array = self.value(expr.arg)
-        low = self.value(expr.low) if expr.low is not None else None
-        high = self.value(expr.high) if expr.high is not None else None
         if expr.slice:
-            # PostgreSQL gives an empty array where bounds cross, and NULL for a NULL bound.
-            first, last = low or "1", high or f"len({array})"
-            crossed = f"{array} IS NOT NULL AND {first} > {last}"
-            made = f"(CASE WHEN {crossed} THEN [] ELSE list_slice({array}, greatest({first}, 1), {last}) END)"
-            return Lanes(f"CAST({made} AS {expr.type.duckdb})")
+            return Lanes(self._sliced(array, expr))
+        high = self.value(expr.high) if expr.high is not None else None
         # PostgreSQL's arrays start at 1; vectors of the system catalog at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
         made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
         return self.opened(made, expr.type)
+
+    def _sliced(self, array: str, expr: bound.Subscript) -> str:
+        bounds = ((expr.low, expr.high), *expr.inner)
+        given = [tuple(None if each is None else self.value(each) for each in pair) for pair in bounds]
+        return slices(array, expr.type, given)
 
     @_render.register
     def _(self, expr: bound.Replaced) -> Lanes:
@@ -421,7 +422,8 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.ArraySubquery) -> Lanes:
-        return Lanes(f"coalesce(ARRAY({self.query(expr.query)}), CAST([] AS {expr.type.duckdb}))")
+        made = f"coalesce(ARRAY({self.query(expr.query)}), CAST([] AS {expr.type.duckdb}))"
+        return Lanes(gathered(made, expr.type) if expr.type.dims > 1 else made)
 
     @_render.register
     def _(self, expr: bound.Exists) -> Lanes:
@@ -457,6 +459,13 @@ class Expressions:
 
 _TEXTS = frozenset({"text", "varchar", "name", "unknown"})
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _written_out(expr: bound.Array) -> bool:
+    """Whether an array's shape is known: of plain items, or of such arrays."""
+    if expr.type.dims == 1:
+        return True
+    return all(isinstance(item, bound.Array) and _written_out(item) for item in expr.items)
 
 
 def sortable(sql: str, item: SqlType) -> str:

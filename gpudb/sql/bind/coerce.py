@@ -39,6 +39,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         settled = binder.settle_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
     if isinstance(expr, Constant):
+        if context == "e" and expr.type == TEXT and target.element is not None:
+            expr = replace(expr, type=UNKNOWN)  # only its text tells the dimensions
         if expr.type.name == "unknown" and target.name in _MOMENTS and str(expr.value).strip().lower() in _CURRENT:
             return _current(binder, expr, target)
         try:

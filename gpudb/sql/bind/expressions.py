@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -17,16 +16,14 @@ from gpudb.errors import (
     UndefinedObject,
     UndefinedTable,
 )
-from gpudb.functions import resolve
-from gpudb.sql.bind import aggregates, calls, operators, quantified, records, sql_json
+from gpudb.sql.bind import aggregates, arrays, calls, operators, quantified, records, sql_json
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import array_item, coerce, condition, unify_branches
+from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
 from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import (
-    Array,
     ArraySubquery,
     BoolOp,
     Case,
@@ -39,11 +36,10 @@ from gpudb.sql.bound import (
     Query,
     Row,
     ScalarSubquery,
-    Subscript,
     Test,
 )
 from gpudb.sql.parse import inner, kind, present, strings
-from gpudb.types import DATE, INT4, TEXT, TIME, TIMESTAMP, TIMETZ, UNKNOWN, SqlType
+from gpudb.types import DATE, TEXT, TIME, TIMESTAMP, TIMETZ, UNKNOWN, SqlType
 
 MAX_DEPTH = 150
 
@@ -139,25 +135,9 @@ def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     except GpudbError as error:
         raise binder.locate(error, node.type_name.location) from None
     if kind(node.arg) == "a_array_expr" and target.element is not None:
-        return _cast_items(binder, scope, inner(node.arg), target)
+        return arrays.cast_items(binder, scope, inner(node.arg), target)
     arg = bind_expression(binder, scope, node.arg)
     return coerce(binder, arg, target, "e")
-
-
-def _cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
-    """ARRAY[…]::type[]: each element converted on its own, those of arrays in it too."""
-    element = target.element
-    assert element is not None
-    flat = replace(target, dims=1)
-    items: list[Expr] = []
-    for each in node.elements:
-        if kind(each) == "a_array_expr":
-            items.append(_cast_items(binder, scope, inner(each), flat))
-            continue
-        item = bind_expression(binder, scope, each)
-        items.append(coerce(binder, item, flat if item.type.element is not None else element, "e"))
-    nested = any(item.type.element is not None for item in items)
-    return Array(tuple(items), _array_of(items, flat) if nested else flat)
 
 
 # Collations that PostgreSQL takes from the system or from ICU.
@@ -253,29 +233,7 @@ def _min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("a_array_expr")
 def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
-    items = [bind_expression(binder, scope, each) for each in node.elements]
-    if not items:
-        raise SqlError.of(
-            "indeterminate_datatype",
-            "cannot determine type of empty array",
-            hint="Explicitly cast to the desired type, for example ARRAY[]::integer[].",
-        )
-    _, element = unify_branches(binder, items, "ARRAY")
-    items = [array_item(binder, item, element) for item in items]
-    return Array(tuple(items), _array_of(items, element))
-
-
-def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
-    """The type of ARRAY[…]: of arrays in it, one more dimension; 2202E where those have different shapes."""
-    if element.element is None:
-        return element.array
-    shapes = {(item.type.dims, len(item.items) if isinstance(item, Array) else None) for item in items}
-    if len({dims for dims, _ in shapes}) > 1 or len({size for _, size in shapes if size is not None}) > 1:
-        message = "multidimensional arrays must have array expressions with matching dimensions"
-        raise SqlError.of("array_subscript_error", message)
-    if any(not isinstance(item, Array | Constant) for item in items):
-        raise FeatureNotSupported("ARRAY[…] of arrays that are not written out is not supported")
-    return replace(element, dims=items[0].type.dims + 1)
+    return arrays.array(binder, scope, node)
 
 
 @binds("row_expr")
@@ -314,31 +272,11 @@ def _indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
     steps = list(node.indirection)
     while steps:
         count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
-        if count and made.type.dims > 1:
-            made = _element(binder, scope, made, [inner(step) for step in steps[:count]])
+        if count:
+            made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
             steps = steps[count:]
-            continue
-        step = steps.pop(0)
-        made = _subscript(binder, scope, made, inner(step)) if kind(step) == "a_indices" else _field(made, step)
-    return made
-
-
-def _element(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
-    """array[i][j]: NULL unless there is a subscript for each dimension; with one slice all are slices."""
-    element = arg.type.element
-    assert element is not None
-    if any(step.is_slice for step in steps):
-        if len(steps) > 1:
-            raise FeatureNotSupported("slices of an array's inner dimensions are not supported")
-        return _subscript(binder, scope, arg, steps[0])
-    if len(steps) != arg.type.dims:
-        return Constant(None, element)
-    made = arg
-    for step in steps:
-        inner_type = made.type.item or element
-        found = _subscript(binder, scope, made, step)
-        assert isinstance(found, Subscript)
-        made = replace(found, type=inner_type)
+        else:
+            made = _field(made, steps.pop(0))
     return made
 
 
@@ -347,27 +285,6 @@ def _field(arg: Expr, step: Any) -> Expr:
     if kind(step) == "a_star":
         raise FeatureNotSupported("(record).* is not supported")
     return records.field_named(arg, inner(step).sval)
-
-
-def _subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
-    element = resolve.element_of(arg.type)
-    if arg.type.name == "jsonb" and not step.is_slice:
-        key = bind_expression(binder, scope, step.uidx)
-        return operators.apply_operator(binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key)
-    if element is None:
-        message = f"cannot subscript type {arg.type} because it does not support subscripting"
-        raise binder.locate_expr(DatatypeMismatch(message), arg)
-
-    def bound_index(each: Any) -> Expr | None:
-        if not present(each):
-            return None
-        index = bind_expression(binder, scope, each)
-        if not resolve.can_coerce(index.type.plain, INT4, "a"):
-            raise DatatypeMismatch("array subscript must have type integer")
-        return coerce(binder, index, INT4, "a")
-
-    low, high = bound_index(step.lidx), bound_index(step.uidx)
-    return Subscript(arg, low, high, step.is_slice, arg.type if step.is_slice else element)
 
 
 @binds("func_call")

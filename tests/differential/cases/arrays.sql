@@ -124,11 +124,38 @@ SELECT array_remove(ARRAY[[1]], 1);
 SELECT array_agg(a) FROM (VALUES (ARRAY[1]), (ARRAY[1, 2])) AS v(a);
 -- error 22004
 SELECT array_agg(a) FROM (VALUES (ARRAY[1]), (NULL)) AS v(a);
+SELECT m[1:2][2:3] FROM ar_m;
+-- Arrays of arrays that only a row shows the shape of.
+SELECT id, ARRAY[a, a], ARRAY[t, t], ARRAY[n, n], ARRAY[d, d] FROM ar_t;
+SELECT ARRAY[a, '{10,20,30}'], ARRAY[a, ARRAY[7, 8, 9]] FROM ar_t WHERE id IN (1, 5);
+-- error 2202E
+SELECT ARRAY[a, a || 1] FROM ar_t WHERE id = 1;
+-- error 2202E
+SELECT ARRAY[a, NULL] FROM ar_t WHERE id = 1;
+SELECT id, ARRAY[ARRAY[a], ARRAY[a]] FROM ar_t;
+SELECT array_length(ARRAY[a, a], 2), array_dims(ARRAY[a, a]), (ARRAY[a, a])[2][1], cardinality(ARRAY[a, a]), array_ndims(ARRAY[a, a]) FROM ar_t;
+SELECT ARRAY[(SELECT a FROM ar_t WHERE id = 1), (SELECT a FROM ar_t WHERE id = 5)], ARRAY[string_to_array('a,b', ','), string_to_array('c,d', ',')];
+-- error 2202E
+SELECT ARRAY[string_to_array('a,b', ','), string_to_array('c', ',')];
+SELECT ARRAY[array_agg(id ORDER BY id), array_agg(-id ORDER BY id)] FROM ar_t;
+SELECT ARRAY(SELECT a FROM ar_t WHERE id IN (1, 5)), ARRAY(SELECT a FROM ar_t WHERE id = 99), ARRAY(SELECT ARRAY[[id]] FROM ar_t ORDER BY id);
+-- error 22004
+SELECT ARRAY(SELECT a FROM ar_t WHERE id IN (1, 3));
+-- error 2202E
+SELECT ARRAY(SELECT a FROM ar_t WHERE id IN (1, 2));
+SELECT unnest(ARRAY[a, a]) FROM ar_t WHERE id = 1;
+SELECT array_agg(a ORDER BY id) FROM ar_t WHERE id IN (1, 4);
+SELECT ARRAY[[1, 2], [3, 4]] || a[1:2] FROM ar_t WHERE id IN (1, 4);
+SELECT ARRAY[ROW(1, a), ROW(2, a)] FROM ar_t WHERE id = 1;
+SELECT to_json(ARRAY[a, a]), array_to_string(ARRAY[t, t], '/', '-') FROM ar_t WHERE id = 1;
+SELECT ARRAY[[1], [2]]::text[], ARRAY[[1, 2], [3, 4]]::text[]::int[], ARRAY[[1, 2], [3, 4]]::text, '{{1,2},{3,4}}'::int[]::text[], ARRAY[[1.5], [2.5]]::int[], ARRAY[['1'], ['2']]::numeric(5,2)[];
+SELECT '{{1,2},{3,4}}'::text::int[], ARRAY[a, a]::text[], ARRAY[a, a]::numeric(5,1)[], ARRAY[a, a]::text FROM ar_t WHERE id = 1;
+SELECT (ARRAY[[1, 2, 3], [4, 5, 6]])[1:2][2:3], (ARRAY[[1, 2, 3], [4, 5, 6]])[1:1], (ARRAY[[1, 2, 3], [4, 5, 6]])[2][1:2], (ARRAY[[1, 2, 3], [4, 5, 6]])[2:][:2], (ARRAY[[1, 2, 3], [4, 5, 6]])[:][3:];
+SELECT (ARRAY[[1, 2, 3], [4, 5, 6]])[1:2][5:6], (ARRAY[[1, 2, 3], [4, 5, 6]])[2:1][1:1], (ARRAY[[1, 2, 3], [4, 5, 6]])[1:NULL][1:1], (ARRAY[1, 2])[1:2][1:1], (ARRAY[1, 2])[1][1], (ARRAY[[[1, 2]], [[3, 4]]])[2:2][1:1][2:2];
+SELECT id, (ARRAY[a, a])[1:2][2:id] FROM ar_t;
 -- refused 0A000: a column holds arrays of the dimensions that it is declared with
 INSERT INTO ar_m (id, m) VALUES (20, '{1,2}');
 -- refused 0A000: a column holds arrays of the dimensions that it is declared with
 INSERT INTO ar_t (id, a) VALUES (20, '{{1,2}}');
 -- refused 0A000: lower bounds other than 1
 SELECT '[2:3]={1,2}'::int[];
--- refused 0A000: slices of inner dimensions
-SELECT m[1:2][2:3] FROM ar_m;

@@ -45,8 +45,12 @@ def _interval_sums(operands: Operands) -> str:
     """DuckDB sums no intervals: months, days and microseconds are summed apart."""
     value = operands.sql[0]
     return ", ".join(
-        f"CAST({operands.call('sum', f'pg_interval_{part}({value})')} AS {held})"
-        for part, held in (("months", "INTEGER"), ("days", "INTEGER"), ("us", "BIGINT"))
+        made.format(operands.call("sum", f"pg_interval_{part}({value})"))
+        for part, made in (
+            ("months", "pg_interval_part({})"),
+            ("days", "pg_interval_part({})"),
+            ("us", "pg_interval_micros({})"),
+        )
     )
 
 

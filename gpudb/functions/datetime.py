@@ -58,9 +58,9 @@ declare("time_mi_time", "to_microseconds(epoch_us({0}) - epoch_us({1}))")
 declare("time_pl_interval", "pg_day_time(epoch_us({0}) + pg_interval_us({1}))")
 declare("time_mi_interval", "pg_day_time(epoch_us({0}) - pg_interval_us({1}))")
 declare("interval_pl_time", "pg_day_time(epoch_us({1}) + pg_interval_us({0}))")
-declare("interval_pl", "({0} + {1})")
-declare("interval_mi", "({0} - {1})")
-declare("interval_um", "(-{0})")
+declare("interval_pl", once("pg_interval_plus"))
+declare("interval_mi", once("pg_interval_minus"))
+declare("interval_um", lambda o: let(lambda v: f"pg_interval_minus(INTERVAL 0 DAYS, {v})", o.sql[0]))
 _PARTS = "CAST(pg_interval_months({0}) AS INTEGER), CAST(pg_interval_days({0}) AS INTEGER), pg_interval_us({0})"
 
 

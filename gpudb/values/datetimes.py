@@ -15,6 +15,7 @@ from gpudb.values.decode import Fields, decode
 
 _LAST_DATE = civil.days_from_civil(5_874_897, 12, 31)
 _FIRST_TIMESTAMP = civil.FIRST_DAY * civil.DAY
+_MILLENNIUM = civil.days_from_civil(2000, 1, 1) * civil.DAY
 _LAST_TIMESTAMP = civil.MAX_TIMESTAMP - 1  # DuckDB's, 29 years short of PostgreSQL's
 _SPECIAL_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
@@ -71,7 +72,7 @@ def parse_timestamp(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetim
         if aware:
             offset = zones.offset_of_local(fields.zone or zone, value)
             value -= offset * 1_000_000
-    value = rounded(value, type_.modifier)
+    value = rounded(value - _MILLENNIUM, type_.modifier) + _MILLENNIUM  # halves away from the year 2000
     if not _FIRST_TIMESTAMP <= value <= _LAST_TIMESTAMP:
         raise SqlError.of("datetime_field_overflow", f'timestamp out of range: "{text}"')
     return civil.timestamp_value(value, aware)

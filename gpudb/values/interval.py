@@ -92,7 +92,7 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
         raise bad from None
     except _FieldOverflow:
         raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"') from None
-    if max(abs(total.months), abs(total.days)) >= _INT32:
+    if not all(-_INT32 <= part < _INT32 for part in (total.months, total.days)):
         raise SqlError.of("datetime_field_overflow", "interval out of range")
     return Interval(total.months, total.days, total.microseconds)
 
@@ -148,7 +148,7 @@ class _Sum:
         sign = -1 if number.startswith("-") else 1
         digits, _, decimals = number.lstrip("+-").partition(".")
         whole = sign * int(digits[:30] or 0)
-        if abs(whole) >= _INT32 and unit not in _MICROSECONDS:
+        if not -_INT32 <= whole < _INT32 and unit not in _MICROSECONDS:
             raise _FieldOverflow
         rest = sign * float("0." + (decimals or "0"))
         if unit in _MICROSECONDS:

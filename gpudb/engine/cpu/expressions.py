@@ -204,9 +204,11 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.Choice) -> Lanes:
         rendered = [self.lanes(arg) for arg in expr.args]
-        if expr.type.name == "interval" and expr.op != "COALESCE":
-            # DuckDB's own compares months, then days: 1 month is more than 40 days to it
-            return Lanes(_extreme([each.value for each in rendered], ">" if expr.op == "GREATEST" else "<"))
+        own = not expr.type.carried and equality.several_forms(expr.type)
+        if (own or expr.type.name == "interval") and expr.op != "COALESCE":
+            # DuckDB's own compares an interval's months, then its days: 1 month is more than 40 days to it
+            values = [each.value for each in rendered]
+            return Lanes(_extreme(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
         if not expr.type.carried:
             return self.opened(made, expr.type)
@@ -473,13 +475,16 @@ def sortable(sql: str, item: SqlType) -> str:
     return equality.order(sql, item)
 
 
-def _extreme(values: Sequence[str], sign: str) -> str:
+def _extreme(values: Sequence[str], sign: str, item: SqlType) -> str:
     """The greatest or least of values by their comparison; NULLs are passed over."""
+
+    def better(a: str, b: str) -> str:
+        test = f"{equality.order(b, item)} {sign} {equality.order(a, item)}"
+        return f"(CASE WHEN {a} IS NULL OR {test} THEN coalesce({b}, {a}) ELSE {a} END)"
+
     made = values[0]
     for value in values[1:]:
-        made = let(
-            lambda a, b: f"(CASE WHEN {a} IS NULL OR {b} {sign} {a} THEN coalesce({b}, {a}) ELSE {a} END)", made, value
-        )
+        made = let(better, made, value)
     return made
 
 

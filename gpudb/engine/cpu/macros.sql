@@ -133,10 +133,26 @@ CREATE MACRO pg_interval_days(i) AS CAST(datepart('day', i) AS BIGINT);
 CREATE MACRO pg_interval_us(i) AS
     CAST(datepart('hour', i) * 3600000000 + datepart('minute', i) * 60000000 + datepart('microsecond', i) AS BIGINT);
 -- The time of day leaves in nanoseconds.
+CREATE MACRO pg_interval_part(n) AS list_transform([n], lambda v:
+    CASE WHEN v NOT BETWEEN -2147483648 AND 2147483647
+    THEN CAST(pg_error('22008', 'interval out of range') AS INTEGER) ELSE CAST(v AS INTEGER) END)[1];
+CREATE MACRO pg_interval_micros(n) AS list_transform([n], lambda v:
+    CASE WHEN v NOT BETWEEN -9223372036854775808 AND 9223372036854775807
+    THEN CAST(pg_error('22008', 'interval out of range') AS BIGINT) ELSE CAST(v AS BIGINT) END)[1];
 CREATE MACRO pg_make_interval(months, days, us) AS
-    to_months(CAST(months AS INTEGER)) + to_days(CAST(days AS INTEGER)) + to_microseconds(list_transform([us], lambda v:
+    to_months(pg_interval_part(months)) + to_days(pg_interval_part(days)) + to_microseconds(list_transform([us], lambda v:
     CASE WHEN abs(v) > 9223372036854775 THEN CAST(pg_error('22008', 'interval out of range') AS BIGINT)
     ELSE CAST(v AS BIGINT) END)[1]);
+-- Whether the sum of two intervals, the second one's sign given, has a part that does not fit.
+CREATE MACRO pg_interval_beyond(a, b, sign) AS
+    pg_interval_months(a) + sign * pg_interval_months(b) NOT BETWEEN -2147483648 AND 2147483647
+    OR pg_interval_days(a) + sign * pg_interval_days(b) NOT BETWEEN -2147483648 AND 2147483647
+    OR pg_interval_us(a)::HUGEINT + sign * pg_interval_us(b)::HUGEINT
+        NOT BETWEEN -9223372036854775808 AND 9223372036854775807;
+CREATE MACRO pg_interval_plus(a, b) AS CASE WHEN pg_interval_beyond(a, b, 1)
+    THEN CAST(pg_error('22008', 'interval out of range') AS INTERVAL) ELSE a + b END;
+CREATE MACRO pg_interval_minus(a, b) AS CASE WHEN pg_interval_beyond(a, b, -1)
+    THEN CAST(pg_error('22008', 'interval out of range') AS INTERVAL) ELSE a - b END;
 CREATE MACRO pg_interval_time(i) AS pg_make_time(((pg_interval_us(i) % 86400000000) + 86400000000) % 86400000000);
 -- A time with its zone, as one integer (values/timetz.py): microseconds since midnight, seconds west of Greenwich.
 CREATE MACRO pg_timetz(us, west) AS CAST((us + west * 1000000) * 131072 + west + 65536 AS BIGINT);

@@ -23,6 +23,7 @@ from gpudb.values.text import parse_text
 from gpudb.values.timetz import timetz_key
 
 _NAME_BYTES = 63
+_INT32 = 1 << 31
 
 
 def register(registry: Registry) -> None:
@@ -91,8 +92,8 @@ def _interval(text: str) -> tuple[int, int, int]:
 
 
 def interval_value(months: int, days: int, microseconds: int) -> tuple[int, int, int]:
-    """An interval as Arrow takes it; 22008 where nanoseconds pass 64 bits (292 years of hours)."""
-    if abs(microseconds) >= 1 << 63:
+    """An interval as Arrow takes it; 22008 for what does not fit: nanoseconds have 64 bits (292 years of hours)."""
+    if abs(microseconds) >= 1 << 63 or not all(-_INT32 <= part < _INT32 for part in (months, days)):
         raise SqlError.of("datetime_field_overflow", "interval out of range")
     return months, days, microseconds * 1000
 

@@ -62,6 +62,8 @@ SELECT mode() WITHIN GROUP (ORDER BY n) FROM eq_j WHERE id <= 4;
 SELECT ROW(n, 1) IS NULL, count(*) FROM eq_j GROUP BY ROW(n, 1);
 SELECT (SELECT count(*) FROM eq_j b WHERE b.j = a.j) FROM eq_j a;
 SELECT count(*), (SELECT count(*) FROM eq_j b WHERE b.j = a.j) FROM eq_j a GROUP BY a.j;
+SELECT greatest('9'::jsonb, '10', NULL), least('9'::jsonb, '10', '[]'), greatest(ROW(1, 2.0), ROW(1, 2.00), ROW(1, 1.5));
+SELECT greatest(j, '1.000'), least(a, '{1,2}') FROM eq_j;
 -- ordered
 SELECT id, p FROM eq_c ORDER BY p;
 -- ordered

@@ -32,3 +32,43 @@ SELECT interval '1 day' + 1;
 SELECT interval '200000000 years';
 -- error 42883
 SELECT interval '1 day' * interval '1 day';
+-- What does not fit, and rounding, whose halves go away from the year 2000.
+SELECT timestamp(0) '1999-12-31 23:59:59.5', timestamp(0) '1999-12-31 23:59:58.5', '1969-01-01 00:00:00.5'::timestamp(0), '1969-01-01 00:00:01.5'::timestamp(0), '1999-01-01 00:00:00.125'::timestamp(2), timestamptz(1) '1985-06-01 00:00:00.25+02';
+SELECT '1999-12-31 23:59:59.5'::timestamp::timestamp(0), '1969-01-01 00:00:00.5+00'::timestamptz::timestamptz(0), '00:00:00.5'::time(0), '00:00:01.5'::time::time(0);
+SELECT t::timestamp(0), t::timestamp(2), t::text::timestamp(1) FROM (VALUES (timestamp '1999-12-31 23:59:59.5'), ('1969-12-31 23:59:58.505'), ('2024-02-29 11:59:59.995')) AS v(t);
+SELECT interval(0) '0.5 seconds', interval(0) '-0.5 seconds', '1.5 sec'::interval::interval(0), '-1.5 sec'::interval::interval(0), '-2.125 sec'::interval(2), interval '1.5' second(0);
+-- error 22008
+SELECT interval '2147483647 months' + interval '1 month';
+-- error 22008
+SELECT interval '2147483647 days' + interval '1 day';
+-- error 22008
+SELECT interval '-2147483648 days' - interval '1 day';
+-- error 22008
+SELECT interval '9223372036854775807 microseconds' + interval '1 microsecond';
+-- error 22008
+SELECT interval '2147483647 months' * 2;
+-- error 22008
+SELECT -interval '-2147483648 months';
+SELECT interval '-2147483648 months', interval '-2147483648 days', -interval '1 month 2 days -03:00', interval '1 day' - interval '1 month 25:00', NULL::interval + interval '1 day', interval '2147483646 days' + interval '1 day -1 month';
+-- error 22008
+SELECT i + j FROM (VALUES (interval '2147483647 months', interval '1 month')) AS v(i, j);
+-- error 22008
+SELECT sum(i) FROM (VALUES (interval '2147483647 days'), (interval '1 day')) v(i);
+-- error 22008
+SELECT sum(i) FROM (VALUES (interval '2147483647 months'), (interval '1 month')) v(i);
+-- error 22008
+SELECT avg(i) FROM (VALUES (interval '2147483647 months'), (interval '1 month')) v(i);
+SELECT sum(i), avg(i), max(i), min(i) FROM (VALUES (interval '1 day'), ('1 month -2 days'), (NULL), ('03:04:05.6')) v(i);
+-- error 22008
+SELECT justify_days(interval '2147483647 months 30 days');
+-- error 22008
+SELECT justify_interval(interval '2147483647 months 30 days');
+-- error 22008
+SELECT justify_hours(interval '2147483647 days 24 hours');
+SELECT sum(i) OVER (ORDER BY i), i + i, i - i FROM (VALUES (interval '1 day'), ('1 month -2 days'), (NULL), ('03:04:05.6')) v(i);
+-- error 22015
+SELECT interval '99999999999 days';
+-- error 22008
+SELECT interval '200000000 years';
+-- error 22012
+SELECT interval '1 day' / 0;

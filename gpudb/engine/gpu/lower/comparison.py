@@ -10,8 +10,7 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.numeric import at_scale
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import Value
-from gpudb.plan.errors import NotCarried
+from gpudb.engine.gpu.lower.values import Value, check_comparable
 from gpudb.types import BOOL, SqlType
 
 _OPS: dict[str, Callable[[Any, Any], Any]] = {
@@ -28,8 +27,7 @@ _FLOATS = "float4 float8 float48 float84"
 
 def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     """A comparison of two values of one type, or of two integers or numerics."""
-    if "interval" in {left.type.name, right.type.name}:
-        raise NotCarried("comparison of intervals")
+    check_comparable((left.type, right.type), "comparison of")
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
         return Value(BOOL, op(at_scale(left, scale)[0], at_scale(right, scale)[0]))

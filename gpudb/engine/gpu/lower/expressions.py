@@ -108,7 +108,7 @@ class Expressions:
         arg = self.value(expr.arg)
         items = [self.value(each) for each in expr.items]
         error = worst(arg.error, *(each.error for each in items))
-        if all(each.constant for each in items) and expr.arg.type.name not in {"numeric", "interval"}:
+        if all(each.constant for each in items) and expr.arg.type.name not in {"numeric", "interval", "jsonb"}:
             values = [pl.select(each.expr).item() for each in items]
             known = pl.Series([each for each in values if each is not None], dtype=_dtype(items[0]))
             made = arg.expr.is_in(known.implode())
@@ -130,7 +130,11 @@ class Expressions:
         if expr.op == "COALESCE":
             conditions = [Value(BOOL, each.expr.is_not_null(), each.error) for each in args[:-1]]
             return _chosen(expr.type, conditions, [each.failing(None) for each in args[:-1]] + [args[-1]])
-        if expr.type.carried or expr.type.name in {"interval", "numeric"} or expr.type.name.startswith("float"):
+        if (
+            expr.type.carried
+            or expr.type.name in {"interval", "jsonb", "numeric"}
+            or expr.type.name.startswith("float")
+        ):
             raise NotCarried(f"{expr.op} of {expr.type.plain}")
         best = args[0].expr
         for each in args[1:]:

@@ -157,21 +157,23 @@ def joined(operands: Operands) -> str:
 def gathered(listed: str, item: SqlType) -> str:
     """A list of arrays as an array of one more dimension; 2202E and 22004 for what has no shape in common."""
     assert item.item is not None
-    sizes = ", ".join(lengths("pg_e", item.item))
-    refused = {
-        "pg_e IS NULL": ("22004", "cannot accumulate null arrays"),
-        "len(pg_e) = 0": ("2202E", "cannot accumulate empty arrays"),
-    }
-    unlike = raises("2202E", "'cannot accumulate arrays of different dimensionality'", item.duckdb)
+    sizes, first = (", ".join(lengths(each, item.item)) for each in ("pg_e", "{0}[1]"))
+    refused = (
+        ("22004", "cannot accumulate null arrays"),
+        ("2202E", "cannot accumulate empty arrays"),
+        ("2202E", "cannot accumulate arrays of different dimensionality"),
+    )
 
     def checked(listed: str) -> str:
-        whens = "".join(
-            f" WHEN len(list_filter({listed}, lambda pg_e: {test})) > 0"
-            f" THEN {raises(state, quoted(message), item.duckdb)}"
-            for test, (state, message) in refused.items()
+        fault = (
+            f"list_filter(list_transform({listed}, lambda pg_e: CASE WHEN pg_e IS NULL THEN 1 WHEN len(pg_e) = 0 THEN 2"
+            f" WHEN [{sizes}] IS DISTINCT FROM [{first.format(listed)}] THEN 3 END), lambda pg_f: pg_f IS NOT NULL)[1]"
         )
-        shapes = f"list_distinct(list_transform({listed}, lambda pg_e: [{sizes}]))"
-        return f"(CASE{whens} WHEN len({shapes}) > 1 THEN {unlike} ELSE {listed} END)"
+        whens = "".join(
+            f" WHEN {number} THEN {raises(state, quoted(message), item.duckdb)}"
+            for number, (state, message) in enumerate(refused, 1)
+        )
+        return f"(CASE {fault}{whens} ELSE {listed} END)"
 
     return let(checked, listed)
 

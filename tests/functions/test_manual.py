@@ -17,17 +17,21 @@ from tests.oracle.wire import Outcome, WireClient
 
 _ALL = list(entries())
 _BATCH = 40
+_LEVELS = "CREATE TYPE documented_level AS ENUM ('low', 'medium', 'high')"
 _NUMERIC = frozenset({1700, 1231})
 
 
 @pytest.fixture(scope="module")
 def gpudb(gpudb_server: str, oracle: Oracle) -> Iterator[WireClient]:
-    """A session; on both servers there is a sequence called documented."""
+    """A session; on both servers there are a sequence and a type that examples name."""
     assert oracle.execute("CREATE SEQUENCE documented").sqlstate is None
+    assert oracle.execute(_LEVELS).sqlstate is None
     with WireClient(gpudb_server, 60) as client:
         assert client.execute("CREATE SEQUENCE documented").sqlstate is None
+        assert client.execute(_LEVELS).sqlstate is None
         yield client
         client.execute("DROP SEQUENCE documented")
+        client.execute("DROP TYPE documented_level")
 
 
 def test_the_page_is_up_to_date() -> None:

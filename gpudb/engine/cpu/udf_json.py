@@ -22,19 +22,19 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_json_field", "VARCHAR VARCHAR", "VARCHAR", _field)
     registry.scalar("pg_json_element", "VARCHAR INTEGER", "VARCHAR", _element)
     registry.scalar("pg_jsonb_element", "VARCHAR INTEGER", "VARCHAR", _element_or_scalar)
-    registry.scalar("pg_json_text", "VARCHAR", "VARCHAR", _text)
+    registry.scalar("pg_json_text", "VARCHAR", "VARCHAR", unquoted)
     registry.scalar("pg_json_path", "VARCHAR VARCHAR[]", "VARCHAR", _path)
     registry.scalar("pg_json_typeof", "VARCHAR", "VARCHAR", kind)
     registry.scalar("pg_json_array_length", "VARCHAR", "INTEGER", _array_length)
     registry.scalar("pg_json_elements", "VARCHAR", "VARCHAR[]", lambda t: list(_listed(t, "json_array_elements")))
     registry.scalar("pg_json_elements_text", "VARCHAR", "VARCHAR[]",
-                    lambda t: [_text(item) for item in _listed(t, "json_array_elements_text")])  # fmt: skip
+                    lambda t: [unquoted(item) for item in _listed(t, "json_array_elements_text")])  # fmt: skip
     registry.scalar("pg_json_keys", "VARCHAR", "VARCHAR[]", lambda t: [k for k, _ in _pairs(t, "json_object_keys")])
     pairs = "STRUCT(key VARCHAR, value VARCHAR)[]"
     registry.scalar("pg_json_each", "VARCHAR", pairs,
                     lambda t: [{"key": k, "value": v} for k, v in _pairs(t, "json_each")])  # fmt: skip
     registry.scalar("pg_json_each_text", "VARCHAR", pairs,
-                    lambda t: [{"key": k, "value": _text(v)} for k, v in _pairs(t, "json_each_text")])  # fmt: skip
+                    lambda t: [{"key": k, "value": unquoted(v)} for k, v in _pairs(t, "json_each_text")])  # fmt: skip
     registry.scalar("pg_jsonb_exists", "VARCHAR VARCHAR", "BOOLEAN", lambda t, key: key in _names(t))
     registry.scalar("pg_jsonb_exists_any", "VARCHAR VARCHAR[]", "BOOLEAN",
                     lambda t, keys: any(key in _names(t) for key in keys if key is not None))  # fmt: skip
@@ -123,7 +123,8 @@ def _element_or_scalar(text: str, index: int) -> str | None:
     return text if index in {0, -1} else None
 
 
-def _text(text: str) -> str | None:
+def unquoted(text: str) -> str | None:
+    """A value's text: a string without its quotes, NULL for null."""
     match kind(text):
         case "null":
             return None

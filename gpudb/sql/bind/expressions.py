@@ -22,7 +22,7 @@ from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
 from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bind.type_names import value_type
 from gpudb.sql.bound import (
     ArraySubquery,
     BoolOp,
@@ -131,7 +131,7 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
 @binds("type_cast")
 def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
-        target = type_name(node.type_name, binder)
+        target = value_type(node.type_name, binder)
     except GpudbError as error:
         raise binder.locate(error, node.type_name.location) from None
     if kind(node.arg) == "a_array_expr" and target.element is not None:

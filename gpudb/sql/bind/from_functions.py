@@ -10,20 +10,18 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.calls import given_names, plain, unnamed
-from gpudb.sql.bind.coerce import coerce, settled
+from gpudb.sql.bind.calls import given_names, unnamed
+from gpudb.sql.bind.coerce import settled
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import Source, named, system_relation
-from gpudb.sql.bind.operators import apply_operator
 from gpudb.sql.bind.output_names import output_name
+from gpudb.sql.bind.records import field_at
 from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, result_names, rows
 from gpudb.sql.bind.rows_from import rows_from, several
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bind.type_names import value_type
 from gpudb.sql.bound import (
-    ArraySubquery,
     Call,
-    Case,
     Column,
     Constant,
     Derived,
@@ -32,12 +30,15 @@ from gpudb.sql.bound import (
     OutputColumn,
     Select,
     SetReturning,
-    Test,
 )
 from gpudb.sql.parse import inner, kind, leftmost, strings
-from gpudb.types import INT8, TEXT, SqlType
+from gpudb.types import INT8, SqlType
 
-_RECORDS = frozenset({"json_to_record", "jsonb_to_record", "json_to_recordset", "jsonb_to_recordset"})
+_RECORDS = frozenset(
+    f"{prefix}_{name}"
+    for prefix in ("json", "jsonb")
+    for name in ("to_record", "to_recordset", "populate_record", "populate_recordset")
+)
 
 
 def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -58,12 +59,14 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         return system_relation(binder, binder.rel(), f"pg_catalog.{name}()", system, alias)
     if kind(part) == "func_call" and (made := _routine(binder, scope, inner(part), node)) is not None:
         return made
-    if name in _RECORDS:
-        return _record(binder, scope, part, name, columns, alias)
     expr = _bound(binder, scope, part)
-    if columns:
+    if name in _RECORDS and expr.type.name == "record" and not expr.type.fields:
+        expr = _with_columns(binder, expr, part, columns)
+    elif columns:
         message = 'a column definition list is only allowed for functions returning "record"'
         raise binder.locate(SqlError.of("syntax_error", message), inner(columns[0]).location)
+    if isinstance(expr, SetReturning | Call) and _has_fields(expr) and (name in _RECORDS or len(expr.type.fields) == 1):
+        return _fields(binder, expr, node, name, alias)
     outputs = _columns(expr, name, alias)
     rel = binder.rel()
     if not isinstance(expr, SetReturning | Call):
@@ -137,50 +140,27 @@ def _has_fields(expr: Expr) -> bool:
     return bool(expr.type.fields) and expr.type.element is None
 
 
-def _record(binder: Binder, scope: Scope, part: Any, name: str, columns: Sequence[Any], alias: Any) -> Source:
-    """json_to_record and its kin: the fields that a column definition list names, each converted to its type."""
+def _with_columns(binder: Binder, expr: Expr, part: Any, columns: Sequence[Any]) -> Expr:
+    """A record with the fields that a column definition list gives it."""
     if not columns:
         message = 'a column definition list is required for functions returning "record"'
         raise binder.locate(SqlError.of("syntax_error", message), leftmost(part))
-    kind_of = SqlType(name.partition("_")[0])
-    row = coerce(binder, _bound(binder, scope, inner(part).args[0]), kind_of)
-    source = None
-    if name.endswith("set"):
-        elements = plain(binder, f"{kind_of.name}_array_elements", (row,))
-        assert isinstance(elements, Call)
-        items = binder.rel()
-        source = FunctionScan(items, elements.function, elements.args, (OutputColumn("value", kind_of),), lateral=True)
-        row = Column(items, 0, kind_of, "value")
-    outputs, targets = [], []
-    for each in map(inner, columns):
-        target = type_name(each.type_name, binder)
-        if target.element is not None and not target.element.fields:
-            outputs.append(OutputColumn(each.colname, target))
-            targets.append(_items(binder, row, each.colname, target, target.element))
-            continue
-        if target.element is not None or target.fields:
-            raise FeatureNotSupported(f"a field of type {target} in {name} is not supported")
-        arrow = "->" if target.name in {"json", "jsonb"} else "->>"
-        value = apply_operator(binder, arrow, row, Constant(each.colname, TEXT))
-        outputs.append(OutputColumn(each.colname, target))
-        targets.append(coerce(binder, value, target, "e"))
-    rel = binder.rel()
-    query = Select(tuple(outputs), tuple(targets), source)
-    return named(binder, rel, Derived(rel, query, True), outputs, name, alias)
+    given = [(each.colname, value_type(each.type_name, binder)) for each in map(inner, columns)]
+    assert isinstance(expr, SetReturning | Call)
+    return replace(expr, type=SqlType("record", fields=tuple(given)))
 
 
-def _items(binder: Binder, row: Expr, name: str, target: SqlType, element: SqlType) -> Expr:
-    """A member that is an array of JSON as an array of values, item by item; NULL where it is null or missing."""
-    there = Test(apply_operator(binder, "->>", row, Constant(name, TEXT)), "NULL", negated=True)
-    # null has no elements: it is not asked for any
-    member = Case(
-        ((there, apply_operator(binder, "->", row, Constant(name, TEXT))),), Constant(None, row.type), row.type
-    )
-    function = "_array_elements" if element.name in {"json", "jsonb"} else "_array_elements_text"
-    elements = plain(binder, f"{row.type.name}{function}", (member,))
-    assert isinstance(elements, Call)
+def _fields(binder: Binder, expr: SetReturning | Call, node: Any, name: str, alias: Any) -> Source:
+    """A function's rows, each as one value, and their fields taken from that."""
+    rows = binder.rel()
+    held = (OutputColumn("value", expr.type), *_ordinality(node))
+    scan = FunctionScan(rows, expr.function, expr.args, held, node.ordinality, lateral=True)
+    outputs = [OutputColumn(each, item) for each, item in expr.type.fields]
+    targets = [field_at(Column(rows, 0, expr.type, "value"), index) for index in range(len(outputs))]
+    if node.ordinality:
+        outputs += _ordinality(node)
+        targets.append(Column(rows, 1, INT8, "ordinality"))
     rel = binder.rel()
-    scan = FunctionScan(rel, elements.function, elements.args, (OutputColumn("value", elements.type),), lateral=True)
-    item = coerce(binder, Column(rel, 0, elements.type, "value"), element, "e")
-    listed = ArraySubquery(Select((OutputColumn("value", element),), (item,), scan), target)
-    return Case(((there, listed),), Constant(None, target), target)
+    row = expr.type if expr.type.user is not None and not node.ordinality else None
+    query = Select(tuple(outputs), tuple(targets), scan)
+    return named(binder, rel, Derived(rel, query, True), outputs, name, alias, row=row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.parse import inner, kind, strings
@@ -38,6 +39,19 @@ _KNOWN = frozenset(
 
 
 _MOST_BITS = 83_886_080
+
+
+def value_type(node: Any, binder: Binder) -> SqlType:
+    """The type of a value in an expression: `type_name`, or that of a relation's rows."""
+    try:
+        return type_name(node, binder)
+    except UndefinedObject:
+        names = strings(node.names)
+        relation = binder.catalog.find(names[-1], names[-2:-1] or binder.search_path)
+        if relation is None or not relation.columns:
+            raise
+        made = row_type(relation)
+        return made.array if len(node.array_bounds) > 0 else made
 
 
 def type_name(node: Any, binder: Binder) -> SqlType:

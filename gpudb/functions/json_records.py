@@ -1,0 +1,109 @@
+"""Rows of JSON objects: json_populate_record, json_to_record and their kin (PostgreSQL's jsonfuncs.c).
+
+A field takes its member's text as that type reads it; an array an array's items, a row an object's members, and both a
+string that spells them. JSON's null is NULL; a field without a member keeps what the row that is filled up has there.
+"""
+
+from __future__ import annotations
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported
+from gpudb.functions.casts import cast
+from gpudb.functions.lanes import joined
+from gpudb.functions.let import let, raises
+from gpudb.functions.records import packed
+from gpudb.functions.registry import Operands, declare
+from gpudb.functions.text_literal import quoted
+from gpudb.types import TEXT, SqlType
+
+_AS_JSON = frozenset({"json", "jsonb"})
+
+
+def _spelt(item: SqlType) -> bool:
+    """Whether a value is read from its member's text, not from JSON."""
+    return item.element is None and not item.fields and item.name not in _AS_JSON
+
+
+def _row(json: str, item: SqlType, base: str | None) -> str:
+    """A row of the object `json`; `base` is the row that has what the object lacks."""
+    for name, field in item.fields:
+        if field.domain is not None:
+            raise FeatureNotSupported(f'reading field "{name}" of type {field} from JSON is not supported')
+    names = ", ".join(quoted(name) for name, _ in item.fields)
+    kinds = "".join("t" if _spelt(field) else "j" for _, field in item.fields)
+    size = len(item.fields)
+
+    def made(found: str, row: str) -> str:
+        values = []
+        for at, (_, field) in enumerate(item.fields, 1):
+            value = _value(f"{found}[{at}]", field)
+            if base is not None:
+                kept = f"struct_extract_at({row}, {at})"
+                value = f"(CASE WHEN {found}[{size + at}] IS NULL THEN {kept} ELSE {value} END)"
+            values.append(value)
+        return f"(CASE WHEN {found} IS NULL THEN {row} ELSE {packed(values, item)} END)"
+
+    kept = base if base is not None else f"CAST(NULL AS {item.duckdb})"
+    return let(made, f"pg_json_members({json}, [{names}], '{kinds}')", kept)
+
+
+def _value(sql: str, item: SqlType) -> str:
+    """A member as a value: `sql` is its text, or for arrays, rows and JSON its JSON."""
+    if item.name in _AS_JSON:
+        return sql if item.name == "json" else f"pg_jsonb_in({sql})"
+    if _spelt(item):
+        return joined(*cast(sql, "0", TEXT, item, False), item)
+
+    def body(value: str) -> str:
+        if item.dims > 1:
+            refused = f"'a string as a value of type {item} with {item.dims} dimensions is not supported'"
+            spelt = raises("0A000", refused, item.duckdb)
+        else:
+            spelt = joined(*cast(f"pg_json_text({value})", "0", TEXT, item, False), item)
+        inner = item.item
+        if inner is None:
+            read = _row(value, item, None)
+        else:
+            kind = "a" if inner.element is not None else "t" if _spelt(inner) else "j"
+            read = f"list_transform(pg_json_items({value}, '{kind}'), lambda pg_j: {_value('pg_j', inner)})"
+        return f"(CASE WHEN {value} IS NULL THEN NULL WHEN left({value}, 1) = '\"' THEN {spelt} ELSE {read} END)"
+
+    return let(body, sql)
+
+
+def _target(operands: Operands, name: str) -> SqlType:
+    item = operands.result
+    if item.name != "record" and (item.user is None or item.user.kind != "c" or item.element is not None):
+        raise DatatypeMismatch(f"first argument of {name} must be a row type")
+    if not item.fields and name.endswith(("to_record", "to_recordset")):
+        raise FeatureNotSupported("function returning record called in context that cannot accept type record")
+    if not item.fields:
+        call = "call the function in the FROM clause using a column definition list."
+        hint = f"Provide a non-null record argument, or {call}"
+        raise FeatureNotSupported(f"could not determine row type for result of {name}", hint=hint)
+    return item
+
+
+def _declare(name: str) -> None:
+    populates = "populate" in name
+
+    def base_of(operands: Operands) -> str | None:
+        return operands.sql[0] if populates and operands.constants[0] is not None else None
+
+    def one(operands: Operands) -> str:
+        return _row(operands.sql[populates], _target(operands, name), base_of(operands))
+
+    def several(operands: Operands) -> str:
+        item, base = _target(operands, name), base_of(operands)
+        listed = f"pg_json_objects({operands.sql[populates]}, '{name}')"
+        return let(
+            lambda found, row: f"list_transform({found}, lambda pg_o: {_row('pg_o', item, row if base else None)})",
+            listed,
+            base or "NULL",
+        )
+
+    declare(name, several if name.endswith("set") else one)
+
+
+for _prefix in ("json", "jsonb"):
+    for _stem in ("populate_record", "populate_recordset", "to_record", "to_recordset"):
+        _declare(f"{_prefix}_{_stem}")

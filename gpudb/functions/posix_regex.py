@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import SqlError
 from gpudb.functions.regex_options import Options, from_basic, options, tight
 
 _CLASSES = {
@@ -29,7 +29,8 @@ MOST_REPEATS = 255
 class Pattern:
     """A translated pattern. `text` is for RE2 unless `python_only`.
 
-    `.` matches newlines unless `stops` (at them); `^` and `$` match at newlines too where `lines`.
+    `.` matches newlines unless `stops` (at them); `^` and `$` match at newlines too where `lines`. `mixed` holds the
+    tokens of one that has greedy and non-greedy quantifiers.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Pattern:
     optional_groups: bool
     lazy: bool
     groups: int
+    mixed: tuple[str, ...] = ()
 
     @property
     def same_extent(self) -> bool:
@@ -100,13 +102,11 @@ class _Translator:
             quantifiable = self._piece(quantifiable)
         if self.depth:
             raise bad("parentheses () not balanced")
-        if self.lazy and self.greedy:
-            raise FeatureNotSupported(
-                "regular expressions that mix greedy and non-greedy quantifiers are not supported"
-            )
+        # several branches are greedy whatever is in them
+        mixed = tuple(self.out) if self.lazy and (self.greedy or self.alternation) else ()
         return Pattern(
             "".join(self.out), self.asked.ignore, self.asked.stops, self.asked.lines, self.python_only,
-            self.alternation, self.optional_groups, self.lazy, self.groups,
+            self.alternation, self.optional_groups, self.lazy, self.groups, mixed,
         )  # fmt: skip
 
     def _piece(self, quantifiable: bool) -> bool:
@@ -176,7 +176,7 @@ class _Translator:
                 raise bad("invalid repetition count(s)")
             self.at = found.end()
             made = found.group()
-            fixed = not comma or low == high
+            fixed = not comma  # {2,2} has a preference, {2} has none
             optional = int(low) == 0
         else:
             self.at += 1

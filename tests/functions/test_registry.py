@@ -65,9 +65,11 @@ def test_bad_regular_expressions(pattern: str) -> None:
     assert caught.value.sqlstate in {"2201B", "22023"}
 
 
-def test_mixed_greediness_is_refused() -> None:
-    with pytest.raises(FeatureNotSupported):
-        translate("a*?b+")
+def test_tokens_of_mixed_greediness_are_kept() -> None:
+    assert translate("a*?b+").mixed == ("a", "*?", "b", "+")
+    assert translate("a*?|b").mixed  # several branches are greedy
+    assert not translate("a*?b").mixed
+    assert not translate("a*b+").mixed
 
 
 def test_similar_to() -> None:

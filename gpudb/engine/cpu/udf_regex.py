@@ -8,6 +8,7 @@ from typing import Any
 
 import regex
 
+from gpudb.engine.cpu.mixed_regex import MixedPattern
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
 from gpudb.functions.patterns import like_escape
@@ -46,6 +47,8 @@ def _compiled(pattern: str, flags: str) -> Any:
         mode |= regex.IGNORECASE
     if not made.lazy:
         mode |= regex.POSIX
+    if made.mixed:
+        return MixedPattern([token.replace(r"\z", r"\Z") for token in made.mixed], made.groups, mode)
     try:
         return regex.compile(made.text.replace(r"\z", r"\Z"), mode)
     except regex.error as error:

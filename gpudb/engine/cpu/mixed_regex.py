@@ -1,0 +1,275 @@
+"""Regular expressions that mix greedy and non-greedy quantifiers, matched as PostgreSQL's engine decides (regexec.c).
+
+An expression is a tree. The whole matches from the earliest place on, the longest or the shortest text as its own
+preference says; what it matched is then dissected from left to right, each part taking the longest or shortest text of
+its own preference that leaves the rest a match. A preference is that of a branch's first quantified atom that has one;
+several branches are greedy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import regex
+
+from gpudb.errors import FeatureNotSupported
+
+_CONSTRAINTS = frozenset({"^", "$", r"\Z", r"\A", r"\b", r"\B", r"\b(?=\w)", r"\b(?<=\w)"})
+_LOOKS = frozenset({"(?=", "(?!", "(?<=", "(?<!"})
+
+Captures = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of an expression: kind is atom, constraint, group, branch (its parts in order), choice or repeat.
+
+    `text` is an atom's or a constraint's; `shorter` the preference, None for none; `group` a capture's number.
+    """
+
+    kind: str
+    flags: int
+    text: str = ""
+    parts: tuple[Node, ...] = ()
+    shorter: bool | None = None
+    group: int = 0
+    low: int = 1
+    high: int | None = 1
+
+    @cached_property
+    def loose(self) -> str:
+        """The part as a pattern without constraints: what it never matches, the part never matches either."""
+        inner = [part.loose for part in self.parts]
+        match self.kind:
+            case "atom":
+                return self.text
+            case "constraint":
+                return ""
+            case "choice":
+                return "(?:" + "|".join(inner) + ")"
+            case "repeat":
+                return f"(?:{inner[0]}){{{self.low},{'' if self.high is None else self.high}}}"
+        return "(?:" + "".join(inner) + ")"
+
+    @cached_property
+    def compiled(self) -> Any:
+        return regex.compile(self.text if self.kind == "constraint" else self.loose, self.flags | regex.POSIX)
+
+
+@dataclass(slots=True)
+class Match:
+    """What a search found: the part of a match object that callers look at."""
+
+    re: MixedPattern
+    text: str
+    spans: Captures
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        return self.spans.get(group, (-1, -1))
+
+    def start(self) -> int:
+        return self.spans[0][0]
+
+    def end(self) -> int:
+        return self.spans[0][1]
+
+    def group(self, group: int = 0) -> str | None:
+        start, end = self.span(group)
+        return None if start < 0 else self.text[start:end]
+
+    def groups(self) -> tuple[str | None, ...]:
+        return tuple(self.group(number) for number in range(1, self.re.groups + 1))
+
+
+class MixedPattern:
+    """A translated pattern's tokens as something that searches, like a compiled pattern of `regex`."""
+
+    def __init__(self, tokens: Sequence[str], groups: int, flags: int) -> None:
+        self.groups = groups
+        self._tree = _Reader(tokens, flags).choice()
+
+    def search(self, text: str, pos: int = 0, timeout: float = 30.0) -> Match | None:
+        """The first match from `pos` on; TimeoutError beyond `timeout` seconds."""
+        work = _Work(text, time.monotonic() + timeout)
+        while (found := self._tree.compiled.search(text, pos, timeout=timeout)) is not None:
+            start = found.start()
+            ends = range(start, found.end() + 1)
+            for end in ends if self._tree.shorter else reversed(ends):
+                captures: Captures = {}
+                if work.fits(self._tree, start, end, captures):
+                    return Match(self, text, {0: (start, end), **captures})
+            if start == len(text):
+                return None
+            pos = start + 1
+        return None
+
+    def finditer(self, text: str, pos: int = 0, timeout: float = 30.0) -> Iterator[Match]:
+        """All matches; after an empty one the search goes on a character later."""
+        while pos <= len(text) and (found := self.search(text, pos, timeout)) is not None:
+            yield found
+            pos = found.end() + (found.end() == found.start())
+
+
+@dataclass(slots=True)
+class _Work:
+    """One search: whether parts match a stretch of the text exactly, and what their groups then hold."""
+
+    text: str
+    deadline: float
+    known: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+
+    def _may(self, node: Node, start: int, end: int) -> bool:
+        place = id(node), start, end
+        if place not in self.known:
+            if time.monotonic() > self.deadline:
+                raise TimeoutError
+            self.known[place] = node.compiled.fullmatch(self.text, start, end) is not None
+        return self.known[place]
+
+    def fits(self, node: Node, start: int, end: int, captures: Captures) -> bool:
+        """Whether the node matches from `start` to `end`; its groups are put into `captures`."""
+        if node.kind == "constraint":
+            return start == end and node.compiled.match(self.text, start) is not None
+        if not self._may(node, start, end):
+            return False
+        if node.kind == "atom":
+            return True
+        made: Captures = {}
+        if not self._dissected(node, start, end, made):
+            return False
+        captures.update(made)
+        return True
+
+    def _dissected(self, node: Node, start: int, end: int, made: Captures) -> bool:
+        match node.kind:
+            case "choice":
+                return any(self.fits(part, start, end, made) for part in node.parts)
+            case "group":
+                made[node.group] = start, end
+                return self.fits(node.parts[0], start, end, made)
+            case "branch":
+                return self._in_order(node.parts, start, end, made)
+        if start == end and node.low == 0:
+            return True
+        return self._repeated(node, start, end, max(node.low, 1), node.high, made)
+
+    def _splits(self, part: Node, start: int, end: int) -> Sequence[int]:
+        if part.kind == "constraint":
+            return (start,)
+        places = range(start, end + 1)
+        return places if part.shorter else places[::-1]
+
+    def _in_order(self, parts: Sequence[Node], start: int, end: int, made: Captures) -> bool:
+        if not parts:
+            return start == end
+        first, rest = parts[0], parts[1:]
+        if not rest:
+            return self.fits(first, start, end, made)
+        for middle in self._splits(first, start, end):
+            here: Captures = {}
+            if self.fits(first, start, middle, here) and self._in_order(rest, middle, end, here):
+                made.update(here)
+                return True
+        return False
+
+    def _repeated(self, node: Node, start: int, end: int, low: int, high: int | None, made: Captures) -> bool:
+        """`low` to `high` matches of the repeated part, one after the other; the last one's groups are kept."""
+        part = node.parts[0]
+        if low <= 1 and self.fits(part, start, end, made):
+            return True
+        if high == 1:
+            return False
+        for middle in self._splits(part, start, end):
+            if middle == start and low <= 1:
+                continue  # a match of nothing is worth none but to make up the number
+            here: Captures = {}
+            left = None if high is None else high - 1
+            if self.fits(part, start, middle, here):
+                after: Captures = {}
+                if self._repeated(node, middle, end, max(low - 1, 1), left, after):
+                    made.update(after)
+                    return True
+        return False
+
+
+class _Reader:
+    """Tokens of a translated pattern as a tree."""
+
+    def __init__(self, tokens: Sequence[str], flags: int) -> None:
+        self._tokens = [token for token in tokens if token]
+        self._at = 0
+        self._groups = 0
+        self._flags = flags
+
+    def _next(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def choice(self) -> Node:
+        """Branches up to a closing parenthesis or the end."""
+        branches = [self._branch()]
+        while self._next() == "|":
+            self._at += 1
+            branches.append(self._branch())
+        if len(branches) == 1:
+            return branches[0]
+        return Node("choice", self._flags, parts=tuple(branches), shorter=False)
+
+    def _branch(self) -> Node:
+        parts: list[Node] = []
+        while (token := self._next()) not in {"", "|", ")"}:
+            parts.append(self._quantified(self._atom(token)))
+        shorter = next((part.shorter for part in parts if part.shorter is not None), None)
+        return Node("branch", self._flags, parts=tuple(parts), shorter=shorter)
+
+    def _atom(self, token: str) -> Node:
+        self._at += 1
+        if token in _CONSTRAINTS:
+            return Node("constraint", self._flags, token)
+        if token in _LOOKS:
+            return Node("constraint", self._flags, token + self._source() + ")")
+        if token == "(?:":
+            inner = self.choice()
+            self._at += 1
+            return inner
+        if token == "(":
+            self._groups += 1
+            number = self._groups
+            inner = self.choice()
+            self._at += 1
+            return Node("group", self._flags, parts=(inner,), shorter=inner.shorter, group=number)
+        if token.startswith("(?:\\"):
+            message = "regular expressions that mix greedy and non-greedy quantifiers with back references"
+            raise FeatureNotSupported(message + " are not supported")
+        return Node("atom", self._flags, token)
+
+    def _source(self) -> str:
+        """A look-around's own pattern, to its closing parenthesis."""
+        made: list[str] = []
+        depth = 1
+        while True:
+            token = self._next()
+            self._at += 1
+            depth += token.startswith("(") - (token == ")")
+            if not depth:
+                return "".join(made)
+            made.append(token)
+
+    def _quantified(self, atom: Node) -> Node:
+        token = self._next()
+        if token[:1] not in {"*", "+", "?", "{"}:
+            return atom
+        self._at += 1
+        lazy = len(token) > 1 and token.endswith("?")
+        bare = token[:-1] if lazy else token
+        if bare[0] == "{":
+            low, comma, high = bare[1:-1].partition(",")
+            least, most = int(low), (int(high) if high else None) if comma else int(low)
+        else:
+            comma = ","
+            least, most = int(bare == "+"), 1 if bare == "?" else None
+        shorter = lazy if comma else atom.shorter
+        return Node("repeat", self._flags, parts=(atom,), shorter=shorter, low=least, high=most)

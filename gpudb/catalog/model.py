@@ -107,7 +107,8 @@ class ForeignKey:
     """A FOREIGN KEY: for a row without NULL in `columns`, table `table` (an OID) has one with the same `referenced`.
 
     `on_delete` and `on_update` are pg_constraint's letters: a (no action), r (restrict), c (cascade), n (set null),
-    d (set default). With `match_full` all columns are NULL or none.
+    d (set default); the last two set `delete_columns` on deletion, if there are any. With `match_full` all columns are
+    NULL or none.
     """
 
     oid: int
@@ -120,6 +121,7 @@ class ForeignKey:
     match_full: bool = False
     validated: bool = True
     comment: str | None = None
+    delete_columns: tuple[str, ...] = ()
 
 
 Constraint = Check | Unique | Index | ForeignKey

@@ -32,7 +32,7 @@ def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence
             if isinstance(bound, Delete):
                 return Outcome(found.num_rows, rows, places, removed=places)
             fresh = _rows(found, 2, len(bound.table.columns))
-            return Outcome(found.num_rows, rows, places, fresh, assigned=_assigned(bound))
+            return Outcome(found.num_rows, rows, places, fresh, assigned=_assigned(bound), changed=places)
         case Merge():
             return _merged(bound, _left_alone(execution.gathered(context, bound.query, frames), 1, gone))
 
@@ -47,7 +47,8 @@ def _merged(bound: Merge, found: pa.Table) -> Outcome:
         raise SqlError.of("cardinality_violation", message, hint=hint)
     changed, added = (_rows(found.filter(pc.equal(action, what)), 3) for what in (_UPDATE, _INSERT))
     removed = _places(found.filter(pc.equal(action, _DELETE)), 1)
-    return Outcome(found.num_rows, _rows(found, 3), places, changed, added, removed, bound.assigned)
+    updated = _places(found.filter(pc.equal(action, _UPDATE)), 1)
+    return Outcome(found.num_rows, _rows(found, 3), places, changed, added, removed, bound.assigned, updated)
 
 
 def _places(found: pa.Table, file: int) -> pa.Table:

@@ -55,6 +55,7 @@ def resolved(context: Context, bound: Insert, rows: Sequence[pa.RecordBatch], gi
         changed.to_batches(),
         inserted.to_batches(),
         assigned=bound.on_conflict.assigned,
+        changed=gone,
     )
 
 

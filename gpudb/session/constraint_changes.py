@@ -100,6 +100,9 @@ def with_renamed_column(table: Table, old: str, new: str) -> tuple[Constraint, .
         if old in each.columns:
             columns = tuple(new if name == old else name for name in each.columns)
             each = replace(each, columns=columns)
+            if isinstance(each, ForeignKey):
+                names = tuple(new if name == old else name for name in each.delete_columns)
+                each = replace(each, delete_columns=names)
             if isinstance(each, Check):
                 each = replace(each, expression=renamed(each.expression, old, new))
         made.append(each)

@@ -14,8 +14,6 @@ from gpudb.session.names import named_relation, spoken
 from gpudb.session.references import referencing
 from gpudb.sql.parse import strings
 
-_ACTIONS = {"c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
-
 
 def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...], name: str, oid: int) -> ForeignKey:
     """A Constraint message of kind FOREIGN. 42P01, 42809, 42703, 42830, 42704, 42804, 42P16."""
@@ -24,10 +22,13 @@ def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, .
         if each not in known:
             message = f'column "{each}" referenced in foreign key constraint does not exist'
             raise SqlError.of("undefined_column", message)
-    if len(node.fk_del_set_cols):
-        raise FeatureNotSupported("ON DELETE SET … of some columns is not supported")
-    if node.fk_upd_action in _ACTIONS:
-        raise FeatureNotSupported(f"ON UPDATE {_ACTIONS[node.fk_upd_action]} is not supported")
+    for each in strings(node.fk_del_set_cols):
+        if each not in known:
+            message = f'column "{each}" referenced in foreign key constraint does not exist'
+            raise SqlError.of("undefined_column", message)
+        if each not in columns:
+            message = f'column "{each}" referenced in ON DELETE SET action must be part of foreign key'
+            raise SqlError.of("invalid_column_reference", message)
     if node.fk_matchtype == "p":
         raise FeatureNotSupported("MATCH PARTIAL not yet implemented")
     referenced = _referenced(context, table, node.pktable)
@@ -44,6 +45,7 @@ def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, .
         node.fk_upd_action or "a",
         node.fk_matchtype == "f",
         not node.skip_validation,
+        delete_columns=strings(node.fk_del_set_cols),
     )
 
 

@@ -15,8 +15,8 @@ class Outcome:
     """A change computed: `count` rows, which RETURNING sees as `rows`.
 
     `gone` names the rows that leave (file, row), of which `removed` do not come back; `fresh` come back in the place of
-    others, `added` are new. `assigned` are the columns that a fresh row may have otherwise than its old one, None for
-    all. Rows are batches of the table's columns.
+    others, which `changed` names in their order; `added` are new. `assigned` are the columns that a fresh row may have
+    otherwise than its old one, None for all. Rows are batches of the table's columns.
     """
 
     count: int
@@ -26,6 +26,7 @@ class Outcome:
     added: Batches = field(default_factory=list)
     removed: pa.Table | None = None
     assigned: frozenset[str] | None = None
+    changed: pa.Table | None = None
 
     def changes(self, columns: Iterable[str]) -> bool:
         """Whether rows may come back with other values in one of these columns."""

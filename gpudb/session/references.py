@@ -1,7 +1,7 @@
 """Foreign keys at a statement's end: new rows have what they refer to, and rows that leave take along or let go.
 
-What a foreign key does about rows that leave is ON DELETE's (no action, restrict, cascade, set null, set default);
-about keys that change it refuses alone.
+What a foreign key does about rows that leave is ON DELETE's, about keys that change ON UPDATE's: no action, restrict,
+cascade, set null, set default.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from gpudb.session.execution import gathered
 from gpudb.session.outcomes import Outcome
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.changes import ROW_ID, default_of
+from gpudb.sql.bind.coerce import exactly
 from gpudb.sql.bind.from_clause import table_columns
 from gpudb.sql.bind.operators import apply_operator, conjunction
 from gpudb.sql.bound import (
     BoolOp,
     Column,
     Constant,
+    DistinctFrom,
     Exists,
     Expr,
     FrameScan,
@@ -40,13 +42,22 @@ _PLACES, _KEYS = "gpudb leaving rows", "gpudb leaving keys"
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Keys that rows of a referenced table had: of those that are removed (`deleted`) or changed."""
+    """Keys that rows of a referenced table had: of those that are removed (`deleted`) or changed.
+
+    Where ON UPDATE does something about it, the keys that each got instead follow the old ones' columns. Of NO ACTION
+    they may be there as before; else they have changed.
+    """
 
     referenced: int
     owner: int
     foreign: ForeignKey
     keys: pa.Table
     deleted: bool
+
+    @property
+    def action(self) -> str:
+        """What the foreign key does about it, as pg_constraint's letter."""
+        return self.foreign.on_delete if self.deleted else self.foreign.on_update
 
 
 def referencing(catalog: Catalog, oid: int) -> list[tuple[Table, ForeignKey]]:
@@ -70,7 +81,9 @@ def leaving_keys(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) ->
             removed = outcome.removed if outcome.removed is not None and outcome.removed.num_rows else None
             if removed is not None:
                 found.append(_leaving(context, table, owner, foreign, removed, deleted=True))
-            if outcome.changes(foreign.referenced):
+            if outcome.changes(foreign.referenced) and foreign.on_update in "cndr":
+                found.append(_changing(context, table, owner, foreign, outcome))
+            elif outcome.changes(foreign.referenced):
                 # Rows that are removed beside are among them: their keys are gone all the same.
                 found.append(_leaving(context, table, owner, foreign, outcome.gone, deleted=False))
     return [each for each in found if each.keys.num_rows]
@@ -97,14 +110,50 @@ def _leaving(
     return Leaving(table.oid, owner.oid, foreign, keys, deleted)
 
 
+def _changing(context: Context, table: Table, owner: Table, foreign: ForeignKey, outcome: Outcome) -> Leaving:
+    """Old and new keys of the rows whose keys change."""
+    assert outcome.changed is not None
+    binder = context.session.binder(context)
+    table = context.transaction.table(table.oid)
+    columns = _key_columns(table, foreign)
+    fresh = pa.Table.from_batches([batch.select(_places_of(table, foreign.referenced)) for batch in outcome.fresh])
+    frame = outcome.changed
+    for column, values in zip(columns, fresh.columns, strict=True):
+        frame = frame.append_column(column.name, values)
+    scan, other = binder.rel(), binder.rel()
+    width = len(table.columns)
+    on = conjunction(
+        [
+            apply_operator(binder, "=", Column(scan, width, TEXT), Column(other, 0, TEXT)),
+            apply_operator(binder, "=", Column(scan, width + 1, INT8), Column(other, 1, INT8)),
+        ]
+    )
+    old = _columns(table, scan, foreign.referenced)
+    new = tuple(Column(other, 2 + index, column.type) for index, column in enumerate(columns))
+    there = [Test(column, "NULL", True) for column in old]
+    unlike = [DistinctFrom(one, two, False) for one, two in zip(old, new, strict=True)]
+    where = conjunction([*there, unlike[0] if len(unlike) == 1 else BoolOp("OR", tuple(unlike))])
+    source = Join("INNER", Scan(scan, table, row_ids=True), FrameScan(other, _PLACES, (*ROW_ID, *columns)), on)
+    given = tuple(OutputColumn(f"n{index}", column.type) for index, column in enumerate(columns))
+    if foreign.on_update == "r":
+        new = given = ()
+    keys = gathered(context, Select((*columns, *given), (*old, *new), source, where), {_PLACES: frame})
+    return Leaving(table.oid, owner.oid, foreign, keys, False)
+
+
+def _places_of(table: Table, names: Sequence[str]) -> list[int]:
+    known = [column.name for column in table.columns]
+    return [known.index(name) for name in names]
+
+
 def settle_references(
     context: Context,
     before: Catalog,
     outcomes: Sequence[tuple[Table, Outcome]],
     leaving: Iterable[Leaving],
 ) -> None:
-    """Carries ON DELETE out, then looks at what is refused: 23503."""
-    ordered = sorted(leaving, key=lambda each: not (each.deleted and each.foreign.on_delete in "cnd"))
+    """Carries ON DELETE and ON UPDATE out, then looks at what is refused: 23503."""
+    ordered = sorted(leaving, key=lambda each: each.action not in "cnd")
     for each in ordered:
         _settle(context, each)
     for oid in dict.fromkeys(table.oid for table, _ in outcomes):
@@ -117,13 +166,14 @@ def settle_references(
 
 
 def _settle(context: Context, leaving: Leaving) -> None:
-    action = leaving.foreign.on_delete if leaving.deleted else leaving.foreign.on_update
+    action = leaving.action
     referenced = context.transaction.table(leaving.referenced)
-    keys = leaving.keys if action == "r" else _vanished(context, referenced, leaving)
+    acts = not leaving.deleted and action in "cnd"
+    keys = leaving.keys if action == "r" or acts else _vanished(context, referenced, leaving)
     if not keys.num_rows:
         return
     owner = context.transaction.table(leaving.owner)
-    found = _referring(context, owner, leaving.foreign, referenced, keys)
+    found = _referring(context, owner, leaving.foreign, referenced, keys, changed=acts)
     if not found.num_rows:
         return
     if action in "ar":
@@ -133,12 +183,16 @@ def _settle(context: Context, leaving: Leaving) -> None:
     from gpudb.session.change_writes import write
 
     places = pa.table({"file": found.column(0), "row": found.column(1)})
-    if action == "c":
+    if action == "c" and leaving.deleted:
         write(context, [(owner, Outcome(found.num_rows, [], places, removed=places))])
         return
-    fresh = _without_reference(context, owner, leaving.foreign, found, default=action == "d")
-    columns = frozenset(leaving.foreign.columns)
-    write(context, [(owner, Outcome(found.num_rows, fresh, places, fresh, assigned=columns))])
+    columns = (leaving.deleted and leaving.foreign.delete_columns) or leaving.foreign.columns
+    if action == "c":
+        fresh = _with_new_keys(owner, columns, found)
+    else:
+        fresh = _without_reference(context, owner, columns, found, default=action == "d")
+    made = Outcome(found.num_rows, fresh, places, fresh, assigned=frozenset(columns), changed=places)
+    write(context, [(owner, made)])
 
 
 def _vanished(context: Context, referenced: Table, leaving: Leaving) -> pa.Table:
@@ -153,31 +207,50 @@ def _vanished(context: Context, referenced: Table, leaving: Leaving) -> pa.Table
     return gathered(context, query, {_KEYS: _named(leaving.keys, columns)})
 
 
-def _referring(context: Context, owner: Table, foreign: ForeignKey, referenced: Table, keys: pa.Table) -> pa.Table:
-    """File, number and columns of the rows that refer to some of `keys`, and the keys."""
+def _referring(
+    context: Context, owner: Table, foreign: ForeignKey, referenced: Table, keys: pa.Table, *, changed: bool
+) -> pa.Table:
+    """File, number and columns of the rows that refer to some of `keys`, and these, or what they `changed` to."""
     binder = context.session.binder(context)
     scan, other = binder.rel(), binder.rel()
     columns = _key_columns(referenced, foreign)
-    named = tuple(Column(other, index, column.type) for index, column in enumerate(columns))
+    named: tuple[Expr, ...] = tuple(Column(other, index, column.type) for index, column in enumerate(columns))
     on = _same(binder, _columns(owner, scan, foreign.columns), named)
     width = len(owner.columns)
     place = (Column(scan, width, TEXT), Column(scan, width + 1, INT8))
     every = tuple(Column(scan, index, column.type) for index, column in enumerate(owner.columns))
-    source = Join("INNER", Scan(scan, owner, row_ids=True), FrameScan(other, _KEYS, columns), on)
+    frame = columns
+    if changed:
+        frame = (*columns, *(OutputColumn(f"n{n}", column.type) for n, column in enumerate(columns)))
+        named = tuple(Column(other, len(columns) + n, column.type) for n, column in enumerate(columns))
+        # a key of another type than the column that refers to it is converted as an assignment is
+        held = {column.name: column.type for column in owner.columns}
+        named = tuple(exactly(binder, expr, held[name]) for expr, name in zip(named, foreign.columns, strict=True))
+        columns = tuple(OutputColumn(each.name, expr.type) for each, expr in zip(columns, named, strict=True))
+    source = Join("INNER", Scan(scan, owner, row_ids=True), FrameScan(other, _KEYS, frame), on)
     query = Select((*ROW_ID, *table_columns(owner), *columns), (*place, *every, *named), source)
-    return gathered(context, query, {_KEYS: _named(keys, columns)})
+    return gathered(context, query, {_KEYS: _named(keys, frame)})
+
+
+def _with_new_keys(owner: Table, columns: Sequence[str], found: pa.Table) -> list[pa.RecordBatch]:
+    """The rows with the keys that follow them in the columns that refer."""
+    places, first = _places_of(owner, columns), 2 + len(owner.columns)
+    chosen = list(range(2, first))
+    for index, place in enumerate(places):
+        chosen[place] = first + index
+    return found.select(chosen).combine_chunks().to_batches()  # type: ignore[no-any-return]
 
 
 def _without_reference(
-    context: Context, owner: Table, foreign: ForeignKey, found: pa.Table, *, default: bool
+    context: Context, owner: Table, names: Sequence[str], found: pa.Table, *, default: bool
 ) -> list[pa.RecordBatch]:
-    """The rows with NULL, or their defaults, in the columns that refer."""
+    """The rows with NULL, or their defaults, in these columns."""
     binder = context.session.binder(context)
     rel = binder.rel()
     columns = table_columns(owner)
     targets: list[Expr] = []
     for index, column in enumerate(owner.columns):
-        if column.name not in foreign.columns:
+        if column.name not in names:
             targets.append(Column(rel, index, column.type))
         else:
             targets.append(default_of(binder, column) if default else Constant(None, column.type))

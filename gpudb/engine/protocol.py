@@ -22,7 +22,7 @@ class Settings:
     registration; `frames` are registered Arrow tables. `search_path` is where names without a schema are looked up;
     `fallback` lets the embedded engine run what another one does not carry, of which `notice` tells.
     `system` gives the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings`
-    …), each row by column name.
+    …), each row by column name. `session` is the number of who asks: an engine shares itself out among sessions.
     """
 
     timezone: str = "UTC"
@@ -32,15 +32,18 @@ class Settings:
     system: Mapping[str, Callable[[], Sequence[Mapping[str, object]]]] = field(default_factory=dict)
     fallback: bool = True
     notice: Callable[[str], None] = lambda message: None
+    session: int = 0
 
 
 class Cancel:
     """A flag that ends a statement: set by a cancel request, a timeout or a lost client.
 
-    An engine hangs a way to interrupt itself on it; `stop` may come from any thread, before or after.
+    An engine hangs a way to interrupt itself on it; `stop` may come from any thread, before or after. `waits_for` is
+    what the statement waits for, as pg_stat_activity names it; None while it runs.
     """
 
     def __init__(self) -> None:
+        self.waits_for: str | None = None
         self._lock = threading.Lock()
         self._reason: str | None = None
         self._interrupts: dict[int, object] = {}

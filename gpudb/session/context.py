@@ -82,6 +82,7 @@ class Context:
             Later(lambda: system_tables.tables(session, self)),
             session.settings["gpudb.fallback"] == "on",
             self.notice,
+            session.process_id,
         )
 
     def notice(self, message: str, **more: str) -> None:

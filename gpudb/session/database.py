@@ -21,7 +21,7 @@ class Database:
     """One open database. `data_dir` None keeps everything in a temporary directory that goes with it.
 
     `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's). With `workers` a cluster
-    of so many worker processes runs what it carries, as GPUs would (the twin engine).
+    of so many worker processes, which share as much again, runs what it carries, as GPUs would (the twin engine).
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Database:
         self.store = Store(data_dir)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
-            self.engine: Engine = _routed(self.cpu, workers) if workers else self.cpu
+            self.engine: Engine = _routed(self.cpu, workers, memory_limit) if workers else self.cpu
         except BaseException:
             self.store.close()
             raise
@@ -114,13 +114,14 @@ class Database:
         self.store.close()
 
 
-def _routed(embedded: CpuEngine, workers: int) -> Engine:
+def _routed(embedded: CpuEngine, workers: int, memory_limit: int | None) -> Engine:
     """The twin engine before the embedded one; imported late, since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
+    from gpudb.engine.gpu.processes import cpu_processes
     from gpudb.engine.routed import RoutedEngine
     from gpudb.plan.planner import warm
 
-    cluster = Cluster(workers)
+    cluster = Cluster(cpu_processes(workers, memory_limit))
     warm()
     return RoutedEngine(ClusterEngine(cluster, embedded), embedded)

@@ -378,6 +378,12 @@ class Session:
 
     # -------------------------------------------------------------------------------------------- cancel
 
+    @property
+    def waits_for(self) -> str | None:
+        """What the running statement waits for."""
+        cancel = self._cancel
+        return cancel.waits_for if cancel is not None else None
+
     def _watched(self) -> tuple[Cancel, dt.datetime]:
         """The flag of a statement that starts now, and now; statement_timeout sets the flag too."""
         self._finished()

@@ -101,6 +101,11 @@ def _activity(session: Session, context: Context) -> Row:
         else {"I": "idle", "T": "idle in transaction"}.get(session.status, "idle in transaction (aborted)")
     )
     started = session.query_started
+    waits: tuple[str | None, str | None] = None, None
+    if not own:
+        # An extension's events stand under their own names in PostgreSQL too.
+        waits = ("Client", "ClientRead") if state != "active" else waits
+        waits = ("Extension", session.waits_for) if session.waits_for else waits
     asking = catalog.roles.get(context.session.user)
     if session.user != context.session.user and (asking is None or not asking.superuser):
         return {
@@ -122,8 +127,8 @@ def _activity(session: Session, context: Context) -> Row:
         "query_start": started,
         "state_change": started,
         "client_addr": network_key(SqlType("inet"), session.client) if session.client else None,
-        "wait_event_type": None if state == "active" or own else "Client",
-        "wait_event": None if state == "active" or own else "ClientRead",
+        "wait_event_type": waits[0],
+        "wait_event": waits[1],
         "ssl": False,
         "gss_auth": False,
         "gss_enc": False,

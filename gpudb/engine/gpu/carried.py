@@ -49,6 +49,6 @@ def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
         dry = replace(stage, root=rebuild(stage.root, empty))
         received = {number: given[number][:1] for number in stage.inputs}
         try:
-            given[stage.number] = compute(Task(0, dry, Share(0, 1), (), {}, parameters), _NOTHING, received, _FRAMES)
+            given[stage.number] = compute(Task(dry, Share(0, 1), parameters), _NOTHING, received, _FRAMES)
         except GpudbError:
             return

@@ -1,55 +1,74 @@
-"""The workers: started and counted, called, and started anew when one is lost or will not stop.
+"""The workers: counted, called, watched, and started anew when one is lost or will not stop.
 
 One process a worker, under Dask's nanny, which brings a worker back that has died. All calls run on Dask's event loop,
 away from the threads that hold the sockets.
+
+    starting -answers a ping→ ready -a connection is lost→ doubted -answers→ ready
+    ready, doubted -silent for SILENT_SECONDS, or ended on purpose→ its process is killed → starting
+
+While a worker is away another one runs its shares: it reads the columns that it lacks.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import signal
 import threading
-from collections.abc import Coroutine
+import time
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from distributed.diagnostics.plugin import NannyPlugin
+
+from gpudb.engine.gpu.processes import START_SECONDS, Processes
 from gpudb.engine.gpu.worker import StageWorker
 from gpudb.errors import SqlError
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-START_SECONDS = 60
-"""How long workers may take to start, or to come back."""
+PING_SECONDS = 0.4
+"""How often a worker is asked for a sign of life."""
+SILENT_SECONDS = 2.0
+"""How long it may take to give one before its process is ended."""
+RETURN_SECONDS = 3.0
+"""How long a statement waits when no worker is ready."""
+WAIT_EVENT = "ClusterWorker"
+"""What pg_stat_activity says then."""
+_TAKEOVER_SECONDS = 1.0
+"""How long one that has been lost is waited for before another runs its shares."""
 
 
 class Cluster:
-    """`workers` CPU workers on this host. `budget` bounds the tables that each keeps, in bytes."""
+    """Worker processes, watched until `close`."""
 
-    def __init__(self, workers: int, *, budget: int = 2**32) -> None:
-        import dask
-        from distributed import Client, LocalCluster
+    def __init__(self, processes: Processes) -> None:
+        from distributed import Client
 
-        self.size = workers
-        with dask.config.set({"distributed.worker.memory.terminate": False, "distributed.admin.tick.limit": "60s"}):
-            self._cluster: Any = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=workers,
-                processes=True,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                host="127.0.0.1",
-                memory_limit=0,
-                silence_logs=logging.ERROR,
-                env={"POLARS_MAX_THREADS": "1"},
-            )
-            client = Client(self._cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
-            self._client: Any = client
-        self._client.wait_for_workers(workers, timeout=START_SECONDS)
-        self._client.register_plugin(StageWorker(budget))
+        self.size = processes.count
+        self.processes = processes
+        self._cluster: Any = processes.start(processes.count)
+        client = Client(self._cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
+        self._client: Any = client
+        self._client.register_plugin(Ender())
+        self._client.register_plugin(StageWorker(processes.memory, processes.resident, processes.results))
+        self._ready: dict[int, str] = {}
+        self._attended: dict[str, asyncio.Event] = {}
+        self._told: dict[str, Mapping[str, Any]] = {}
+        self._plans: dict[str, set[bytes]] = {}
+        self._numbers = itertools.count(1)
+        self._last = 0
+        self._live: set[int] = set()
+        self._lost = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = threading.Lock()
         self._closed = False
+        self.run(self._start()).result(START_SECONDS)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -57,30 +76,168 @@ class Cluster:
         loop: asyncio.AbstractEventLoop = self._client.loop.asyncio_loop
         return loop
 
-    def addresses(self) -> tuple[str, ...]:
-        """The workers' addresses in their order; 57P01 while one is missing."""
-        # By name: a worker that comes back has another address, and the same name.
-        known = self._cluster.scheduler.workers
-        found = tuple(state.address for state in sorted(known.values(), key=lambda state: int(state.name)))
-        if len(found) < self.size:
-            raise SqlError.of("admin_shutdown", "a worker of the cluster is starting again", hint="Try again shortly.")
-        return found
+    def run(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Starts work on the event loop; a future of another thread's."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
 
-    async def call(self, address: str, handler: str, **arguments: object) -> Any:
-        """A worker's answer."""
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Starts work on the event loop, from there, that nobody waits for."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and not self._closed:
+            _LOG.error("work on the cluster failed", exc_info=task.exception())
+
+    # ---------------------------------------------------------------------------------------- calls
+
+    async def peers(self) -> tuple[str, ...]:
+        """The address that runs each share; 57P01 if no worker is ready within RETURN_SECONDS."""
+        ends = time.monotonic() + RETURN_SECONDS
+        while len(self._ready) < self.size:
+            now = time.monotonic()
+            if self._ready and now > self._lost + _TAKEOVER_SECONDS:
+                break
+            if now > ends:
+                message = "the workers of the cluster are starting again"
+                raise SqlError.of("admin_shutdown", message, hint="Try again shortly.")
+            await asyncio.sleep(0.01)
+        ready = [self._ready[number] for number in sorted(self._ready)]
+        return tuple(self._ready.get(number) or ready[number % len(ready)] for number in range(self.size))
+
+    async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
+        """A worker's answer; OSError if it is lost."""
         return await getattr(self._client.rpc(address), handler)(**arguments)
 
-    def run(self, work: Coroutine[Any, Any, _T]) -> asyncio.Future[_T]:
-        """Starts work on the event loop; a future of another thread's."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)  # type: ignore[return-value]
+    def knows(self, address: str, digest: bytes) -> bool:
+        """Whether a worker has been sent the plan of that digest; after the question it counts as sent."""
+        plans = self._plans.setdefault(address, set())
+        known = digest in plans
+        if len(plans) > 10_000:
+            plans.clear()
+        plans.add(digest)
+        return known
+
+    def begin(self) -> int:
+        """The number of a new statement, which workers keep until its `end`."""
+        self._last = next(self._numbers)
+        self._live.add(self._last)
+        return self._last
+
+    def end(self, statement: int) -> None:
+        """A statement is over: workers forget what they still hold of it at the next ping."""
+        self._live.discard(statement)
+
+    async def forget(self, statement: int, peers: tuple[str, ...]) -> None:
+        """Has workers end a statement now, and ends those that go on with it: Polars cannot be interrupted."""
+        self.end(statement)
+        await asyncio.gather(*(self._forget(statement, peer) for peer in dict.fromkeys(peers)))
+
+    async def _forget(self, statement: int, peer: str) -> None:
+        patience = self.processes.patience
+        try:
+            async with asyncio.timeout(patience + SILENT_SECONDS):
+                busy = await self.call(peer, "gpudb_drop", statement=statement, patience=patience)
+        except (OSError, TimeoutError):
+            self.doubt(peer)
+        else:
+            if busy:
+                await self.restart(peer)
+
+    # ---------------------------------------------------------------------------------------- workers
+
+    def told(self) -> list[tuple[int, str, Mapping[str, Any]]]:
+        """What each ready worker held at its last ping: its number, its address, and the answer of gpudb_ping."""
+        return [(number, address, self._told.get(address, {})) for number, address in sorted(self._ready.items())]
+
+    def doubt(self, address: str) -> None:
+        """A connection to a worker was lost: it is not asked for anything until it answers."""
+        if self._gone(address) and address in self._attended:
+            self._attended[address].set()
+
+    def _gone(self, address: str) -> bool:
+        for number, each in list(self._ready.items()):
+            if each == address:
+                del self._ready[number]
+                self._lost = time.monotonic()
+                return True
+        return False
 
     async def restart(self, address: str) -> None:
         """Ends a worker's process, whatever it does; its nanny starts another."""
+        self._gone(address)
         state = self._cluster.scheduler.workers.get(address)
         if state is not None and state.nanny:
-            async with asyncio.timeout(START_SECONDS):
-                await self._client.rpc(state.nanny).kill(timeout=1, reason="gpudb")
-                await self._client.rpc(state.nanny).instantiate()
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await self.call(state.nanny, "gpudb_end", address=address)
+
+    async def _start(self) -> None:
+        self.spawn(self._attend())
+        while len(self._ready) < self.size:
+            await asyncio.sleep(0.01)
+
+    async def _attend(self) -> None:
+        """Looks after workers as they come, and after their nannies."""
+        looked = time.monotonic()
+        while True:
+            # By name: a worker that comes back has another address, and the same name.
+            for state in list(self._cluster.scheduler.workers.values()):
+                if state.address not in self._attended:
+                    self._attended[state.address] = asyncio.Event()
+                    self.spawn(self._watch(int(state.name), state.address, self._attended[state.address]))
+            if time.monotonic() > looked + PING_SECONDS:
+                looked = time.monotonic()
+                await self._mend()
+            await asyncio.sleep(0.02 if len(self._ready) < self.size else 0.1)
+
+    async def _mend(self) -> None:
+        """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""
+        given_up = [name for name, nanny in self._cluster.workers.items() if nanny.status.name in {"closed", "failed"}]
+        for name in given_up:
+            del self._cluster.workers[name]
+        if given_up:
+            self.spawn(self._cluster._correct_state())
+
+    async def _watch(self, number: int, address: str, wake: asyncio.Event) -> None:
+        """Asks a worker for signs of life until it is gone."""
+        failures = 0
+        limit: float = START_SECONDS  # while it reads its modules it answers nothing
+        try:
+            while failures < 2:
+                try:
+                    async with asyncio.timeout(limit):
+                        told = await self.call(address, "gpudb_ping", upto=self._last, live=sorted(self._live))
+                except TimeoutError:
+                    _LOG.warning("worker %s at %s is silent: its process is ended", number, address)
+                    break
+                except OSError:
+                    failures += 1
+                    self._gone(address)
+                    await asyncio.sleep(0.05)
+                    continue
+                if told is None:  # it has not the handlers yet
+                    await asyncio.sleep(0.02)
+                    continue
+                failures, limit = 0, SILENT_SECONDS
+                self._told[address] = told
+                if told["stray"]:
+                    break
+                self._ready[number] = address
+                wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PING_SECONDS):
+                        await wake.wait()
+        finally:
+            self._gone(address)
+            self._told.pop(address, None)
+            self._plans.pop(address, None)
+        await self.restart(address)
+        while address in self._cluster.scheduler.workers:
+            await asyncio.sleep(0.02)
+        self._attended.pop(address, None)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -90,9 +247,34 @@ class Cluster:
             self._closed = True
             for nanny in self._cluster.workers.values():
                 # They hold nothing that is not elsewhere: no need to wait for their interpreters to wind down.
-                nanny.auto_restart = False
-                if nanny.process is not None and nanny.process.pid is not None:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(nanny.process.pid, signal.SIGKILL)
+                nanny.close_gracefully()
+                _kill(nanny)
+            self.run(self._end_tasks()).result(5)
             self._client.close(timeout=5)
             self._cluster.close(timeout=10)
+
+    async def _end_tasks(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class Ender(NannyPlugin):
+    """Adds a handler to Dask's nannies that ends their worker at once, whatever it does; they start another."""
+
+    name = "gpudb"
+
+    def setup(self, nanny: Any) -> None:
+        """Called by Dask in the nanny's process."""
+
+        async def end(address: str) -> None:
+            if nanny.worker_address == address:
+                _kill(nanny)
+
+        nanny.handlers["gpudb_end"] = end
+
+
+def _kill(nanny: Any) -> None:
+    if nanny.process is not None and nanny.process.pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(nanny.process.pid, signal.SIGKILL)

@@ -1,28 +1,32 @@
-"""Runs a statement's stages on the workers, each as soon as what it reads is there, and fetches the result."""
+"""Runs a statement's stages on the workers and fetches the result.
+
+Each worker gets the whole plan by one message and tells by its answer what its shares did; workers fetch from each
+other what their stages read. A statement that loses a worker before any row went to its client runs again, once.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
+import hashlib
 import pickle
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.resident import Share
-from gpudb.engine.gpu.stage import Task
-from gpudb.errors import InternalError, SqlError
+from gpudb.engine.gpu.admission import Admission, Cost
+from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
+from gpudb.engine.gpu.exchange import runners
+from gpudb.engine.protocol import Request
+from gpudb.errors import SqlError
 from gpudb.plan.stages import Stage
 
-_NUMBERS = itertools.count(1)
-STOP_SECONDS = 0.4
-"""How long a worker may go on after a cancel before its process is ended."""
+_T = TypeVar("_T")
+_ATTEMPTS = 2
 
 
 @dataclass
 class Measured:
-    """What a stage did on each worker that ran it."""
+    """What a stage did on each share that ran it."""
 
     workers: tuple[int, ...] = ()
     rows: list[int] = field(default_factory=list)
@@ -30,79 +34,155 @@ class Measured:
     milliseconds: list[float] = field(default_factory=list)
 
 
-class Execution:
-    """One statement under way. `measured` tells of each stage that has ended, by its number."""
+class _Lost(Exception):
+    """A worker was lost, or a connection to one."""
 
-    def __init__(self, cluster: Cluster, stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
+
+class Execution:
+    """One statement under way. `measured` tells of each stage, by its number, once all have ended."""
+
+    def __init__(self, cluster: Cluster, admission: Admission, stages: Sequence[Stage], cost: Cost, request: Request):
         self._cluster = cluster
+        self._admission = admission
         self._stages = stages
-        self._parameters = parameters
-        self._statement = next(_NUMBERS)
-        self._peers = cluster.addresses()
+        self._cost = cost
+        self._cancel, self._session = request.cancel, request.settings.session
+        self._plan = pickle.dumps(list(stages))
+        self._digest = hashlib.blake2b(self._plan, digest_size=16).digest()
+        self._parameters = pickle.dumps(request.parameters)
+        self._attempts = 0
+        self._statement = 0
+        self._peers: tuple[str, ...] = ()
+        self._results: dict[int, bytes | None] = {}
         self.measured: dict[int, Measured] = {}
 
     async def run(self) -> None:
-        """Runs every stage; the first error ends the statement."""
-        running: dict[int, asyncio.Task[None]] = {}
-        async with asyncio.TaskGroup() as group:
-            for stage in self._stages:
-                before = [running[number] for number in stage.inputs]
-                running[stage.number] = group.create_task(self._stage(stage, before))
+        """Runs every stage, when the statement's turn has come; the first error ends it."""
+        async with self._admission.place(self._cost, self._session, self._cancel):
+            while True:
+                self._attempts += 1
+                try:
+                    return await self._attempt()
+                except _Lost as lost:
+                    self.end(forget=True)
+                    if self._attempts >= _ATTEMPTS:
+                        raise _lost_worker() from lost
 
-    async def _stage(self, stage: Stage, before: Sequence[asyncio.Task[None]]) -> None:
-        for each in before:
-            await each
-        workers = (0,) if stage.alone else tuple(range(len(self._peers)))
-        sources: dict[int, tuple[str, tuple[int, ...]]] = {
-            number: (self._stages[number].output, self.measured[number].workers) for number in stage.inputs
-        }
-        calls = []
-        for index in workers:
-            share = Share(index, len(self._peers))
-            task = Task(self._statement, stage, share, self._peers, sources, self._parameters)
-            calls.append(self._call(index, "gpudb_stage", task=pickle.dumps(task)))
-        measured = Measured(workers)
-        for answer in await asyncio.gather(*calls):
-            if "error" in answer:
-                raise pickle.loads(answer["error"])
-            if "fault" in answer:
-                raise InternalError(str(answer["fault"]))
-            measured.rows.append(answer["rows"])
-            measured.bytes.append(answer["bytes"])
-            measured.milliseconds.append(answer["milliseconds"])
-        self.measured[stage.number] = measured
-
-    async def _call(self, index: int, handler: str, **arguments: object) -> dict[str, Any]:
+    async def _attempt(self) -> None:
+        self._cancel.waits_for = WAIT_EVENT
         try:
-            answer: dict[str, Any] = await self._cluster.call(self._peers[index], handler, **arguments)
-            return answer
+            self._peers = await self._cluster.peers()
+        finally:
+            self._cancel.waits_for = None
+        self._statement = self._cluster.begin()
+        count = len(self._peers)
+        shares: dict[str, list[int]] = {}
+        for share in sorted({share for stage in self._stages for share in runners(stage, count)}):
+            shares.setdefault(self._peers[share], []).append(share)
+        answers = await _all([self._ask(address, found) for address, found in shares.items()])
+        self.measured = {stage.number: Measured() for stage in self._stages}
+        for number, share, rows, size, spent in sorted(each for answer in answers for each in answer["measured"]):
+            measured = self.measured[number]
+            measured.workers += (share,)
+            measured.rows.append(rows)
+            measured.bytes.append(size)
+            measured.milliseconds.append(spent)
+        self._results = {share: data for answer in answers for share, data in answer["results"]}
+
+    async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
+        """A worker's answer for its shares; raises the error that it tells."""
+        known = self._cluster.knows(address, self._digest)
+        arguments: dict[str, Any] = {
+            "statement": self._statement,
+            "digest": self._digest,
+            "shares": shares,
+            "peers": self._peers,
+            "parameters": self._parameters,
+            "short": self._cost.short,
+        }
+        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else self._plan)
+        if "unknown" in answer:
+            answer = await self._call(address, "gpudb_run", **arguments, stages=self._plan)
+        if "error" in answer:
+            raise pickle.loads(answer["error"])
+        if "lost" in answer:
+            self._cluster.doubt(self._peers[answer["lost"]])
+        if "results" not in answer:
+            raise _Lost
+        return answer
+
+    async def _call(self, address: str, handler: str, **arguments: object) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] | None = await self._cluster.call(address, handler, **arguments)
         except OSError as error:
-            message = "a worker of the cluster was lost while the statement ran"
-            raise SqlError.of("admin_shutdown", message, hint="Run the statement again.") from error
+            self._cluster.doubt(address)
+            raise _Lost from error
+        if answer is None:
+            raise _Lost
+        return answer
 
-    async def results(self) -> AsyncIterator[bytes]:
-        """The result's parts, as Arrow's IPC streams, worker by worker."""
-        last = self._stages[-1]
-        for index in self.measured[last.number].workers:
-            part = await self._cluster.call(
-                self._peers[index], "gpudb_fetch", statement=self._statement, stage=last.number, part=index
-            )
-            yield part
-
-    async def stop(self) -> None:
-        """Has the workers forget the statement, and ends those that go on with it: Polars cannot be interrupted."""
-        await self.drop()
-        await asyncio.sleep(STOP_SECONDS)
-        for peer in self._peers:
+    async def results(self) -> AsyncGenerator[bytes]:
+        """The result's rows as Arrow IPC streams, share by share, each chunk fetched while the one before is read."""
+        sent = False
+        while True:
             try:
-                async with asyncio.timeout(STOP_SECONDS):
-                    busy = await self._cluster.call(peer, "gpudb_running", statement=self._statement)
-            except (OSError, TimeoutError):
-                busy = True
-            if busy:
-                await self._cluster.restart(peer)
+                async for chunk in self._chunks():
+                    sent = True
+                    yield chunk
+                return
+            except _Lost as lost:
+                if sent or self._attempts >= _ATTEMPTS:
+                    raise _lost_worker() from lost
+            self.end(forget=True)
+            await self.run()
 
-    async def drop(self) -> None:
-        """Has the workers forget the statement; a lost one has already."""
-        calls = [self._cluster.call(peer, "gpudb_drop", statement=self._statement) for peer in self._peers]
-        await asyncio.gather(*calls, return_exceptions=True)
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        for share, data in sorted(self._results.items()):
+            if data is not None:
+                yield data
+                continue
+            coming: asyncio.Future[dict[str, Any]] = asyncio.ensure_future(self._chunk(share, 0))
+            try:
+                while True:
+                    answer = await coming
+                    if answer["next"]:
+                        coming = asyncio.ensure_future(self._chunk(share, answer["next"]))
+                    yield answer["data"]
+                    if not answer["next"]:
+                        break
+            finally:
+                coming.cancel()
+
+    async def _chunk(self, share: int, start: int) -> dict[str, Any]:
+        answer = await self._call(self._peers[share], "gpudb_rows", statement=self._statement, share=share, start=start)
+        if "gone" in answer:
+            raise _Lost
+        return answer
+
+    @property
+    def held(self) -> bool:
+        """Whether workers hold rows of the result."""
+        return any(data is None for data in self._results.values())
+
+    def end(self, *, forget: bool) -> None:
+        """Ends the statement; with `forget` workers are told, else they know."""
+        statement, self._statement = self._statement, 0
+        if statement and forget:
+            self._cluster.spawn(self._cluster.forget(statement, self._peers))
+        elif statement:
+            self._cluster.end(statement)
+
+
+async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """All answers, or the first error, for which the others are not waited for."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _lost_worker() -> SqlError:
+    message = "a worker of the cluster was lost while the statement ran"
+    return SqlError.of("admin_shutdown", message, hint="Run the statement again.")

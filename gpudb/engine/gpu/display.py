@@ -54,9 +54,8 @@ class _Display:
             return self.stage(self._stages[node.stage])
         below = tuple(self._node(each) for each in node.inputs)
         name, details = _operator(node)
-        rows = None if isinstance(node, Final) else estimate(node.aggregate if isinstance(node, Partial) else node)
-        if any(isinstance(each, Receive) for each in nodes_below(node)):
-            rows = None
+        received = any(isinstance(each, Receive) for each in nodes_below(node))
+        rows = None if received else estimate(node.aggregate if isinstance(node, Partial) else node)
         return PlanNode(self._prefix + name, details, rows, inputs=below)
 
 

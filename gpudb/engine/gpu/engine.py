@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 import polars as pl
 import pyarrow as pa
 
+from gpudb.engine.gpu.admission import Admission, cost_of
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution, Measured
 from gpudb.engine.gpu.display import displayed
@@ -22,6 +26,7 @@ from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
 
 BATCH_ROWS = 65536
+_T = TypeVar("_T")
 
 
 class ClusterEngine:
@@ -31,14 +36,19 @@ class ClusterEngine:
         self.name = name
         self._cluster = cluster
         self._planner = Planner(constants, Costs(workers=cluster.size))
+        self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
-        plan, stages = self._planner.planned(request)
-        stream = ClusterStream(self._cluster, plan, stages, request)
+        stream = self._started(*self._planner.planned(request), request)
         stream.wait()
         return stream
+
+    def _started(self, plan: Plan, stages: list[Stage], request: Request) -> ClusterStream:
+        cost = cost_of(plan.root, self._cluster.size)
+        execution = Execution(self._cluster, self.admission, stages, cost, request)
+        return ClusterStream(self._cluster, plan, execution, request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
@@ -46,7 +56,7 @@ class ClusterEngine:
         prefix = "Gpu" if self.name == "gpu" else ""
         if not analyze:
             return displayed(stages, prefix)
-        stream = ClusterStream(self._cluster, plan, stages, request)
+        stream = self._started(plan, stages, request)
         stream.wait()
         stream.close()
         return displayed(stages, prefix, stream.measured)
@@ -59,38 +69,45 @@ class ClusterEngine:
 class ClusterStream:
     """The rows of a running statement."""
 
-    def __init__(self, cluster: Cluster, plan: Plan, stages: list[Stage], request: Request) -> None:
+    def __init__(self, cluster: Cluster, plan: Plan, execution: Execution, request: Request) -> None:
         self._types = tuple(column.type for column in plan.columns)
         names = [f"c{number}" for number in range(1, len(self._types) + 1)]
         fields = [pa.field(name, kind.arrow) for name, kind in zip(names, self._types, strict=True)]
         self.schema = pa.schema(fields)
         self._cluster = cluster
         self._cancel = request.cancel
-        self._execution = Execution(cluster, stages, request.parameters)
+        self._execution = execution
         self._lock = threading.Lock()
-        self._dropped = False
-        self._running = cluster.run(self._execution.run())
+        self._ended = False
+        self._running: Future[Any] = cluster.run(execution.run())
         request.cancel.attach(self._interrupt)
 
     @property
     def measured(self) -> Mapping[int, Measured]:
-        """What each stage that has ended did, by its number."""
+        """What each stage did, by its number."""
         return self._execution.measured
 
     def _interrupt(self) -> None:
         self._running.cancel()
 
-    def wait(self) -> None:
-        """Returns once every stage has run; raises the statement's error, or NotCarried for what only a run tells."""
+    def _result(self, work: Future[_T]) -> _T:
+        """What work on the event loop gives; raises the statement's error, or NotCarried for what only a run tells."""
+        self._running = work
+        if self._cancel.reason is not None:
+            work.cancel()
         try:
-            self._running.result()
+            return work.result()
         except BaseException as error:
             self.close()
             raise self._told(error) from error
 
+    def wait(self) -> None:
+        """Returns once every stage has run."""
+        self._result(self._running)
+        if not self._execution.held:
+            self._cluster.loop.call_soon_threadsafe(self._end, False)
+
     def _told(self, error: BaseException) -> BaseException:
-        if isinstance(error, BaseExceptionGroup):
-            return self._told(error.exceptions[0])
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
         if isinstance(error, GpudbError | NotCarried):
@@ -98,34 +115,32 @@ class ClusterStream:
         return InternalError(f"{type(error).__name__}: {error}")
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        parts = self._execution.results()
+        chunks = self._execution.results()
         try:
-            while True:
-                self._cancel.check()
-                part = self._cluster.run(_next(parts)).result()
-                if part is None:
-                    return
-                frame = pl.read_ipc_stream(io.BytesIO(part))
+            while (chunk := self._result(self._cluster.run(_next(chunks)))) is not None:
+                frame = pl.read_ipc_stream(io.BytesIO(chunk))
                 for start in range(0, frame.height, BATCH_ROWS):
+                    self._cancel.check()
                     yield to_batch(frame.slice(start, BATCH_ROWS), self._types)
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            raise self._told(error) from error
         finally:
             self.close()
+            with contextlib.suppress(RuntimeError):  # the event loop has ended
+                self._cluster.run(chunks.aclose())
 
     def close(self) -> None:
         """Ends the statement and has the workers forget it."""
         self._cancel.detach(self._interrupt)
         with self._lock:
-            if self._dropped:
+            if self._ended:
                 return
-            self._dropped = True
-        over = self._running.done() and not self._running.cancelled()
+            self._ended = True
         self._running.cancel()
-        self._cluster.run(self._execution.drop() if over else self._execution.stop())
+        with contextlib.suppress(RuntimeError):
+            self._cluster.loop.call_soon_threadsafe(self._end, True)
+
+    def _end(self, forget: bool) -> None:
+        self._execution.end(forget=forget)
 
 
-async def _next(parts: AsyncIterator[bytes]) -> bytes | None:
+async def _next(parts: AsyncGenerator[bytes]) -> bytes | None:
     return await anext(parts, None)

@@ -93,10 +93,21 @@ class ResidentTables:
                 if key not in self._columns:
                     self._columns[key] = frame
                     self._bytes += int(frame.estimated_size())
-            while self._bytes > self._budget and self._columns:
+        self.shrink(self._bytes - self._budget)
+        return read
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take."""
+        return self._bytes
+
+    def shrink(self, excess: int) -> None:
+        """Lets go of so many bytes of columns, if there are so many."""
+        with self._lock:
+            least = self._bytes - excess
+            while self._bytes > least and self._columns:
                 _, gone = self._columns.popitem(last=False)
                 self._bytes -= int(gone.estimated_size())
-        return read
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:

@@ -27,16 +27,12 @@ class Tables(Protocol):
         """A scan's columns over a worker's share of the table's files."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
-    """One stage for one worker: `peers` are all workers' addresses, in order; `sources` says of each input stage how
-    its rows were put out and which workers ran it."""
+    """One stage for one worker: over which share of the tables, with the statement's parameters."""
 
-    statement: int
     stage: Stage
     share: Share
-    peers: tuple[str, ...]
-    sources: dict[int, tuple[str, tuple[int, ...]]]
     parameters: tuple[object, ...] = ()
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from gpudb.engine.gpu.exchange import givers, runners
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.outcome import to_batch
@@ -39,12 +40,15 @@ def rows(
     plan, stages = planner.planned(request)
     given: dict[int, dict[int, list[Held]]] = {}
     for stage in stages:
-        runners = [0] if stage.alone else range(workers)
         given[stage.number] = {
             index: compute(
-                _task(stage, index, workers, request), tables, _received(stage, stages, given, index), frames, kernels
+                Task(stage, Share(index, workers), request.parameters),
+                tables,
+                _received(stage, stages, given, index, workers),
+                frames,
+                kernels,
             )
-            for index in runners
+            for index in runners(stage, workers)
         }
     kinds = tuple(column.type for column in plan.columns)
     return as_text((to_batch(part.frame(), kinds) for (part,) in given[stages[-1].number].values()), kinds)
@@ -59,20 +63,11 @@ def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list
     return found
 
 
-def _task(stage: Stage, index: int, workers: int, request: Request) -> Task:
-    return Task(0, stage, Share(index, workers), (), {}, request.parameters)
-
-
 def _received(
-    stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[Held]]], index: int
+    stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[Held]]], index: int, workers: int
 ) -> dict[int, list[Held]]:
     received: dict[int, list[Held]] = {}
     for number in stage.inputs:
-        output, parts = stages[number].output, given[number]
-        if output in {"hash", "range"}:
-            received[number] = [each[index] for each in parts.values()]
-        elif output == "stay":
-            received[number] = parts.get(index, [])
-        else:
-            received[number] = [each[0] for each in parts.values()] if output == "broadcast" or index == 0 else []
+        parts = [given[number][giver] for giver in givers(stages[number], index, workers)]
+        received[number] = [frames[index if len(frames) > 1 else 0] for frames in parts]
     return received

@@ -1,0 +1,31 @@
+"""Who gives rows to whom: of each exchange the shares that give, and those that take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudb.plan.stages import Stage
+
+
+def runners(stage: Stage, count: int) -> tuple[int, ...]:
+    """The shares, of `count`, on which a stage runs."""
+    return (0,) if stage.alone else tuple(range(count))
+
+
+def givers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
+    """The shares whose rows of a stage `taker` gets."""
+    given = runners(stage, count)
+    if stage.output == "stay":
+        return (taker,) if taker in given else ()
+    if stage.output == "gather" and taker != 0:
+        return ()
+    return given
+
+
+def takers(stages: Sequence[Stage], number: int, giver: int, count: int) -> tuple[int, ...]:
+    """The shares that get what `giver` has of a stage's rows, each as often as a stage there reads them."""
+    found: list[int] = []
+    for stage in stages:
+        if number in stage.inputs:
+            found += [taker for taker in runners(stage, count) if giver in givers(stages[number], taker, count)]
+    return tuple(found)

@@ -1,0 +1,102 @@
+"""What stages gave: who gives to whom, when it is freed, and results in memory or in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gpudb.engine.gpu.exchange import givers, runners, takers
+from gpudb.engine.gpu.frames import HostHeld
+from gpudb.engine.gpu.given import Parts, ResultRoom, read
+from gpudb.plan.nodes import Values
+from gpudb.plan.stages import Stage
+
+_NOTHING = Values((), ())
+
+
+def _stage(number: int, output: str, inputs: tuple[int, ...] = (), alone: bool = False) -> Stage:
+    return Stage(number, _NOTHING, output, (), inputs, alone)  # type: ignore[arg-type]
+
+
+STAGES = [
+    _stage(0, "hash"),
+    _stage(1, "broadcast", alone=True),
+    _stage(2, "stay", (0, 1)),
+    _stage(3, "gather", (2,)),
+    _stage(4, "result", (2, 3), alone=True),
+]
+
+
+def test_every_share_gets_a_hashed_part_of_every_other() -> None:
+    assert givers(STAGES[0], 2, 3) == (0, 1, 2)
+    assert takers(STAGES, 0, 1, 3) == (0, 1, 2)
+
+
+def test_what_one_worker_has_goes_to_all() -> None:
+    assert runners(STAGES[1], 3) == (0,)
+    assert takers(STAGES, 1, 0, 3) == (0, 1, 2)
+
+
+def test_what_stays_is_read_where_it_is_by_each_stage_that_runs_there() -> None:
+    assert givers(STAGES[2], 1, 3) == (1,)
+    assert takers(STAGES, 2, 0, 3) == (0, 0)
+    assert takers(STAGES, 2, 1, 3) == (1,)
+
+
+def test_what_is_gathered_goes_to_the_first() -> None:
+    assert givers(STAGES[3], 0, 2) == (0, 1)
+    assert givers(STAGES[3], 1, 2) == ()
+    assert takers(STAGES, 3, 1, 2) == (0,)
+
+
+def test_givers_and_takers_are_one_relation() -> None:
+    for count in (1, 2, 5):
+        for stage in STAGES[:-1]:
+            given = [(giver, taker) for giver in range(count) for taker in takers(STAGES, stage.number, giver, count)]
+            readers = [each for each in STAGES if stage.number in each.inputs]
+            taken = [
+                (giver, taker)
+                for each in readers
+                for taker in runners(each, count)
+                for giver in givers(stage, taker, count)
+            ]
+            assert sorted(given) == sorted(taken)
+
+
+def test_a_part_is_freed_by_its_last_reader() -> None:
+    frames = [HostHeld(pl.DataFrame({"c0": [number]})) for number in range(3)]
+    parts = Parts(frames, (0, 0, 1))
+    assert not parts.read
+    assert parts.take(0).frame().rows() == [(0,)]
+    assert parts.take(1).frame().rows() == [(1,)]
+    assert not parts.read
+    assert parts.take(0).frame().rows() == [(0,)]
+    assert parts.read
+    with pytest.raises(AssertionError):
+        parts.take(2)
+
+
+def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"c0": pl.int_range(0, 1_000_000, eager=True), "c1": pl.int_range(0, 1_000_000, eager=True)})
+    room = ResultRoom(20_000_000, tmp_path)
+    first, second = room.keep(frame), room.keep(frame)
+    assert room.bytes == 16_000_000
+    assert len(list(tmp_path.iterdir())) == 1
+    for kept in (first, second):
+        start, rows = 0, 0
+        while True:
+            data, start = kept.chunk(start)
+            assert len(data) < 5_000_000
+            chunk = read(data)
+            assert chunk["c0"][0] == rows
+            rows += chunk.height
+            if not start:
+                break
+        assert rows == 1_000_000
+    first.end()
+    second.end()
+    second.end()
+    assert room.bytes == 0
+    assert list(tmp_path.iterdir()) == []

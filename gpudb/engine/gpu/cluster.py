@@ -94,7 +94,7 @@ class Cluster:
     # ---------------------------------------------------------------------------------------- calls
 
     async def peers(self) -> tuple[str, ...]:
-        """The address that runs each share; 57P01 if no worker is ready within RETURN_SECONDS."""
+        """The address that runs each share; 58000 if no worker is ready within RETURN_SECONDS."""
         ends = time.monotonic() + RETURN_SECONDS
         while len(self._ready) < self.size:
             now = time.monotonic()
@@ -102,7 +102,7 @@ class Cluster:
                 break
             if now > ends:
                 message = "the workers of the cluster are starting again"
-                raise SqlError.of("admin_shutdown", message, hint="Try again shortly.")
+                raise SqlError.of("system_error", message, hint="Try again shortly.")
             await asyncio.sleep(0.01)
         ready = [self._ready[number] for number in sorted(self._ready)]
         return tuple(self._ready.get(number) or ready[number % len(ready)] for number in range(self.size))

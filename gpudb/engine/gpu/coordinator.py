@@ -51,6 +51,7 @@ class Execution:
         self._digest = hashlib.blake2b(self._plan, digest_size=16).digest()
         self._parameters = pickle.dumps(request.parameters)
         self._attempts = 0
+        self._closed = False
         self._statement = 0
         self._peers: tuple[str, ...] = ()
         self._results: dict[int, bytes | None] = {}
@@ -131,7 +132,7 @@ class Execution:
                     yield chunk
                 return
             except _Lost as lost:
-                if sent or self._attempts >= _ATTEMPTS:
+                if sent or self._closed or self._attempts >= _ATTEMPTS:
                     raise _lost_worker() from lost
             self.end(forget=True)
             await self.run()
@@ -164,6 +165,11 @@ class Execution:
         """Whether workers hold rows of the result."""
         return any(data is None for data in self._results.values())
 
+    def close(self) -> None:
+        """Ends the statement for good, whatever it does."""
+        self._closed = True
+        self.end(forget=True)
+
     def end(self, *, forget: bool) -> None:
         """Ends the statement; with `forget` workers are told, else they know."""
         statement, self._statement = self._statement, 0
@@ -185,4 +191,4 @@ async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
 
 def _lost_worker() -> SqlError:
     message = "a worker of the cluster was lost while the statement ran"
-    return SqlError.of("admin_shutdown", message, hint="Run the statement again.")
+    return SqlError.of("system_error", message, hint="Run the statement again.")

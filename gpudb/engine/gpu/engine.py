@@ -105,7 +105,7 @@ class ClusterStream:
         """Returns once every stage has run."""
         self._result(self._running)
         if not self._execution.held:
-            self._cluster.loop.call_soon_threadsafe(self._end, False)
+            self._cluster.loop.call_soon_threadsafe(lambda: self._execution.end(forget=False))
 
     def _told(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
@@ -136,10 +136,7 @@ class ClusterStream:
             self._ended = True
         self._running.cancel()
         with contextlib.suppress(RuntimeError):
-            self._cluster.loop.call_soon_threadsafe(self._end, True)
-
-    def _end(self, forget: bool) -> None:
-        self._execution.end(forget=forget)
+            self._cluster.loop.call_soon_threadsafe(self._execution.close)
 
 
 async def _next(parts: AsyncGenerator[bytes]) -> bytes | None:

@@ -131,7 +131,7 @@ def _answers_again(session: Session) -> bool:
         try:
             return run(session, "SELECT count(*), sum(id) FROM orders WHERE k < 7") == [(20000, 200010000)]
         except GpudbError as error:
-            if error.sqlstate != "57P01":
+            if error.sqlstate != "58000":
                 raise
             time.sleep(0.2)
     return False

@@ -1,0 +1,132 @@
+"""Faults in worker processes: armed from a test, each strikes once, in the next stage of its kind that runs there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from gpudb.engine.gpu.cluster import Cluster
+
+FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
+"""SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut."""
+STAGES = ("hash", "broadcast", "gather", "stay", "result")
+"""The kinds of stages."""
+POINTS = ("compute", "give")
+"""While a stage computes, or as another worker or the client reads what it gave."""
+
+
+class Faulty(WorkerPlugin):
+    """Adds the handlers `fault_arm` and `fault_struck` to workers."""
+
+    name = "faulty"
+
+    def setup(self, worker: Any) -> None:
+        self._worker = worker
+        self._armed: tuple[str, str, str] | None = None
+        self.struck = 0
+        stages = worker.plugins["gpudb"]
+        computed, part, rows = stages._computed, stages.part, stages.rows
+
+        def compute(running: Any, task: Any, received: Any) -> Any:
+            running.computing += 1
+            try:
+                self._strike("compute", task.stage.output)
+            finally:
+                running.computing -= 1
+            return computed(running, task, received)
+
+        async def give(statement: int, stage: int, **arguments: Any) -> Any:
+            self._strike("give", "any")
+            return await part(statement=statement, stage=stage, **arguments)
+
+        async def read(**arguments: Any) -> Any:
+            self._strike("give", "result")
+            return await rows(**arguments)
+
+        stages._computed = compute
+        worker.handlers["gpudb_part"] = give
+        worker.handlers["gpudb_rows"] = read
+        worker.handlers["fault_arm"] = self._arm
+        worker.handlers["fault_struck"] = self._struck
+
+    async def _arm(self, fault: str, point: str, stage: str) -> bool:
+        self._armed = fault, point, stage
+        return True
+
+    async def _struck(self) -> int:
+        return self.struck
+
+    def _strike(self, point: str, stage: str) -> None:
+        if self._armed is None or self._armed[1] != point or (stage != "any" and self._armed[2] not in (stage, "any")):
+            return
+        fault, self._armed = self._armed[0], None
+        self.struck += 1
+        match fault:
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "stop":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case "raise":
+                raise RuntimeError("injected")
+            case "memory":
+                self._hoard(self._worker.plugins["gpudb"]._limit)
+            case "disconnect":
+                self._worker.loop.add_callback(self._disconnect)
+            case "hang":
+                time.sleep(60)
+
+    def _hoard(self, limit: int) -> None:
+        held = []
+        ends = time.monotonic() + 5
+        while time.monotonic() < ends:
+            if 2**22 * len(held) < limit:
+                held.append(b"\1" * 2**22)
+            else:
+                time.sleep(0.01)
+
+    def _disconnect(self) -> None:
+        for comm in list(self._worker._comms):
+            comm.abort()
+
+
+def install(cluster: Cluster) -> None:
+    """Has a cluster's workers, those that come back too, strike when told."""
+    cluster._client.register_plugin(Faulty())
+
+
+def arm(cluster: Cluster, worker: int, fault: str, point: str = "compute", stage: str = "any") -> None:
+    """Arms a fault on one worker."""
+    assert cluster.run(cluster.call(cluster._ready[worker], "fault_arm", fault=fault, point=point, stage=stage)).result(
+        5
+    )
+
+
+def whole(cluster: Cluster, within: float = 20) -> bool:
+    """Whether every worker is ready, and can be struck, within some seconds."""
+    ends = time.monotonic() + within
+    while time.monotonic() < ends:
+        told = cluster.told()
+        try:
+            if len(told) == cluster.size and all(
+                cluster.run(cluster.call(address, "fault_struck")).result(3) is not None for _, address, _ in told
+            ):
+                return True
+        except (OSError, TimeoutError):
+            pass
+        time.sleep(0.05)
+    return False
+
+
+def idle(cluster: Cluster, within: float = 5) -> bool:
+    """Whether no worker holds anything of a statement, within some seconds."""
+    ends = time.monotonic() + within
+    while time.monotonic() < ends:
+        held = [(told["statements"], told["results"]) for _, _, told in cluster.told() if told]
+        if len(held) == cluster.size and not any(map(any, held)):
+            return True
+        time.sleep(0.1)
+    return False

@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skips, and so counts, what this run is not for: GPU tests without a GPU, and soak tests or all others."""
     soaking = bool(config.getoption("--soak"))
     for item in items:
-        if ("soak" in item.keywords) is not soaking:
+        if (item.get_closest_marker("soak") is not None) is not soaking:
             item.add_marker(pytest.mark.skip(reason="runs with --soak alone" if not soaking else "no soak test"))
         if item.get_closest_marker("gpu") and not _GPU.exists():
             item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))

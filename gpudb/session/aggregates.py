@@ -55,7 +55,7 @@ def create_aggregate(context: Context) -> Result:
         raise SqlError.of("invalid_function_definition", "aggregate stype must be specified")
     if "sfunc" not in options:
         raise SqlError.of("invalid_function_definition", "aggregate sfunc must be specified")
-    state = parameter_type(context, inner(options["stype"].arg))
+    state = _type(context, options["stype"])
     how, result = _composed(context, options, state, [each.type for each in arguments])
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
@@ -119,7 +119,16 @@ def _old_arguments(context: Context, options: dict[str, Any]) -> list[Argument]:
     named = inner(options["basetype"].arg)
     if kind(options["basetype"].arg) == "string" or strings(named.names)[-1].lower() == "any":
         return []
-    return [Argument("", parameter_type(context, named))]
+    return [Argument("", _type(context, options["basetype"]))]
+
+
+def _type(context: Context, option: Any) -> SqlType:
+    """The type that an option names, in quotes too; 42601 for what is no name."""
+    if kind(option.arg) == "string":
+        return parameter_type(context, pg.TypeName(names=[option.arg]))
+    if kind(option.arg) != "type_name":
+        raise SqlError.of("syntax_error", f"argument of {option.defname} must be a type name")
+    return parameter_type(context, inner(option.arg))
 
 
 def _composed(

@@ -255,6 +255,8 @@ class _Run:
         found = _reference(arg)
         if found is not None or (isinstance(arg, Constant) and arg.value is None):
             return found
+        if any(isinstance(each, SetReturning) for each in walk(arg)):
+            raise FeatureNotSupported("a set-returning function as an argument of a sequence function is not supported")
         query = Select((OutputColumn("k1", _sent(arg).type),), (_sent(arg),))
         (value,) = _table(_engine(self._context, query, self._frames)).column(0).to_pylist()
         return value

@@ -27,6 +27,7 @@ from gpudb.sql.bound import (
     Select,
     SetOperation,
     Values,
+    Window,
 )
 from gpudb.sql.parse import inner, kind, leftmost, strings
 from gpudb.sql.traverse import children
@@ -103,7 +104,7 @@ def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
 def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> Expr:
     """A GROUP BY item: an output's position, a column, an output's name, or an expression, in that order."""
     if kind(node) == "a_const":
-        return output_at(binder, node, targets, "GROUP BY")
+        return _grouped(binder, output_at(binder, node, targets, "GROUP BY"), node)
     if kind(node) == "column_ref" and len(inner(node).fields) == 1:
         (name,) = strings(inner(node).fields)
         if scope.column(name) is None:
@@ -119,6 +120,8 @@ def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, E
 def _grouped(binder: Binder, expr: Expr, node: Any) -> Expr:
     if any(isinstance(each, Aggregate) for each in _walk_level(expr)):
         raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
+    if any(isinstance(each, Window) for each in _walk_level(expr)):
+        raise SqlError.of("windowing_error", "window functions are not allowed in GROUP BY")
     try:
         check_equality([expr.type])
     except GpudbError as error:

@@ -40,6 +40,10 @@ CREATE AGGREGATE ca_old (basetype = integer, sfunc = int4pl, stype = integer, in
 SELECT ca_old(n) FROM ca;
 -- error 42P13
 CREATE AGGREGATE ca_bad(integer) (sfunc = int4pl);
+-- error 42704
+CREATE AGGREGATE ca_bad(integer) (sfunc = int4pl, stype = NULL);
+-- error 42601
+CREATE AGGREGATE ca_bad(integer) (sfunc = int4pl, stype = 3);
 -- error 42P13
 CREATE AGGREGATE ca_bad(integer) (stype = integer);
 -- error 42883

@@ -87,6 +87,10 @@ SELECT sum(k) FROM gr_s;
 SELECT avg(ok) FROM gr_s;
 -- error 42803
 SELECT count(*) FROM gr_s GROUP BY count(*);
+-- error 42803
+SELECT k || count(*), sum(n) FROM gr_s GROUP BY 1;
+-- error 42P20
+SELECT row_number() OVER (), k FROM gr_s GROUP BY 1, 2;
 -- error 42804
 SELECT k FROM gr_s GROUP BY k HAVING count(*);
 -- error 42P10

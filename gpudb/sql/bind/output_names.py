@@ -74,7 +74,12 @@ def _sub_link(node: Any) -> tuple[str, int]:
             return "array", 2
         case "EXPR_SUBLINK":
             query = inner(node.subselect)
+            while query.op != pg.SETOP_NONE:
+                query = query.larg
+            if len(query.values_lists):
+                return "column1", 2
             if len(query.target_list):
+                # the subquery's column has a name by now, so even "?column?" is a good one
                 target = inner(query.target_list[0])
-                return (target.name, 2) if target.name else _figure(target.val)
+                return target.name or output_name(target.val), 2
     return UNNAMED, 0

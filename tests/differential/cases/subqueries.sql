@@ -52,3 +52,4 @@ SELECT id FROM sq_a WHERE id IN (SELECT id, v FROM sq_a);
 SELECT (SELECT nothing FROM sq_b) FROM sq_a;
 -- error 42883
 SELECT id FROM sq_a WHERE t IN (SELECT id FROM sq_b);
+SELECT (VALUES (1)), ((SELECT 1))::numeric(5,2), (SELECT 2 AS x)::integer, (SELECT 1 UNION SELECT 1), (SELECT abs(1))::text;

@@ -57,6 +57,12 @@ def _interval_sums(operands: Operands) -> str:
 declare("sum(interval)", lambda o: f"pg_make_interval({_interval_sums(o)})")
 
 
+def _shown(operands: Operands) -> str:
+    """The scale that a value shows; a NULL has none, whatever its lane holds."""
+    value, scale = operands.sql[0], operands.scales[0]
+    return f"CASE WHEN {value} IS NOT NULL THEN {scale} END" if operands.types[0].carried else scale
+
+
 def _sum_numeric(operands: Operands) -> str:
     return operands.call("sum", operands.sql[0])
 
@@ -65,14 +71,14 @@ def _sum_type(types: Types, _: Constants) -> SqlType:
     return exact(MAX_DIGITS, types[0].numeric_digits[1], varying=types[0].carried)
 
 
-declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", o.scales[0]), result=_sum_type)
+declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", _shown(o)), result=_sum_type)
 
 
 def _average(operands: Operands) -> str:
     """sum / count: NULL over no values."""
     item = operands.types[0]
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
-    shown = operands.call("max", operands.scales[0]) if item.carried else str(scale)
+    shown = operands.call("max", _shown(operands)) if item.carried else str(scale)
     return quotient(operands.call("sum", operands.sql[0]), operands.call("count", operands.sql[0]), shown)
 
 
@@ -106,7 +112,7 @@ declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
 declare(
     "any_value",
     lambda o: o.call("any_value", o.sql[0]),
-    scale=lambda o: o.call("any_value", o.scales[0]),
+    scale=lambda o: o.call("any_value", _shown(o)),
     result=_like_operand,
 )
 declare("bool_or", lambda o: o.call("bool_or", *o.sql))

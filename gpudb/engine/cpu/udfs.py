@@ -5,7 +5,7 @@ Each is an arrow function over whole vectors. Errors leave as `[SQLSTATE] messag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import duckdb
@@ -77,10 +77,13 @@ class Registry:
         arrow = _ARROW[result]
         counted = _COUNTED.get(result)
 
+        # lists have no hash, and 0.0 equals -0.0
+        once = not volatile and not any(word in parameters for word in ("[", "DOUBLE", "FLOAT"))
+
         def by_row(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
             rows = zip(*(_whole(each).to_pylist() for each in arrays), strict=True)
             try:
-                made = [None if any(value is None for value in row) else function(*row) for row in rows]
+                made = _each_once(function, rows) if once else [_strictly(function, row) for row in rows]
             except GpudbError as error:
                 raise ValueError(f"[{error.sqlstate}] {error.message}") from None
             return pa.array(made, counted).view(arrow) if counted is not None else pa.array(made, arrow)
@@ -104,6 +107,21 @@ class Registry:
             name, made, None if parameters is None else list(parameters), result, type=duckdb.func.PythonUDFType.ARROW,
             null_handling=duckdb.func.FunctionNullHandling.SPECIAL, side_effects=volatile,
         )  # fmt: skip
+
+
+def _strictly(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:
+    return None if None in row else function(*row)
+
+
+def _each_once(function: Callable[..., Value], rows: Iterable[tuple[Value, ...]]) -> list[Value]:
+    """The values of rows, of equal ones computed once: what is grouped and joined by repeats itself."""
+    known: dict[tuple[Value, ...], Value] = {}
+    made = []
+    for row in rows:
+        if row not in known:
+            known[row] = _strictly(function, row)
+        made.append(known[row])
+    return made
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -16,6 +16,7 @@ from gpudb.session.outcomes import Outcome
 from gpudb.session.references import check_added
 from gpudb.session.results import Result
 from gpudb.session.row_checks import checked
+from gpudb.sql.bind.view_targets import base_table
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Statement, Update, WithChanges
 from gpudb.sql.parse import inner
 
@@ -109,7 +110,8 @@ def _lock_targets(context: Context) -> None:
             node.relation.relname,
             (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
         )
-        if not isinstance(relation, Table):
+        relation = base_table(session.binder(context).catalog, relation)
+        if relation is None:
             continue
         if not relation.temporary:
             session.check_writable(verb)

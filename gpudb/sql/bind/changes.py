@@ -20,7 +20,7 @@ from gpudb.sql.bind.from_clause import find_relation, named, table_columns
 from gpudb.sql.bind.part_assignments import part_assigned
 from gpudb.sql.bind.scope import Columns, Item, Scope
 from gpudb.sql.bind.select import bind_query, bind_targets
-from gpudb.sql.bind.view_targets import view_refused
+from gpudb.sql.bind.view_targets import Through, through, view_item
 from gpudb.sql.bound import (
     CHANGED,
     Column,
@@ -42,8 +42,8 @@ from gpudb.types import INT8, TEXT, UNKNOWN
 ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
 
-def target_table(binder: Binder, node: Any, verb: str) -> Table:
-    """The table that a statement changes; 42501 for a system catalog, 55000 or 0A000 for a view."""
+def change_target(binder: Binder, node: Any, verb: str, rel: int) -> Through:
+    """What a statement changes, over a relation `rel`; 42501 for a system catalog, 55000 for a view that cannot be."""
     if node.schemaname in {"pg_catalog", "information_schema"}:
         raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
     relation = find_relation(binder, node.schemaname, node.relname)
@@ -51,18 +51,21 @@ def target_table(binder: Binder, node: Any, verb: str) -> Table:
         raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')
     if isinstance(relation, Table) and relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
-    if not isinstance(relation, Table):
-        raise view_refused(binder, relation, verb)
-    return relation
+    return through(binder, relation, rel, verb)
 
 
-def table_column(binder: Binder, table: Table, target: Any) -> TableColumn:
-    """The column that a ResTarget message names; 42703."""
-    for column in table.columns:
-        if column.name == target.name:
-            return column
-    error = UndefinedColumn(f'column "{target.name}" of relation "{table.name}" does not exist')
-    raise binder.locate(error, target.location)
+def as_itself(table: Table) -> Through:
+    """A table as a statement that names it sees it, where nothing of it is read."""
+    return Through(table, 0, tuple((c.name, Column(0, n, c.type, c.name)) for n, c in enumerate(table.columns)))
+
+
+def table_column(binder: Binder, changed: Through, named: Any, doing: str) -> TableColumn:
+    """The table's column that a ResTarget message names; 42703, 0A000 for a view's that is no column of a table."""
+    column = changed.column(named.name, doing)
+    if column is not None:
+        return column
+    missing = UndefinedColumn(f'column "{named.name}" of relation "{changed.relation.name}" does not exist')
+    raise binder.locate(missing, named.location)
 
 
 def _check_updated(expr: Expr, column: TableColumn) -> None:
@@ -102,13 +105,14 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
 
 
 def assigned_columns(
-    binder: Binder, scope: Scope, table: Table, nodes: Several[Any], old: Several[Expr]
+    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], old: Several[Expr]
 ) -> dict[str, Expr]:
     """What SET gives the columns of a table, which are `old`, by name and of their types. 42703, 42601, 428C9."""
+    table = changed.table
     made: dict[str, Expr] = {}
     before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
     wholly: set[str] = set()
-    for column, target, value in _assignments(binder, scope, table, nodes):
+    for column, target, value in _assignments(binder, scope, changed, nodes):
         if len(target.indirection) and column.name not in wholly:
             _check_updated(value, column)
             base = made.get(column.name, before[column.name])
@@ -124,13 +128,13 @@ def assigned_columns(
 
 
 def _assignments(
-    binder: Binder, scope: Scope, table: Table, nodes: Several[Any]
+    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any]
 ) -> list[tuple[TableColumn, Any, Expr]]:
     made: list[tuple[TableColumn, Any, Expr]] = []
     row: Expr | None = None
     for each in nodes:
         target = inner(each)
-        column = table_column(binder, table, target)
+        column = table_column(binder, changed, target, "update")
         if kind(target.val) == "multi_assign_ref":
             reference = inner(target.val)
             if reference.colno == 1:
@@ -190,19 +194,24 @@ NO_OTHERS = Others()
 
 
 def bind_returning(
-    binder: Binder, table: Table, node: Any, level: Scope, ctes: tuple[Cte, ...], others: Others = NO_OTHERS
+    binder: Binder, changed: Through, node: Any, level: Scope, ctes: tuple[Cte, ...], others: Others = NO_OTHERS
 ) -> Select | None:
     """RETURNING over the rows written or removed, as a query of the frame CHANGED; `others` stand behind them there."""
     nodes = node.returning_clause.exprs if node.HasField("returning_clause") else ()
     if not len(nodes):
         return None
     scope, rel = Scope(parent=level.parent, ctes=level.ctes, clause="RETURNING"), binder.rel()
+    table = changed.table
     columns = table_columns(table)
     alias = node.relation.alias if node.relation.HasField("alias") else None
     frame = (*columns, *(OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs)))
     scan = FrameScan(rel, CHANGED, frame)
-    source = named(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
-    scope.add(source.items, source.columns)
+    if changed.view is None:
+        source = named(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
+        scope.add(source.items, source.columns)
+    else:
+        seen = through(binder, changed.view, rel, "delete from")
+        scope.add((view_item(seen, alias),), seen.columns)
     scope.add(others.items_over(rel, len(columns)), others.columns_over(rel, len(columns)))
     scope.rels.add(rel)
     targets = bind_targets(binder, scope, nodes)

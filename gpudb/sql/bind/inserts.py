@@ -15,9 +15,9 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.changes import (
     assigned,
     bind_returning,
+    change_target,
     default_of,
     table_column,
-    target_table,
 )
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import table_columns
@@ -27,6 +27,7 @@ from gpudb.sql.bind.part_assignments import part_assigned
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.set_operations import check_lengths
+from gpudb.sql.bind.view_targets import Through
 from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bind.wrap import retyped
 from gpudb.sql.bound import (
@@ -40,7 +41,7 @@ from gpudb.sql.bound import (
     SetReturning,
     Values,
 )
-from gpudb.sql.parse import inner, leftmost, output_location, present
+from gpudb.sql.parse import inner, kind, leftmost, output_location, present
 from gpudb.sql.traverse import walk
 
 _OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
@@ -54,16 +55,19 @@ def override_of(node: Any) -> str:
 def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert:
     """An InsertStmt message."""
     try:
-        table = target_table(binder, node.relation, "insert into")
+        changed = change_target(binder, node.relation, "insert into", binder.rel())
     except GpudbError as error:
+        if error.sqlstate == "55000":
+            raise
         raise binder.locate(error, node.relation.location) from None
+    table = changed.table
     scope = Scope(parent=outer)
     override = override_of(node)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    wanted = insert_columns(binder, table, node.cols)
+    wanted = insert_columns(binder, changed, node.cols, width_of(node))
     if not present(node.select_stmt):
         row = tuple(default_of(binder, column) for column in table.columns)
-        return _inserted(binder, node, table, scope, Values(table_columns(table), (row,), ctes=ctes))
+        return _inserted(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
         check_lengths(binder, source.values_lists)
@@ -71,7 +75,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
             insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
             for each in source.values_lists
         )
-        return _inserted(binder, node, table, scope, Values(table_columns(table), rows, ctes=ctes))
+        return _inserted(binder, node, changed, scope, Values(table_columns(table), rows, ctes=ctes))
     query = bind_query(binder, source, scope, settle=False)
     try:
         _check_width(len(query.columns), wanted, bool(len(node.cols)))
@@ -99,7 +103,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         given[column.name] if column.name in given else default_of(binder, column) for column in table.columns
     )
     made = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
-    return _inserted(binder, node, table, scope, made)
+    return _inserted(binder, node, changed, scope, made)
 
 
 def _passed(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
@@ -110,24 +114,45 @@ def _passed(binder: Binder, value: Column, column: TableColumn, override: str, s
         raise binder.locate(error, output_location(source, value.index)) from None
 
 
-def _inserted(binder: Binder, node: Any, table: Table, scope: Scope, query: Query) -> Insert:
-    ctes = query.ctes
+def _inserted(binder: Binder, node: Any, changed: Through, scope: Scope, query: Query) -> Insert:
+    ctes, table = query.ctes, changed.table
     query = with_generated(binder, table.name, table.columns, query)
     conflict = None
     if node.HasField("on_conflict_clause"):
+        if changed.view is not None:
+            raise FeatureNotSupported("ON CONFLICT in an INSERT into a view is not supported")
         conflict = bind_on_conflict(binder, table, node.relation, node.on_conflict_clause, scope)
         if conflict is not None and ctes:
             conflict = replace(conflict, conflicts=replace(conflict.conflicts, ctes=ctes))
-    return Insert(table, query, bind_returning(binder, table, node, scope, ctes), conflict)
+    return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict)
 
 
-def insert_columns(binder: Binder, table: Table, nodes: Several[Any]) -> list[TableColumn]:
-    """The columns that a list of ResTarget messages names, all without one; 42703, 42701."""
+def width_of(node: Any) -> int:
+    """How many values an INSERT's longest row has; 0 where that is not written."""
+    source = inner(node.select_stmt) if present(node.select_stmt) else None
+    rows = source.values_lists if source is not None else ()
+    if source is not None and not len(rows) and all(kind(inner(t).val) != "column_ref" for t in source.target_list):
+        return len(source.target_list)
+    return max((len(inner(each).items) for each in rows), default=0)
+
+
+def insert_columns(binder: Binder, changed: Through, nodes: Several[Any], width: int = 0) -> list[TableColumn]:
+    """The columns that a list of ResTarget messages names, all without one; 42703, 42701.
+
+    Of a view those for which there are values have to be columns of its table: the first `width`, or all.
+    """
     if not len(nodes):
-        return list(table.columns)
-    found: list[TableColumn] = []
+        found = []
+        for index, (name, _) in enumerate(changed.columns):
+            if width and index >= width:
+                break
+            column = changed.column(name, "insert into")
+            assert column is not None
+            found.append(column)
+        return found
+    found = []
     for each in nodes:
-        column = table_column(binder, table, inner(each))
+        column = table_column(binder, changed, inner(each), "insert into")
         # parts of one column may be given one by one
         if column in found and not len(inner(each).indirection):
             message = f'column "{column.name}" specified more than once'

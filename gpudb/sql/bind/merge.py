@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.changes import ROW_ID, assigned_columns, default_of
+from gpudb.sql.bind.changes import ROW_ID, as_itself, assigned_columns, default_of
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import Source, bind_source, find_relation, named, table_columns
@@ -208,7 +208,7 @@ def _clause(binder: Binder, met: _Met, table: Table, node: Any) -> _Clause:
             return _Clause(DELETE, True, test, tuple(old.values()))
         case pg.CMD_UPDATE:
             scope = met.scope("UPDATE", matched=True, chosen=True)
-            assigned = assigned_columns(binder, scope, table, node.target_list, tuple(old.values()))
+            assigned = assigned_columns(binder, scope, as_itself(table), node.target_list, tuple(old.values()))
             return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
         case pg.CMD_INSERT:
             scope = met.scope("VALUES", matched=False, chosen=True)
@@ -219,5 +219,5 @@ def _clause(binder: Binder, met: _Met, table: Table, node: Any) -> _Clause:
 def _inserted(binder: Binder, scope: Scope, table: Table, node: Any) -> tuple[Expr, ...]:
     if not len(node.values):
         return tuple(default_of(binder, column) for column in table.columns)
-    wanted = insert_columns(binder, table, node.target_list)
+    wanted = insert_columns(binder, as_itself(table), node.target_list)
     return insert_row(binder, scope, table, wanted, node.values, node.target_list, override_of(node))

@@ -11,7 +11,7 @@ from gpudb.catalog.model import Key, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.changes import ROW_ID, assigned_columns
+from gpudb.sql.bind.changes import ROW_ID, as_itself, assigned_columns
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import named, table_columns
@@ -180,7 +180,7 @@ def _updated(
         scope.rels |= source.rels
     scope.entries.append(Entry(source.items[0].alias, tuple(c.name for c in columns), table.name))
     before = _columns(table, other, [c.name for c in columns])
-    assigned = assigned_columns(binder, scope, table, node.target_list, before)
+    assigned = assigned_columns(binder, scope, as_itself(table), node.target_list, before)
     allowed: Expr = Constant(True, BOOL)
     if present(node.where_clause):
         scope.clause = "WHERE"

@@ -16,14 +16,16 @@ from gpudb.sql.bind.changes import (
     Others,
     assigned_columns,
     bind_returning,
-    target_table,
+    change_target,
 )
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
-from gpudb.sql.bind.from_clause import bind_from, entries, named, table_columns
+from gpudb.sql.bind.from_clause import Source, bind_from, entries, named, table_columns
 from gpudb.sql.bind.generated import with_generated
+from gpudb.sql.bind.operators import conjunction
 from gpudb.sql.bind.records import with_presence
 from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.view_targets import Through, view_item
 from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bound import (
     Column,
@@ -43,46 +45,55 @@ from gpudb.types import INT8, TEXT
 
 def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update:
     """An UpdateStmt message."""
-    table, scope, scan, ctes = _target(binder, node, "update", outer)
+    changed, scope, scan, ctes = _target(binder, node, "update", outer)
+    table = changed.table
     source, others = _with_others(binder, scope, scan, node, node.from_clause)
     scope.clause = "UPDATE"
     old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
-    given = assigned_columns(binder, scope, table, node.target_list, old)
-    where = _where(binder, scope, node)
+    given = assigned_columns(binder, scope, changed, node.target_list, old)
+    where = _where(binder, scope, node, changed)
     new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
     several = len(node.from_clause) > 0
     source = with_presence(binder, source) or source
     query = replace(_rows(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
     made = with_generated(binder, table.name, table.columns, query, len(ROW_ID))
-    return Update(table, made, bind_returning(binder, table, node, scope, ctes, others))
+    return Update(table, made, bind_returning(binder, changed, node, scope, ctes, others))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
     """A DeleteStmt message."""
-    table, scope, scan, ctes = _target(binder, node, "delete from", outer)
+    changed, scope, scan, ctes = _target(binder, node, "delete from", outer)
+    table = changed.table
     source, others = _with_others(binder, scope, scan, node, node.using_clause)
-    where = _where(binder, scope, node)
+    where = _where(binder, scope, node, changed)
     old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     several = len(node.using_clause) > 0
     source = with_presence(binder, source) or source
     query = replace(_rows(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
-    return Delete(table, query, bind_returning(binder, table, node, scope, ctes, others))
+    return Delete(table, query, bind_returning(binder, changed, node, scope, ctes, others))
 
 
-def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[Table, Scope, Scan, tuple[Cte, ...]]:
+def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[Through, Scope, Scan, tuple[Cte, ...]]:
+    rel = binder.rel()
     try:
-        table = target_table(binder, node.relation, verb)
+        changed = change_target(binder, node.relation, verb, rel)
     except GpudbError as error:
+        if error.sqlstate == "55000":
+            raise
         raise binder.locate(error, node.relation.location) from None
-    scope, rel = Scope(parent=outer), binder.rel()
+    table = changed.table
+    scope = Scope(parent=outer)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
     scan = Scan(rel, table, row_ids=True)
     alias = node.relation.alias if node.relation.HasField("alias") else None
-    source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
+    if changed.view is None:
+        source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
+    else:
+        source = Source(scan, (view_item(changed, alias),), changed.columns, frozenset({rel}))
     scope.add(source.items, source.columns)
-    scope.entries += entries(source, table.name)
+    scope.entries += entries(source, changed.relation.name)
     scope.rels.add(rel)
-    return table, scope, scan, ctes
+    return changed, scope, scan, ctes
 
 
 def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]) -> tuple[From, Others]:
@@ -100,11 +111,13 @@ def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Sev
     return joined, Others(added, unqualified, exprs)
 
 
-def _where(binder: Binder, scope: Scope, node: Any) -> Expr | None:
-    if not present(node.where_clause):
-        return None
-    scope.clause = "WHERE"
-    return condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+def _where(binder: Binder, scope: Scope, node: Any, changed: Through) -> Expr | None:
+    """Which rows: those of the view, if it is one, that WHERE lets."""
+    tests = list(changed.where)
+    if present(node.where_clause):
+        scope.clause = "WHERE"
+        tests.append(condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"))
+    return conjunction(tests) if tests else None
 
 
 def _rows(

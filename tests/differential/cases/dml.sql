@@ -125,7 +125,5 @@ INSERT INTO dm_counted VALUES (1);
 UPDATE dm_grouped SET a = 1;
 -- error 55000
 DELETE FROM dm_joined;
--- refused 0A000: gpudb changes tables by their own names
 INSERT INTO dm_plain VALUES (5, 'x');
--- refused 0A000: gpudb changes tables by their own names
 UPDATE dm_plain SET b = 'y';

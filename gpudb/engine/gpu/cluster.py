@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from distributed.diagnostics.plugin import NannyPlugin
 
+from gpudb.engine.gpu.connections import Connections
 from gpudb.engine.gpu.processes import START_SECONDS, Processes
 from gpudb.engine.gpu.worker import StageWorker
 from gpudb.errors import SqlError
@@ -55,6 +56,7 @@ class Cluster:
         self._cluster: Any = processes.start(processes.count)
         client = Client(self._cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
         self._client: Any = client
+        self._connections = Connections(client.connection_args)
         self._client.register_plugin(Ender())
         self._client.register_plugin(StageWorker(processes.memory, processes.resident, processes.results))
         self._ready: dict[int, str] = {}
@@ -109,7 +111,7 @@ class Cluster:
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
         """A worker's answer; OSError if it is lost."""
-        return await getattr(self._client.rpc(address), handler)(**arguments)
+        return await self._connections.call(address, handler, **arguments)
 
     def knows(self, address: str, digest: bytes) -> bool:
         """Whether a worker has been sent the plan of that digest; after the question it counts as sent."""
@@ -234,9 +236,10 @@ class Cluster:
             self._gone(address)
             self._told.pop(address, None)
             self._plans.pop(address, None)
-        await self.restart(address)
+            self._connections.forget(address)
         while address in self._cluster.scheduler.workers:
-            await asyncio.sleep(0.02)
+            await self.restart(address)
+            await asyncio.sleep(0.1)
         self._attended.pop(address, None)
 
     def close(self) -> None:
@@ -257,6 +260,7 @@ class Cluster:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._connections.close()
 
 
 class Ender(NannyPlugin):

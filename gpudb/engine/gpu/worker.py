@@ -28,6 +28,7 @@ from typing import Any
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
+from gpudb.engine.gpu.connections import Connections
 from gpudb.engine.gpu.exchange import givers, runners, takers
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames
 from gpudb.engine.gpu.given import Kept, Parts, ResultRoom, read, written
@@ -112,6 +113,7 @@ class StageWorker(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
+        self._connections = Connections(worker.connection_args)
         self._frames: Frames = HostFrames()
         self._tables = ResidentTables(self._resident)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
@@ -272,8 +274,8 @@ class StageWorker(WorkerPlugin):
         if address == self._worker.address:
             return (await asyncio.shield(self._statement(statement).parts(stage, giver))).take(taker)
         try:
-            data = await self._worker.rpc(address).gpudb_part(
-                statement=statement, stage=stage, giver=giver, taker=taker
+            data = await self._connections.call(
+                address, "gpudb_part", statement=statement, stage=stage, giver=giver, taker=taker
             )
         except OSError as error:
             raise Lost(giver) from error

@@ -16,7 +16,7 @@ from tests.engine.gpu import faults
 from tests.session.use import run
 
 WORKERS = 3
-ROWS = 60_000
+ROWS = 24_000
 STATEMENTS = {
     "hash": "SELECT k, count(*), sum(price) FROM orders GROUP BY k ORDER BY k",
     "broadcast": "SELECT label, count(*) FROM orders JOIN kinds USING (k) GROUP BY label ORDER BY label",

@@ -77,14 +77,16 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     expected = _embedded(database, kind)
+    started = time.monotonic()
     assert sorted(run(session, STATEMENTS[kind])) == expected
+    calm = time.monotonic() - started
     # Stages of one worker run on the first one.
     faults.arm(cluster, 0, fault, point, kind)
     before = [address for _, address, _ in cluster.told()]
     started = time.monotonic()
     outcome = _outcome(session, kind)
-    # Memory has to be filled first.
-    assert time.monotonic() - started < (15 if fault == "memory" else 5)
+    # It may run twice, on a machine that may be busy; memory has to be filled first.
+    assert time.monotonic() - started < 2 * calm + (15 if fault == "memory" else 5)
     if fault in {"raise", "memory"}:
         assert outcome == {"raise": "XX000", "memory": "53200"}[fault]
     elif kind == "result" and point == "give":
@@ -122,7 +124,7 @@ def _embedded(database: Database, kind: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("kind", faults.STAGES)
 @pytest.mark.parametrize("by", ["cancel", "timeout"])
 def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session, kind: str, by: str) -> None:
-    """Within half a second; the bound here is wider, for a busy machine. Another statement of the worker's is right."""
+    """Half a second after the cancel; the bound is wider, for a busy machine. The worker's other statement goes on."""
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     expected = run(session, STATEMENTS["hash"])
@@ -141,7 +143,7 @@ def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session
         with pytest.raises(GpudbError) as ended:
             run(session, STATEMENTS[kind])
         assert ended.value.sqlstate == "57014"
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < 4.0  # the worker would be busy for a minute
     finally:
         timer.cancel()
         run(session, "RESET statement_timeout")

@@ -38,6 +38,8 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
             small_integer(arg) if isinstance(arg, Constant) and _takes_numeric(t) else arg
             for arg, t in zip(args, types, strict=True)
         ]
+    if function.name == "pg_typeof" and isinstance(args[0], Constant):
+        types = (args[0].type,)  # an untyped literal is of type unknown to whoever asks
     converted = tuple(coerce(binder, arg, wanted) for arg, wanted in zip(args, types, strict=True))
     if function.name == "array_fill":
         converted = tuple(map(_folded, converted))

@@ -29,7 +29,6 @@ SELECT timestamp '2024-02-29 12:34:56'::date, date '2024-02-29'::timestamp, time
 SELECT timestamp '2024-02-29 12:34:56.789'::timestamp(0), '12:34:56.789'::time(1), timestamptz '2024-02-29 12:34:56.5+00'::timestamptz(0);
 SELECT cast(3 AS numeric(5,2)), cast('x' AS text), cast(NULL AS date), CAST(1.9 AS bigint);
 SELECT 2147483647::bigint, 2147483648, 9223372036854775807, 9223372036854775808, 1.0, 1e2;
--- differs: an untyped literal is text for pg_typeof
 SELECT NULL, NULL::integer, 'unknown', pg_typeof('x'), pg_typeof(NULL), pg_typeof(1.5), pg_typeof(2147483648);
 SELECT 'glued'
   ' together' AS g, E'tab\there', E'\u00e9', U&'d\0061t', $$dollar 'quoted'$$, $q$a$$b$q$;

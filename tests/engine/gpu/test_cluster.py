@@ -16,6 +16,7 @@ from gpudb.session.session import Session
 from tests.session.use import run
 
 WORKERS = 2
+pytestmark = pytest.mark.timeout(300)  # starting workers takes long on a busy machine
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from tests.engine.gpu import faults
 from tests.session.use import run
 
 WORKERS = 3
+pytestmark = pytest.mark.timeout(300)  # starting workers takes long on a busy machine
 ROWS = 24_000
 STATEMENTS = {
     "hash": "SELECT k, count(*), sum(price) FROM orders GROUP BY k ORDER BY k",

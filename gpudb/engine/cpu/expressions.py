@@ -24,6 +24,7 @@ from gpudb.functions.numeric import NARROW
 from gpudb.functions.records import packed
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.sql import bound
+from gpudb.sql.traverse import outer_columns
 from gpudb.types import SqlType
 from gpudb.values.range import Range, packed_scales
 
@@ -429,7 +430,11 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Exists) -> Lanes:
-        return Lanes(f"EXISTS ({self.query(expr.query)})")
+        made = self.query(expr.query)
+        if not outer_columns(expr.query):
+            # DuckDB asks for one row, and leaves that out over a join with a side that it knows to be empty
+            made = f"SELECT 1 FROM ({made}) LIMIT 1 OFFSET 0"
+        return Lanes(f"EXISTS ({made})")
 
     @_render.register
     def _(self, expr: bound.AnySubquery) -> Lanes:

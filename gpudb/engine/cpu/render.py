@@ -224,7 +224,8 @@ class Renderer:
                 none = _MOST_ROWS if word == "LIMIT" else 0
                 count = f"coalesce(pg_row_count({made.value(expr)}, '{word}'), {none})"
                 text += f" {word} (SELECT least({count}, {_MOST_ROWS}))"
-        return text
+        # DuckDB leaves a LIMIT alone out over a join with a side that it knows to be empty
+        return f"{text} OFFSET 0" if text and "OFFSET" not in text else text
 
     # -------------------------------------------------------------------------------------------- relations
 

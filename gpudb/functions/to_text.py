@@ -128,9 +128,13 @@ def array_text(sql: str, item: SqlType) -> str:
     value, scale = opened("pg_e", element)
     text = text_of(value, scale, element, output=True)
     quoted = text if element.name in _UNQUOTED else f"pg_array_item({text})"
-    listed = f"list_transform({{}}, lambda pg_e: CASE WHEN {value} IS NULL THEN 'NULL' ELSE {quoted} END)"
+    item_text = f"CASE WHEN {value} IS NULL THEN 'NULL' ELSE {quoted} END"
     return let(
-        lambda v: f"(CASE WHEN {v} IS NOT NULL THEN '{{' || array_to_string({listed.format(v)}, ',') || '}}' END)", sql
+        lambda v: (
+            f"(CASE WHEN {v} IS NOT NULL THEN"
+            f" '{{' || array_to_string(list_transform({v}, lambda pg_e: {item_text}), ',') || '}}' END)"
+        ),
+        sql,
     )
 
 

@@ -154,7 +154,8 @@ class Carrier:
         return f"r{rel}"
 
     def _derived(self, rel: int, query: bound.Query) -> str:
-        if is_plain_core(query):
+        # Who reads rows in an order, array_agg say, is to find them in it.
+        if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):
             assert isinstance(query, bound.Select)
             text = self._subselect(query, list(query.targets), distinct=query.distinct is True)
             self._inside.add(rel)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.cpu.failures import EngineRestarted, fatal, own_fault, translated
 from gpudb.engine.cpu.instance import Config, Instance
+from gpudb.engine.cpu.leaving import leaving
 from gpudb.engine.cpu.literals import name
 from gpudb.engine.cpu.plan import plan_of
 from gpudb.engine.cpu.pruning import column_ranges
@@ -26,7 +27,6 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.storage.prune import prune
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
-from gpudb.types import SqlType
 
 _LOG = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class CpuEngine:
         inner = renderer.statement(request.query)
         # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
         plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
-        outputs = [_leaving(each, c.type) for each, c in zip(plain, request.query.columns, strict=True)]
+        outputs = [leaving(each, c.type) for each, c in zip(plain, request.query.columns, strict=True)]
         if outputs == plain:
             return inner
         if request.query.order_by and any((c.type.element or c.type).name[:3] == "reg" for c in request.query.columns):
@@ -179,36 +179,6 @@ class CpuEngine:
         """Closes the database; statements that run are interrupted."""
         self._closed = True
         self.instance.close()
-
-
-def _leaving(column: str, item: SqlType) -> str:
-    """A result column as Arrow is to have it: uuids and labels as text, objects of the catalog by their names."""
-    base = item.element or item
-    if base.name.startswith("reg"):
-        if base is item:
-            return f"pg_{base.name}_name({column})"
-        pairs = f"SELECT unnest({column}) AS item, generate_subscripts({column}, 1) AS place"
-        return f"(SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u)"
-    if item.fields and any(field.name.lstrip("_").startswith("reg") for _, field in item.fields):
-        members = ", ".join(
-            f"{member} := {_leaving(f'struct_extract_at({column}, {place})', field)}"
-            for place, (member, (_, field)) in enumerate(zip(item.members, item.fields, strict=True), 1)
-        )
-        return f"(CASE WHEN {column} IS NOT NULL THEN struct_pack({members}) END)"
-    outside = _outside(item)
-    return column if outside == item.duckdb else f"CAST({column} AS {outside})"
-
-
-def _outside(item: SqlType) -> str:
-    """The DuckDB type in which a result column leaves."""
-    if item.item is not None:
-        return _outside(item.item) + "[]"
-    if item.name == "uuid" or item.labels is not None:
-        return "VARCHAR"
-    if item.fields:
-        held = zip(item.members, item.fields, strict=True)
-        return f"STRUCT({', '.join(f'{member} {_outside(field)}' for member, (_, field) in held)})"
-    return item.duckdb
 
 
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
+from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.errors import GpudbError
@@ -36,8 +37,11 @@ class _Empty(HostFrames):
 _FRAMES = _Empty()
 
 
-def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
-    """NotCarried for the first stage that has something no worker runs; what a statement raises is left to its run."""
+def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:
+    """What of each stage, by its number, the host's functions compute.
+
+    NotCarried for the first stage that has something no worker runs; what a statement raises is left to its run.
+    """
 
     def empty(node: Node) -> Node:
         if isinstance(node, Fused):
@@ -45,10 +49,15 @@ def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> None:
         return replace(node, table=replace(node.table, files=())) if isinstance(node, Scan) else node
 
     given: dict[int, list[Held]] = {}
+    hosted: dict[int, tuple[str, ...]] = {}
     for stage in stages:
         dry = replace(stage, root=rebuild(stage.root, empty))
         received = {number: given[number][:1] for number in stage.inputs}
         try:
-            given[stage.number] = compute(Task(dry, Share(0, 1), parameters), _NOTHING, received, _FRAMES)
+            host = Host(parameters, dry=True)
+            task = Task(dry, Share(0, 1), parameters)
+            given[stage.number] = compute(task, _NOTHING, received, _FRAMES, asked=host)
+            hosted[stage.number] = tuple(dict.fromkeys(host.used))
         except GpudbError:
-            return
+            break
+    return hosted

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.lower.values import is_keyed, literal
 from gpudb.engine.protocol import Engine, Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
@@ -18,6 +18,9 @@ from gpudb.plan.optimize.fold_constants import Evaluate
 from gpudb.sql import bound
 from gpudb.types import SqlType
 from gpudb.values.interval import Interval
+
+_HOSTED = {"inet", "cidr", "money", "timetz", "jsonpath"}
+"""Types whose constants are held otherwise in a query than in a column: what computes them is kept as it is."""
 
 
 def evaluator(engine: Engine, request: Request) -> Evaluate:
@@ -43,7 +46,9 @@ def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> li
 
 def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
     try:
-        lanes(kind)
+        literal(None, kind)
+        if kind.name in _HOSTED or is_keyed(kind):
+            return None
         value: Any = column[0].as_py()
     except (NotCarried, OverflowError):
         # Python's dates end with the year 9999.

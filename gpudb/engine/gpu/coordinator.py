@@ -49,7 +49,7 @@ class Execution:
         self._cancel, self._session = request.cancel, request.settings.session
         self._plan = pickle.dumps(list(stages))
         self._digest = hashlib.blake2b(self._plan, digest_size=16).digest()
-        self._parameters = pickle.dumps(request.parameters)
+        self._parameters = pickle.dumps((request.parameters, request.settings.timezone))
         self._attempts = 0
         self._closed = False
         self._statement = 0

@@ -15,15 +15,30 @@ from gpudb.plan.stages import Stage
 from gpudb.sql import bound
 
 
-def displayed(stages: Sequence[Stage], prefix: str, measured: Mapping[int, Measured] | None = None) -> PlanNode:
-    """The whole plan; `prefix` begins the operators' names (`Gpu`), `measured` is what each stage did."""
-    return _Display(stages, prefix, measured or {}).stage(stages[-1])
+def displayed(
+    stages: Sequence[Stage],
+    prefix: str,
+    hosted: Mapping[int, tuple[str, ...]],
+    measured: Mapping[int, Measured] | None = None,
+) -> PlanNode:
+    """The whole plan; `prefix` begins the operators' names (`Gpu`), `measured` is what each stage did.
+
+    `hosted` is what each stage has the host's functions compute.
+    """
+    return _Display(stages, prefix, hosted, measured or {}).stage(stages[-1])
 
 
 class _Display:
-    def __init__(self, stages: Sequence[Stage], prefix: str, measured: Mapping[int, Measured]) -> None:
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        prefix: str,
+        hosted: Mapping[int, tuple[str, ...]],
+        measured: Mapping[int, Measured],
+    ) -> None:
         self._stages = stages
         self._prefix = prefix
+        self._hosted = hosted
         self._measured = measured
         self._told: set[int] = set()
 
@@ -32,6 +47,8 @@ class _Display:
         details = [("Stage", f"{stage.number} on {where}")]
         if stage.keys and stage.output == "hash":
             details.append(("Keys", str(len(stage.keys))))
+        if hosted := self._hosted.get(stage.number):
+            details.append(("On Host", ", ".join(hosted)))
         done = self._measured.get(stage.number)
         if done is None:
             below = () if stage.number in self._told else (self._node(stage.root),)

@@ -53,13 +53,14 @@ class ClusterEngine:
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
         plan, stages = self._planner.planned(request)
+        hosted = self._planner.hosted(request.query)
         prefix = "Gpu" if self.name == "gpu" else ""
         if not analyze:
-            return displayed(stages, prefix)
+            return displayed(stages, prefix, hosted)
         stream = self._started(plan, stages, request)
         stream.wait()
         stream.close()
-        return displayed(stages, prefix, stream.measured)
+        return displayed(stages, prefix, hosted, stream.measured)
 
     def close(self) -> None:
         """Ends the workers."""

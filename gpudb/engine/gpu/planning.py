@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudb.engine.gpu.carried import check
@@ -35,7 +36,7 @@ class Planner:
         self._costs = costs
         # By identity: plan caches hold bound queries, and so does this one, so that an id stays its own.
         self._plans: OrderedDict[int, tuple[bound.Query, Plan]] = OrderedDict()
-        self._carried: set[int] = set()
+        self._hosted: dict[int, dict[int, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
 
     def planned(self, request: Request) -> tuple[Plan, list[Stage]]:
@@ -50,11 +51,15 @@ class Planner:
         root = rebuild(fold_constants(plan.root, evaluate), current)
         physical = fused(root, estimate, request.parameters) if self._fuse else root
         stages = stages_of(physical, is_mergeable, self._costs)
-        if id(request.query) not in self._carried:
-            check(stages, request.parameters)
+        if id(request.query) not in self._hosted:
+            hosted = check(stages, request.parameters)
             with self._lock:
-                self._carried.add(id(request.query))
+                self._hosted[id(request.query)] = hosted
         return Plan(root, plan.columns), stages
+
+    def hosted(self, query: bound.Query) -> Mapping[int, tuple[str, ...]]:
+        """What the host's functions compute in each stage of a query that has been planned."""
+        return self._hosted.get(id(query), {})
 
     def _plan(self, query: bound.Query, evaluate: Evaluate) -> Plan:
         with self._lock:
@@ -68,5 +73,5 @@ class Planner:
         with self._lock:
             self._plans[id(query)] = query, plan
             while len(self._plans) > _KEPT:
-                self._carried.discard(self._plans.popitem(last=False)[0])
+                self._hosted.pop(self._plans.popitem(last=False)[0], None)
         return plan

@@ -18,13 +18,15 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
+from gpudb.engine.gpu.lower.arrow import series
+from gpudb.engine.gpu.lower.host import restored_lanes
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
-from gpudb.engine.gpu.lower.values import Bounds, digits_of, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan.nodes import INPUT, Scan
 from gpudb.plan.traversal import moved
 from gpudb.storage.prune import prune
-from gpudb.storage.stored import FIELD_ID
+from gpudb.storage.stored import FIELD_ID, stored_duckdb
 from gpudb.types import SqlType
 
 
@@ -40,7 +42,7 @@ class Share:
         return total * self.index // self.count, total * (self.index + 1) // self.count
 
 
-_Key = tuple[str, int, str, Share]
+_Key = tuple[str, int, SqlType, Share]
 """A file's path, a column's field id and type (which may widen), and whose share."""
 
 
@@ -68,7 +70,7 @@ class ResidentTables:
         first, last = share.rows(file.rows)
         if not columns:
             return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
-        keys = [(file.path, column.field_id, str(column.type), share) for column in columns]
+        keys = [(file.path, column.field_id, column.type, share) for column in columns]
         with self._lock:
             found = {key: self._columns[key] for key in keys if key in self._columns}
             for key in found:
@@ -87,7 +89,7 @@ class ResidentTables:
     ) -> dict[_Key, pl.DataFrame]:
         read: dict[_Key, pl.DataFrame] = {}
         for column, held in zip(columns, stored_lanes(file, columns, first, last), strict=True):
-            read[file.path, column.field_id, str(column.type), share] = held
+            read[file.path, column.field_id, column.type, share] = held
         with self._lock:
             for key, frame in read.items():
                 if key not in self._columns:
@@ -152,29 +154,15 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     """A stored column as the lanes of its type, each under its suffix."""
     held = lanes(kind)
     if pa.types.is_null(array.type):
-        return pl.DataFrame(
-            {suffix: pl.repeat(None, len(array), dtype=each, eager=True) for suffix, each in held.items()}
-        )
-    if kind.name == "interval":
-        parts = array.combine_chunks().flatten()
-        return pl.DataFrame({s: _series(part, held[s]) for s, part in zip(("", "d", "u"), parts, strict=True)})
-    if kind.carried:
-        value, shown = array.combine_chunks().flatten()
-        return pl.DataFrame({"": _series(value, held[""]), "s": _series(shown, held["s"])})
+        return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
     if kind.name == "uuid":
         return pl.DataFrame({"": _uuids(array)})
-    return pl.DataFrame({"": _series(array, held[""])})
-
-
-def _series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
-    if pa.types.is_time(array.type):
-        array = array.cast(pa.int64())
-    series = pl.Series(pl.from_arrow(array))
-    if series.dtype == pl.Decimal:
-        series = series.to_physical()
-    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone:
-        series = series.dt.replace_time_zone(None)
-    return series.cast(held).rename("")
+    if kind.carried and kind.name == "numeric":
+        value, shown = array.combine_chunks().flatten()
+        return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
+    if stored_duckdb(kind) != kind.duckdb or is_keyed(kind):
+        return restored_lanes(array, kind)
+    return pl.DataFrame({"": series(array, held[""])})
 
 
 def _uuids(array: pa.ChunkedArray) -> pl.Series:

@@ -8,15 +8,18 @@ from typing import Protocol
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames, Held
+from gpudb.engine.gpu.frames import Frames, Held, HostFrames
 from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.resident import Share
 from gpudb.plan.fused import Built, Fused
-from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.nodes import Node, Scan, column
 from gpudb.plan.physical import Partial, Receive
 from gpudb.plan.stages import Stage
+from gpudb.plan.traversal import used
+from gpudb.sql import bound
 from gpudb.types import SqlType
 
 
@@ -34,6 +37,7 @@ class Task:
     stage: Stage
     share: Share
     parameters: tuple[object, ...] = ()
+    timezone: str = "UTC"
 
 
 Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object]], pl.DataFrame | None]
@@ -46,8 +50,11 @@ def compute(
     received: Mapping[int, Sequence[Held]],
     frames: Frames,
     kernels: Kernels | None = None,
+    asked: Host | None = None,
 ) -> list[Held]:
     """The rows that a stage gives: a part for each worker where they go by hash, else one.
+
+    A host that is `asked` is told what of the stage runs there.
 
     Raises what the statement does, or NotCarried for what only the lowering finds out.
     """
@@ -75,16 +82,17 @@ def compute(
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return source(part)
 
-        return Lowering(inside, frames, work.parameters).frame(node.root)
+        return Lowering(inside, frames, host).frame(node.root)
 
-    lowering = Lowering(source, frames, work.parameters)
+    host = asked or Host(work.parameters, work.timezone)
+    lowering = Lowering(source, frames, host)
     frame = lowering.frame(work.stage.root)
     if work.stage.output == "hash":
-        return _split(work, frame, frames)
-    return _ranges(work, frame, received, frames) if work.stage.output == "range" else [frames.held(frame.lazy)]
+        return _split(work, frame, frames, host)
+    return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.held(frame.lazy)]
 
 
-def _split(work: Task, frame: Frame, frames: Frames) -> list[Held]:
+def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
     """The rows by the hash of their keys, a part for each worker."""
     lazy = frame.lazy
     root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
@@ -92,33 +100,44 @@ def _split(work: Task, frame: Frame, frames: Frames) -> list[Held]:
         kinds = [key.type for key in root.aggregate.keys]
         keys = [pl.col(f"k{number}").cast(lanes(kind)[""]) for number, kind in enumerate(kinds)]
     else:
-        over = Expressions(frame.bounds, work.parameters)
+        over = Expressions(frame.bounds, host)
         values = [over.value(key) for key in work.stage.keys]
         keys = [value.expr.cast(lanes(value.type)[""]) for value in values]
-        if over.put_off.quotients:
-            lazy = over.put_off.computed(lazy, frames).lazy
+        if over.put_off.steps:
+            parts = frames.split(over.put_off.computed(lazy, frames).lazy, keys, work.share.count)
+            return [frames.held(part.lazy.drop(over.put_off.columns)) for part in parts]
     return frames.split(lazy, keys, work.share.count)
 
 
-def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames) -> list[Held]:
+def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
     """The rows by where their first key lies among those of the sample, which all workers have alike."""
     count = work.share.count
     if count == 1:
         return [frames.held(frame.lazy)]
     (key,), (by,) = work.stage.keys, work.stage.order
-    over = Expressions(frame.bounds, work.parameters)
-    value = over.value(key).expr.cast(lanes(key.type)[""])
-    lazy = over.put_off.computed(frame.lazy, frames).lazy if over.put_off.quotients else frame.lazy
+    placed = _ordered(frame.lazy, key, frames, host)
+    value = pl.col("k")
     assert work.stage.sample is not None
-    parts = [part.frame()["c0"] for part in received[work.stage.sample]]
-    seen = (pl.concat(parts) if parts else pl.Series("c0", [], lanes(key.type)[""])).drop_nulls()
+    parts = [part.frame() for part in received[work.stage.sample]]
+    sample = pl.concat(parts) if parts else _nothing((key.type,)).collect()
+    seen = _ordered(sample.lazy(), column(0, key.type), HostFrames(), host).collect()["k"].drop_nulls()
     ordered = seen.sort(descending=by.descending)
     ends = [ordered[len(ordered) * number // count] for number in range(1, count)] if len(ordered) else []
     beyond = [(value < end if by.descending else value > end).cast(pl.UInt32) for end in ends]
     place = sum(beyond, pl.lit(0, pl.UInt32))
     last = pl.lit(0 if by.nulls_first else count - 1, pl.UInt32)
-    placed = frames.held(lazy.with_columns(pl.when(value.is_null()).then(last).otherwise(place).alias("place"))).lazy
-    return [frames.held(placed.filter(pl.col("place") == number).drop("place")) for number in range(count)]
+    placed = placed.with_columns(pl.when(value.is_null()).then(last).otherwise(place).alias("place"))
+    held = frames.held(placed).lazy
+    return [frames.held(held.filter(pl.col("place") == number).drop("place", "k")) for number in range(count)]
+
+
+def _ordered(lazy: pl.LazyFrame, key: bound.Expr, frames: Frames, host: Host) -> pl.LazyFrame:
+    """A frame, and in "k" what its rows are sorted by."""
+    over = Expressions((None,) * (max(used(key), default=0) + 1), host)
+    value = over.value(key)
+    if over.put_off.steps:
+        lazy = over.put_off.computed(lazy, frames).lazy
+    return lazy.with_columns(value.expr.cast(lanes(value.type)[""]).alias("k")).drop(over.put_off.columns)
 
 
 def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:

@@ -159,7 +159,7 @@ class StageWorker(WorkerPlugin):
             return {"gone": True}
         running = self._statement(statement)
         running.short = short
-        work = _Work(self, running, plan, tuple(peers), pickle.loads(parameters))
+        work = _Work(self, running, plan, tuple(peers), *pickle.loads(parameters))
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
         try:
             return await running.task
@@ -320,9 +320,11 @@ class _Work:
         stages: Sequence[Stage],
         peers: tuple[str, ...],
         parameters: tuple[object, ...],
+        timezone: str,
     ) -> None:
         self._worker, self._running, self._stages, self._peers = worker, running, stages, peers
         self._parameters = parameters
+        self._timezone = timezone
         self._measured: list[tuple[int, int, int, int, float]] = []
         self._results: list[tuple[int, bytes | None]] = []
 
@@ -343,7 +345,7 @@ class _Work:
         for number in stage.inputs:
             parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, count)]
             received[number] = list(await asyncio.gather(*parts))
-        task = Task(stage, Share(share, count), self._parameters)
+        task = Task(stage, Share(share, count), self._parameters, self._timezone)
         frames, spent = await self._worker.compute(self._running, task, received)
         rows, size = sum(each.rows for each in frames), sum(each.bytes for each in frames)
         self._measured.append((stage.number, share, rows, size, spent))

@@ -25,6 +25,7 @@ def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -
     """The plan with every largest constant expression replaced by its value; with `immutable` only such as have one
     value always, under all settings."""
     found: list[Any] = []
+    root = _each_expr(root, _type_alone)
 
     def find(each: Any) -> Any:
         if isinstance(each, _FOLDED) and _is_constant(each) and (not immutable or _is_immutable(each)):
@@ -43,6 +44,14 @@ def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -
         return values[found.index(each)] if isinstance(each, _FOLDED) and each in found else None
 
     return _each_expr(root, fold)
+
+
+def _type_alone(expr: Any) -> Any:
+    """pg_typeof looks at no value."""
+    if not isinstance(expr, bound.Call) or expr.function.name != "pg_typeof":
+        return None
+    (arg,) = expr.args
+    return None if isinstance(arg, bound.Constant) else replace(expr, args=(bound.Constant(None, arg.type),))
 
 
 def _is_constant(expr: Any) -> bool:

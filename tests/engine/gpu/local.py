@@ -42,7 +42,7 @@ def rows(
     for stage in stages:
         given[stage.number] = {
             index: compute(
-                Task(stage, Share(index, workers), request.parameters),
+                Task(stage, Share(index, workers), request.parameters, request.settings.timezone),
                 tables,
                 _received(stage, stages, given, index, workers),
                 frames,

@@ -18,7 +18,7 @@ from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 
 FILES = script.read_all()
-CARRIED = 0.45
+CARRIED = 0.8
 """The share of the SELECTs over tables that workers carry, at least; README tells the present one."""
 
 _carried: Counter[str] = Counter()
@@ -79,6 +79,9 @@ def test_workers_answer_as_the_embedded_engine_does(name: str) -> None:
                             pass
                 continue
             wanted = outcome(lambda r=request: embedded(lab, r))
+            if wanted == "0A000":
+                # It wants a session's state, which these requests are without.
+                continue
             try:
                 for workers in (1, 3):
                     given = outcome(lambda r=request, w=workers: local.rows(r, w, lab.database.cpu))

@@ -20,7 +20,7 @@ from gpudb.errors import SqlError
 from gpudb.storage.stored import FIELD_ID
 
 _DIRECT = frozenset(
-    "bool int2 int4 int8 float4 float8 text varchar bpchar json jsonb date timestamp timestamptz numeric".split()
+    "bool int2 int4 int8 float4 float8 text varchar bpchar json date timestamp timestamptz numeric".split()
 )
 _DECIMALS = {
     plc.TypeId.DECIMAL32: plc.DataType(plc.TypeId.INT32),

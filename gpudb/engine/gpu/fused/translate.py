@@ -18,6 +18,7 @@ from gpudb.engine.gpu.fused.functions import at_scale, both, compared, converted
 from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Bounds, Choose, Expr, IsBoolean, IsNull, Literal, Logic, Mapped
 from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value, literal
 from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.host import Host
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import INPUT, column
@@ -114,10 +115,10 @@ class Translator:
     def _table(self, expr: Any, text: Value, dictionary: Dictionary) -> Value:
         values = dictionary.values
         frame = pl.DataFrame({"c0": pl.concat([values, pl.Series([None], dtype=pl.String)])})
-        over = Expressions([None], self._parameters)
+        over = Expressions([None], Host(self._parameters))
         try:
             value = over.value(expr)
-            if over.put_off.quotients or value.others:
+            if over.put_off.steps or value.others:
                 raise NotFused(f"an expression of text of type {expr.type.plain}")
             made = frame.with_columns(value.expr.alias("v"))
             if value.error is not None and frame.select(value.error.alias("e"))["e"].max():

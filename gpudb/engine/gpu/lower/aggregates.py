@@ -7,18 +7,18 @@ A state is a row of columns. `count`, `sum`, `min` and their like have one that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.faults import FORMAT, OVERFLOW, ROWS, fault
-from gpudb.engine.gpu.lower.quotients import PutOff
+from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import Value, check_comparable, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
-from gpudb.types import MAX_DIGITS, SqlType, exact
+from gpudb.types import INT8, MAX_DIGITS, SqlType, exact
 
 _ROWS = 2**31
 """More rows than a segment has: what bounds of a sum are reckoned with."""
@@ -42,7 +42,18 @@ class State:
 
 def is_mergeable(call: bound.Aggregate) -> bool:
     """Whether a call has a small state; otherwise all rows of a group must lie on one worker."""
-    return not (call.distinct and call.function.name not in {"min", "max"}) and call.function.name in _MERGEABLE
+    if (call.distinct and call.function.name not in {"min", "max"}) or call.function.name not in _MERGEABLE:
+        return False
+    return lacking(call) is None
+
+
+def lacking(call: bound.Aggregate) -> str | None:
+    """What has the host's functions compute a call, of whole groups; None for one that is lowered."""
+    try:
+        _lowered(call)
+    except NotCarried as error:
+        return error.construct
+    return None
 
 
 def skips_nulls(call: bound.Aggregate) -> bool:
@@ -51,10 +62,16 @@ def skips_nulls(call: bound.Aggregate) -> bool:
 
 
 def state_of(call: bound.Aggregate) -> State:
-    """The state of a call; NotCarried for an aggregate that the workers lack."""
+    """The state of a call; that of one for the host is its value, which the caller computes."""
+    return _lowered(call) if lacking(call) is None else _given(call)
+
+
+def _lowered(call: bound.Aggregate) -> State:
     if call.within_group:
         raise NotCarried(f"{call.function.name} WITHIN GROUP")
     name = call.function.name
+    if name == "first_value":
+        return _first(call)
     if name in _MERGEABLE and not (call.distinct and name not in {"min", "max", "bool_and", "bool_or", "every"}):
         return _MERGEABLE[name](call)
     if call.distinct or name in _WHOLE:
@@ -100,13 +117,15 @@ def _summed(call: bound.Aggregate) -> State:
     kind = call.args[0].type
     if kind.name in _FLOATS:
         return _float_state(call, average=False)
-    if kind.name not in _INTEGERS | {"numeric"}:
+    if kind.name not in _INTEGERS | {"numeric", "money"}:
         raise NotCarried(f"sum of {kind.plain}")
 
     def final(name: str, put_off: PutOff) -> Value:
         total = _total(name)
         if call.type.name in _INTEGERS:
             return integer(total, call.type, None)
+        if call.type.name == "money":
+            return replace(integer(total, INT8, None), type=call.type)
         beyond = fault((total >= _LIMIT) | (total <= -_LIMIT), FORMAT)
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
         return Value(call.type, total, beyond, (1 - _LIMIT, _LIMIT - 1), others)
@@ -153,8 +172,6 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
 
 def _extreme(call: bound.Aggregate) -> State:
     kind = call.args[0].type
-    if kind.carried or kind.name == "interval":
-        raise NotCarried(f"{call.function.name} of {kind.plain}")
     largest = call.function.name == "max"
     floats = kind.name in _FLOATS
 
@@ -168,14 +185,25 @@ def _extreme(call: bound.Aggregate) -> State:
         return value.max() if largest else value.min()
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        return [pick(args[0].expr).cast(lanes(call.type)[""]).alias(name)]
+        made = [(suffix, at_end(expr, args[0].expr)) for suffix, expr in args[0].others]
+        first = pick(args[0].expr).cast(lanes(call.type)[""]).alias(name)
+        return [first, *(expr.alias(name + suffix) for suffix, expr in made)]
+
+    def at_end(lane: pl.Expr, key: pl.Expr) -> pl.Expr:
+        # Of equal values the first row's, as the embedded engine has it.
+        return lane.sort_by(key, descending=largest, nulls_last=True, maintain_order=True).first()
+
+    rest = [suffix for suffix in lanes(kind) if suffix]
+
+    def merge(name: str) -> list[pl.Expr]:
+        others = [at_end(pl.col(name + suffix), pl.col(name)).alias(name + suffix) for suffix in rest]
+        return [pick(pl.col(name)).alias(name), *others]
+
+    def final(name: str, put_off: PutOff) -> Value:
+        return Value(call.type, pl.col(name), None, limits, tuple((s, pl.col(name + s)) for s in rest))
 
     limits = type_bounds(call.type)
-    return State(
-        partial,
-        lambda name: [pick(pl.col(name)).alias(name)],
-        lambda name, _: Value(call.type, pl.col(name), None, limits),
-    )
+    return State(partial, merge, final)
 
 
 def _boolean(call: bound.Aggregate) -> State:
@@ -215,13 +243,45 @@ def _single(call: bound.Aggregate) -> State:
 # -------------------------------------------------------------------------------------------- whole groups
 
 
+def _given(call: bound.Aggregate) -> State:
+    """A call that the host's functions compute, whose columns are there."""
+    names = tuple(lanes(call.type))
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        raise NotCarried(f"aggregate {call.function} of parts of a group")
+
+    def final(name: str, put_off: PutOff) -> Value:
+        others = tuple((suffix, pl.col(name + suffix)) for suffix in names if suffix)
+        return Value(call.type, pl.col(name), None, type_bounds(call.type), others)
+
+    return State(partial, lambda name: [pl.col(name + suffix).first() for suffix in names], final)
+
+
+def _first(call: bound.Aggregate) -> State:
+    """The first row's value in the call's order."""
+
+    def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
+        held = [("", args[0].expr.cast(lanes(call.type)[""])), *args[0].others]
+        ordered = [(suffix, _sorted(expr, args[1:], call)) for suffix, expr in held]
+        return [expr.first().alias(name + suffix) for suffix, expr in ordered]
+
+    return replace(_given(call), partial=partial)
+
+
 def _whole(call: bound.Aggregate) -> State:
     """An aggregate over all rows of its group at once."""
-    compute = _WHOLE.get(call.function.name)
-    if call.distinct and call.function.name in {"count", "sum", "avg"}:
+    name = call.function.name
+    compute = _WHOLE.get(name)
+    if call.distinct and name in {"count", "sum", "avg"}:
         return _distinct(call)
     if compute is None or call.distinct:
-        raise NotCarried(f"{call.function.name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
+        raise NotCarried(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
+    if name.startswith(("std", "var")) and call.args[0].type.name not in _FLOATS:
+        raise NotCarried(f"{name} of exact numbers")
+    if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
+        raise NotCarried("string_agg of bytea, or with a separator that is no constant")
+    if any(len(lanes(key.expr.type)) > 1 for key in call.order_by):
+        raise NotCarried(f"{name} ordered by values of several lanes")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         return [compute(args, call).alias(name)]
@@ -235,12 +295,11 @@ def _whole(call: bound.Aggregate) -> State:
 
 def _distinct(call: bound.Aggregate) -> State:
     plain = _MERGEABLE[call.function.name](call)
+    if len(lanes(call.args[0].type)) > 1 and call.function.name != "count":
+        raise NotCarried("DISTINCT of numerics of varying scale")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         value = args[0]
-        if value.type.carried:
-            raise NotCarried("DISTINCT of numerics of varying scale")
-        check_comparable([value.type], "DISTINCT of")
         unique = Value(value.type, value.expr.unique(), None, value.bounds)
         return plain.partial((unique,), name)
 
@@ -255,36 +314,25 @@ def _spread(name: str) -> Whole:
     ddof = 0 if name.endswith("_pop") else 1
 
     def compute(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
-        if args[0].type.name not in _FLOATS:
-            raise NotCarried(f"{name} of exact numbers")
         value = args[0].expr.cast(pl.Float64)
         return value.std(ddof) if name.startswith("stddev") else value.var(ddof)
 
     return compute
 
 
-def _in_order(args: Sequence[Value], call: bound.Aggregate) -> list[pl.Expr]:
-    """The arguments, sorted by the call's ORDER BY."""
-    given, keys = args[: len(call.args)], args[len(call.args) :]
-    check_comparable((key.type for key in keys), "ORDER BY of")
-    if not keys:
-        return [each.expr for each in given]
-    if any(each.others for each in args):
-        raise NotCarried(f"{call.function.name} over numerics of varying scale")
+def _sorted(expr: pl.Expr, keys: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
+    """A lane, sorted by the call's ORDER BY."""
     # A constant orders nothing, and is no column of the group's length.
     told = [(key.expr, by) for key, by in zip(keys, call.order_by, strict=True) if not key.constant]
     if not told:
-        return [each.expr for each in given]
-    by = [expr for expr, _ in told]
+        return expr
     down, last = [key.descending for _, key in told], [not key.nulls_first for _, key in told]
-    return [each.expr.sort_by(by, descending=down, nulls_last=last) for each in given]
+    return expr.sort_by([by for by, _ in told], descending=down, nulls_last=last)
 
 
 def _strings(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
-    if call.args[0].type.name == "bytea":
-        raise NotCarried("string_agg of bytea")
     between = constant_text(args[1])
-    text = _in_order(args, call)[0].drop_nulls()
+    text = _sorted(args[0].expr, args[len(call.args) :], call).drop_nulls()
     return pl.when(text.len() > 0).then(text.str.join(between)).otherwise(None)
 
 
@@ -301,7 +349,6 @@ _MERGEABLE: dict[str, Callable[[bound.Aggregate], State]] = {
     "any_value": _extreme,
 }
 _WHOLE: dict[str, Whole] = {
-    "first_value": lambda args, call: _in_order(args, call)[0].first(),
     "string_agg": _strings,
     **{name: _spread(name) for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")},
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import integer
+from gpudb.engine.gpu.lower.dates import to_date, to_timestamp
 from gpudb.engine.gpu.lower.faults import LENGTH, RANGES, fault
 from gpudb.engine.gpu.lower.numeric import rounded, to_numeric
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
-from gpudb.engine.gpu.lower.values import Value, type_bounds
+from gpudb.engine.gpu.lower.values import Value, is_keyed, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
@@ -20,7 +21,8 @@ _STRINGS = {"text", "varchar", "bpchar", "unknown", "name"}
 def cast(value: Value, kind: SqlType, *, explicit: bool) -> Value:
     """A value converted; its own error is kept by the caller."""
     source, target = value.type, kind
-    if source == target or (source.name == target.name and target.modifier == -1 and target.name != "numeric"):
+    same = source.name == target.name and target.modifier == -1 and target.name != "numeric" and not is_keyed(target)
+    if source == target or same:
         return Value(kind, value.expr, None, value.bounds, value.others, value.constant)
     if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
         return to_numeric(value, kind)
@@ -42,7 +44,8 @@ def cast(value: Value, kind: SqlType, *, explicit: bool) -> Value:
     if target.name == "text" and source.name == "date":
         raise NotCarried("cast from date to text")
     if target.name in {"timestamp", "date"} and source.name in {"timestamp", "date"} and target.modifier == -1:
-        return Value(kind, value.expr.cast(pl.Date if target.name == "date" else pl.Datetime("us")))
+        made = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)
+        return Value(kind, made)
     raise NotCarried(f"cast from {source.plain} to {target.plain}")
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.numeric import at_scale
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import Value, check_comparable
+from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import BOOL, SqlType
 
 _OPS: dict[str, Callable[[Any, Any], Any]] = {
@@ -21,13 +21,15 @@ _OPS: dict[str, Callable[[Any, Any], Any]] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
-_PLAIN = "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 bpchar date_ time_ timestamp_ timestamptz_ uuid_ oid"
+_PLAIN = (
+    "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 bpchar date_ time_ timestamp_ timestamptz_ uuid_ oid"
+    " interval_ enum_ cash_ bytea timetz_ network_ macaddr_ macaddr8_ bit varbit"
+)
 _FLOATS = "float4 float8 float48 float84"
 
 
 def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     """A comparison of two values of one type, or of two integers or numerics."""
-    check_comparable((left.type, right.type), "comparison of")
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
         return Value(BOOL, op(at_scale(left, scale)[0], at_scale(right, scale)[0]))

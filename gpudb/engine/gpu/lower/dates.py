@@ -9,11 +9,10 @@ import polars as pl
 from gpudb.engine.gpu.lower.faults import DATE, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import Value
+from gpudb.engine.gpu.lower.values import DAY as _DAY
+from gpudb.engine.gpu.lower.values import Value, interval
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
-
-_DAY = 86_400_000_000
 
 
 def _no_year_zero(year: pl.Expr) -> pl.Expr:
@@ -75,10 +74,33 @@ _FIRST, _LAST = -2_440_588, 2_145_031_948
 """PostgreSQL's first and last date, in days since 1970."""
 
 
+_ENDLESS = {"date": 2**31 - 1, "timestamp": 2**63 - 1}
+"""What holds infinity, and below zero its opposite: days or microseconds since 1970."""
+
+
+def to_timestamp(expr: pl.Expr, source: SqlType) -> pl.Expr:
+    """A date or timestamp as a timestamp."""
+    return expr if source.name != "date" else _recounted(expr, pl.Int32(), "date", pl.Datetime("us"), "timestamp")
+
+
+def to_date(expr: pl.Expr, source: SqlType) -> pl.Expr:
+    """The day of a date or timestamp."""
+    return expr if source.name == "date" else _recounted(expr, pl.Int64(), "timestamp", pl.Date(), "date")
+
+
+def _recounted(expr: pl.Expr, counted: pl.DataType, source: str, held: pl.DataType, target: str) -> pl.Expr:
+    count = expr.cast(counted)
+    endless = pl.when(count > 0).then(_ENDLESS[target]).otherwise(-_ENDLESS[target])
+    whole = endless.cast(pl.Int32 if target == "date" else pl.Int64).cast(held)
+    return pl.when(count.abs() == _ENDLESS[source]).then(whole).otherwise(expr.cast(held))
+
+
 def _moved_days(args: tuple[Value, ...], sign: int, kind: SqlType) -> Value:
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64) + sign * args[1].expr.cast(pl.Int64)
     there = (days >= _FIRST) & (days <= _LAST)
+    endless = args[0].expr.cast(pl.Int32).abs() == _ENDLESS["date"]
     made = pl.when(there).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
+    made, there = pl.when(endless).then(args[0].expr).otherwise(made), there | endless
     return Value(kind, made, fault(~there, DATE))
 
 
@@ -105,19 +127,22 @@ def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
     sign = pl.when(micros < 0).then(-1).otherwise(1)
     days = (size // _DAY * sign).cast(pl.Int32)
     months = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
-    return Value(kind, months, None, None, (("d", days), ("u", size % _DAY * sign)))
+    return interval(kind, months, days, size % _DAY * sign)
 
 
 def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
     def move(args: tuple[Value, ...], kind: SqlType) -> Value:
         value, span = args
-        start = value.expr.cast(pl.Datetime("us"))
+        start = to_timestamp(value.expr, value.type)
         if span.constant:
-            months, days, micros = pl.select(span.expr, span.part("d").alias("d"), span.part("u").alias("u")).row(0)
+            months, days, micros = pl.select([span.part(part).alias(part) for part in "mdu"]).row(0)
             if months is None:
                 return Value(kind, pl.lit(None, pl.Datetime("us")))
-            made = start.dt.offset_by(f"{sign * months}mo") if months else start
-            return Value(kind, made + pl.lit(sign * (days * _DAY + micros), pl.Int64).cast(pl.Duration("us")))
+            endless = start.cast(pl.Int64).abs() == _ENDLESS["timestamp"]
+            finite = pl.when(endless).then(None).otherwise(start)
+            made = finite.dt.offset_by(f"{sign * months}mo") if months else finite
+            made = made + pl.lit(sign * (days * _DAY + micros), pl.Int64).cast(pl.Duration("us"))
+            return Value(kind, pl.when(endless).then(start).otherwise(made))
         raise NotCarried("moving a timestamp by an interval that is no constant")
 
     return move

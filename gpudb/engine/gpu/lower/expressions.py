@@ -12,29 +12,50 @@ import polars as pl
 from gpudb.engine.gpu.lower.casts import cast
 from gpudb.engine.gpu.lower.comparison import equal
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
+from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.numeric import at_scale
-from gpudb.engine.gpu.lower.quotients import PutOff
+from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
-from gpudb.engine.gpu.lower.values import Bounds, Value, column, larger, literal, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, larger, literal, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
 
 class Expressions:
-    """Lowers expressions over one input; `bounds` are of its columns, `parameters` the statement's values.
+    """Lowers expressions over one input; `bounds` are of its columns, `host` computes what has no lowering.
 
     The values that it gives hold over the input once `put_off` has been computed on it.
     """
 
-    def __init__(self, bounds: Sequence[Bounds], parameters: Sequence[object] = ()) -> None:
+    def __init__(self, bounds: Sequence[Bounds], host: Host) -> None:
         self._bounds = bounds
-        self._parameters = parameters
+        self._host = host
+        self._lets: dict[int, tuple[Value, ...]] = {}
         self.put_off = PutOff()
 
-    @singledispatchmethod
     def value(self, expr: Any) -> Value:
-        """The lowered value of an expression."""
+        """The lowered value of an expression; the host's where a part of it has none and may not be computed alone."""
+        mark = self.put_off.mark()
+        try:
+            return self._value(expr)
+        except NotCarried as lacking:
+            self.put_off.back_to(mark)
+            made = self.put_off.hosted(self._host, _stopping(expr))
+            self._host.used.append(lacking.construct)
+            return made
+
+    def _reached(self, exprs: Sequence[Any]) -> list[Value]:
+        """Values of which all but the first may not be reached: the host's steps know of no such condition."""
+        first = self.value(exprs[0])
+        mark = self.put_off.mark()
+        values = [first, *(self.value(each) for each in exprs[1:])]
+        if self.put_off.mark()[1] > mark[1]:
+            raise NotCarried("a condition over host functions")
+        return values
+
+    @singledispatchmethod
+    def _value(self, expr: Any) -> Value:
         raise NotCarried(_NAMES.get(type(expr).__name__, type(expr).__name__))
 
     def condition(self, expr: Any) -> tuple[pl.Expr, Error]:
@@ -42,19 +63,28 @@ class Expressions:
         made = self.value(expr)
         return made.expr, made.error
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Column) -> Value:
+        if expr.rel < 0:
+            return self._lets[expr.rel][expr.index]
         return column(expr.index, expr.type, self._bounds[expr.index])
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Constant) -> Value:
         return literal(expr.value, expr.type)
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Parameter) -> Value:
-        return literal(self._parameters[expr.number - 1], expr.type)
+        return literal(self._host.parameters[expr.number - 1], expr.type)
 
-    @value.register
+    @_value.register
+    def _(self, expr: bound.Let) -> Value:
+        values = tuple(self.value(each) for each in expr.values)
+        self._lets[expr.rel] = tuple(each.failing(None) for each in values)
+        made = self.value(expr.body)
+        return made.failing(worst(made.error, *(each.error for each in values)))
+
+    @_value.register
     def _(self, expr: bound.Call) -> Value:
         args = tuple(self.value(each) for each in expr.args)
         if expr.function.name == "numeric_div":
@@ -65,15 +95,15 @@ class Expressions:
         errors = [each.error for each in args]
         return made if not any(each is not None for each in errors) else made.failing(worst(made.error, *errors))
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Cast) -> Value:
         arg = self.value(expr.arg)
         made = cast(arg, expr.type, explicit=expr.explicit)
         return made if arg.error is None else made.failing(worst(made.error, arg.error))
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.BoolOp) -> Value:
-        parts = [self.value(each) for each in expr.args]
+        parts = self._reached(expr.args)
         if expr.op == "NOT":
             return Value(BOOL, ~parts[0].expr, parts[0].error)
         # PostgreSQL stops at the first false (true) one: later errors count only where it would get there.
@@ -84,7 +114,7 @@ class Expressions:
             made = made & part.expr if expr.op == "AND" else made | part.expr
         return Value(BOOL, made, error)
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Test) -> Value:
         arg = self.value(expr.arg)
         match expr.what:
@@ -96,19 +126,19 @@ class Expressions:
                 made = arg.expr.is_null()
         return Value(BOOL, ~made if expr.negated else made, arg.error)
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.DistinctFrom) -> Value:
         left, right = self.value(expr.left), self.value(expr.right)
         both = left.expr.is_null() & right.expr.is_null()
         same = both | equal(left, right).fill_null(False)
         return Value(BOOL, same if expr.negated else ~same, worst(left.error, right.error))
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.InList) -> Value:
         arg = self.value(expr.arg)
         items = [self.value(each) for each in expr.items]
         error = worst(arg.error, *(each.error for each in items))
-        if all(each.constant for each in items) and expr.arg.type.name not in {"numeric", "interval", "jsonb"}:
+        if all(each.constant for each in items) and len(lanes(expr.arg.type)) == 1 and expr.arg.type.name != "numeric":
             values = [pl.select(each.expr).item() for each in items]
             known = pl.Series([each for each in values if each is not None], dtype=_dtype(items[0]))
             made = arg.expr.is_in(known.implode())
@@ -118,29 +148,34 @@ class Expressions:
             made = reduce(lambda a, b: a | b, [equal(arg, each) for each in items])
         return Value(BOOL, ~made if expr.negated else made, error)
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Case) -> Value:
-        conditions = [self.value(when) for when, _ in expr.branches]
-        values = [self.value(then) for _, then in expr.branches] + [self.value(expr.default)]
+        parts = self._reached([*(part for branch in expr.branches for part in branch), expr.default])
+        conditions, values = parts[:-1:2], [*parts[1::2], parts[-1]]
         return _chosen(expr.type, conditions, values)
 
-    @value.register
+    @_value.register
     def _(self, expr: bound.Choice) -> Value:
-        args = [self.value(each) for each in expr.args]
+        args = self._reached(expr.args)
         if expr.op == "COALESCE":
             conditions = [Value(BOOL, each.expr.is_not_null(), each.error) for each in args[:-1]]
             return _chosen(expr.type, conditions, [each.failing(None) for each in args[:-1]] + [args[-1]])
-        if (
-            expr.type.carried
-            or expr.type.name in {"interval", "jsonb", "numeric"}
-            or expr.type.name.startswith("float")
-        ):
+        if len(lanes(expr.type)) > 1 or expr.type.name == "numeric" or expr.type.name.startswith("float"):
             raise NotCarried(f"{expr.op} of {expr.type.plain}")
         best = args[0].expr
         for each in args[1:]:
             better = each.expr > best if expr.op == "GREATEST" else each.expr < best
             best = pl.when(best.is_null() | better.fill_null(False)).then(each.expr).otherwise(best)
         return Value(expr.type, best, worst(*(each.error for each in args)))
+
+
+def _stopping(expr: Any) -> Any:
+    """AND and OR as CASE, which the host stops at the first false (true) part of a row as PostgreSQL does."""
+    if not isinstance(expr, bound.BoolOp) or expr.op == "NOT":
+        return expr
+    end = bound.Constant(expr.op == "OR", BOOL)
+    branches = tuple((bound.Test(each, "TRUE" if end.value else "FALSE"), end) for each in expr.args[:-1])
+    return bound.Case(branches, expr, BOOL)
 
 
 def _dtype(value: Value) -> Any:
@@ -180,10 +215,11 @@ def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Valu
         return made
 
     others: tuple[tuple[str, pl.Expr], ...] = ()
-    if kind.carried:
+    if kind.name == "numeric" and kind.carried:
         others = (("s", chain(lambda each: each.shown)),)
-    elif kind.name == "interval":
-        others = tuple((suffix, chain(lambda each, s=suffix: each.part(s))) for suffix in ("d", "u"))  # type: ignore[misc]
+    else:
+        rest = [suffix for suffix in lanes(kind) if suffix]
+        others = tuple((suffix, chain(lambda each, s=suffix: each.part(s))) for suffix in rest)  # type: ignore[misc]
     return Value(kind, chain(lambda each: each.expr), worst(*errors), bounds, others)
 
 

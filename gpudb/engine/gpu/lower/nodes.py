@@ -10,21 +10,24 @@ from dataclasses import dataclass
 from functools import singledispatchmethod
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.frames import Frames
 from gpudb.engine.gpu.lower import windows
-from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, skips_nulls, state_of
+from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
+from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.joins import joined, not_in
-from gpudb.engine.gpu.lower.quotients import PutOff
-from gpudb.engine.gpu.lower.values import Bounds, Value, check_comparable, column, lanes, type_bounds
+from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.physical import Final, Partial, Receive, Sample
+from gpudb.plan.traversal import conjuncts
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
@@ -44,18 +47,18 @@ class Lowering:
     """Lowers one stage on one worker.
 
     `source` gives the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames` computes lazy
-    frames.
+    frames, `host` what has no lanes' operation.
     """
 
     def __init__(
         self,
         source: Callable[[nodes.Node], Frame],
         frames: Frames,
-        parameters: Sequence[object] = (),
+        host: Host,
     ) -> None:
         self._source = source
         self._frames = frames
-        self._parameters = parameters
+        self._host = host
 
     @singledispatchmethod
     def frame(self, node: Any) -> Frame:
@@ -63,11 +66,11 @@ class Lowering:
         raise NotCarried(type(node).__name__)
 
     def _over(self, frame: Frame) -> Expressions:
-        return Expressions(frame.bounds, self._parameters)
+        return Expressions(frame.bounds, self._host)
 
     def _checked(self, lazy: pl.LazyFrame, error: Error, put_off: PutOff | None = None) -> pl.LazyFrame:
         """The frame, with what its expressions have put off, once no row of it has an error."""
-        if put_off is not None and put_off.quotients:
+        if put_off is not None and put_off.steps:
             lazy = put_off.computed(lazy, self._frames).lazy
         if error is None:
             return lazy
@@ -106,9 +109,20 @@ class Lowering:
 
     def _filtered(self, frame: Frame, condition: Any) -> Frame:
         over = self._over(frame)
+        parts = conjuncts(condition)
         expr, error = over.condition(condition)
+        if over.put_off.steps and len(parts) > 1:
+            # A step computes every row of its frame: what else leaves rows out comes first.
+            for part in sorted(parts, key=lambda part: self._may_fail(frame, part)):
+                frame = self._filtered(frame, part)
+            return frame
         lazy = self._checked(frame.lazy, error, over.put_off).filter(expr)
         return Frame(_without(lazy, over.put_off), frame.bounds)
+
+    def _may_fail(self, frame: Frame, condition: Any) -> bool:
+        over = self._over(frame)
+        _, error = over.condition(condition)
+        return error is not None or bool(over.put_off.steps)
 
     @frame.register
     def _(self, node: nodes.Project) -> Frame:
@@ -149,7 +163,7 @@ class Lowering:
         else:
             condition = None
             if node.condition is not None:
-                both = Expressions(bounds, self._parameters)
+                both = Expressions(bounds, self._host)
                 expr, error = both.condition(node.condition)
 
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
@@ -188,11 +202,16 @@ class Lowering:
     def _partial(self, frame: Frame, node: nodes.Aggregate) -> pl.LazyFrame:
         over = self._over(frame)
         keys = [over.value(key) for key in node.keys]
-        check_comparable((key.type for key in keys), "grouping by")
         columns = [expr for n, key in enumerate(keys) for expr in key.columns(f"k{n}")]
         errors = [key.error for key in keys]
         calls: list[pl.Expr] = []
+        hosted: list[tuple[int, bound.Aggregate]] = []
         for number, call in enumerate(node.calls):
+            reason = lacking(call)
+            if reason is not None:
+                hosted.append((number, call))
+                self._host.used.append(reason)
+                continue
             args, error = self._arguments(over, call, number)
             errors.append(error)
             made, named = self._argument_columns(args, call, over, number)
@@ -200,19 +219,52 @@ class Lowering:
             calls += state_of(call).partial(named, f"a{number}")
         lazy = self._checked(frame.lazy, worst(*errors), over.put_off)
         lazy = lazy.with_columns(columns) if columns else lazy
+        if hosted:
+            return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
         if not keys:
             return lazy.select(calls or [pl.len().alias(NOTHING)])
-        # A carried key is its value; it shows the scale of one of its rows.
-        shown = [pl.col(f"k{n}s").first() for n, key in enumerate(keys) if key.type.carried]
+        # A key is its first lane; the others are those of one of its rows.
+        shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key.type) if s]
         names = [f"k{n}" for n in range(len(keys))]
         if not calls and not shown:
             return lazy.select(names).unique()
         return lazy.group_by(names).agg([*shown, *calls])
 
+    def _with_hosted(
+        self, lazy: pl.LazyFrame, keys: Sequence[SqlType], calls: list[pl.Expr], hosted: list[tuple[int, Any]]
+    ) -> pl.LazyFrame:
+        """Groups whose rows are all here, some of their aggregates computed by the host's functions."""
+        step = self._host.calls([call for _, call in hosted])
+        table = self._frames.fetched(lazy, "aggregates")
+        if keys:
+            names = [f"k{n}" for n in range(len(keys))]
+            shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key) if s]
+            groups = table.group_by(names, maintain_order=True).agg([*shown, *calls]).with_row_index("g")
+            places = table.select(names).join(
+                groups.select(*names, "g"), on=names, how="left", nulls_equal=True, maintain_order="left"
+            )["g"]
+        else:
+            groups, places = table.select(calls or [pl.len().alias(NOTHING)]), None
+        if self._host.dry or (places is not None and not groups.height):
+            made = step.nothing(groups.height)
+        else:
+            made = step.of(table, places)
+        for (number, _), held in zip(hosted, made, strict=True):
+            groups = groups.with_columns(held[suffix].alias(f"a{number}{suffix}") for suffix in held.columns)
+        return self._frames.given(groups.drop("g", strict=False)).lazy
+
     def _arguments(self, over: Expressions, call: bound.Aggregate, number: int) -> tuple[list[Value], Error]:
         # The order of a sum's rows changes nothing.
         ordered = call.order_by if not is_mergeable(call) else ()
-        args = [over.value(arg) for arg in (*call.args, *(key.expr for key in ordered))]
+        mark = over.put_off.mark()
+        args = [over.value(arg) for arg in call.args]
+        if call.filter is not None and over.put_off.mark()[1] > mark[1]:
+            # The host's step computes every row: of those left out it may not fail.
+            over.put_off.back_to(mark)
+            nothing = [bound.Constant(None, arg.type) for arg in call.args]
+            pairs = zip(call.args, nothing, strict=True)
+            args = [over.value(bound.Case(((call.filter, arg),), none, arg.type)) for arg, none in pairs]
+        args += [over.value(key.expr) for key in ordered]
         error = worst(*(arg.error for arg in args))
         if call.filter is not None:
             condition, other = over.condition(call.filter)
@@ -256,7 +308,7 @@ class Lowering:
         calls = [expr for n, call in enumerate(node.calls) for expr in state_of(call).merge(f"a{n}")]
         if not node.keys:
             return lazy.select(calls or [pl.len().alias(NOTHING)])
-        shown = [pl.col(f"k{n}s").first() for n, key in enumerate(node.keys) if key.type.carried]
+        shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(node.keys) for s in lanes(key.type) if s]
         names = [f"k{n}" for n in range(len(node.keys))]
         if not calls and not shown:
             return lazy.select(names).unique()
@@ -288,7 +340,6 @@ class Lowering:
     def _sorted(self, frame: Frame, keys: Sequence[bound.SortKey]) -> pl.LazyFrame:
         over = self._over(frame)
         values = [over.value(key.expr) for key in keys]
-        check_comparable((value.type for value in values), "ORDER BY of")
         lazy = self._checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
         made = lazy.sort(
             [value.expr for value in values],
@@ -301,7 +352,10 @@ class Lowering:
     def _count(self, expr: Any | None, clause: str) -> int | None:
         if expr is None:
             return None
-        value = Expressions((), self._parameters).value(expr)
+        over = Expressions((), self._host)
+        value = over.value(expr)
+        if over.put_off.steps:
+            raise NotCarried(f"{clause} of an expression")
         count = pl.select(value.expr).item()
         if count is None:
             return None
@@ -312,6 +366,25 @@ class Lowering:
     @frame.register
     def _(self, node: nodes.Window) -> Frame:
         frame = self.frame(node.input)
+        try:
+            return self._windows(frame, node)
+        except NotCarried as reason:
+            self._host.used.append(reason.construct)
+            return self._hosted_windows(frame, node)
+
+    def _hosted_windows(self, frame: Frame, node: nodes.Window) -> Frame:
+        """Window functions, computed by the host's functions."""
+        step = self._host.calls(node.calls)
+        held = self._frames.held(frame.lazy)
+        table = self._frames.fetched(held.lazy, "window functions")
+        numbers = pl.Series(np.arange(table.height))
+        made = step.of(table, numbers) if table.height else step.nothing(0)
+        first = len(node.input.types)
+        for number, each in enumerate(made, first):
+            held = held.beside(each.rename({suffix: f"c{number}{suffix}" for suffix in each.columns}))
+        return Frame(held.lazy, (*frame.bounds, *(type_bounds(call.type) for call in node.calls)))
+
+    def _windows(self, frame: Frame, node: nodes.Window) -> Frame:
         over = self._over(frame)
         rows, errors = windows.prepared(node.calls, over)
         lazy = self._checked(frame.lazy, worst(*errors), over.put_off).with_columns(rows)
@@ -327,7 +400,6 @@ class Lowering:
         frame = self.frame(node.input)
         over = self._over(frame)
         keys = [over.value(key) for key in node.keys]
-        check_comparable((key.type for key in keys), "DISTINCT ON of")
         lazy = self._sorted(frame, node.order) if node.order else frame.lazy
         names = [f"k{n}" for n in range(len(keys))]
         made = self._checked(lazy, worst(*(key.error for key in keys)), over.put_off)
@@ -345,14 +417,16 @@ class Lowering:
         )
         if node.op == "UNION":
             return Frame(pl.concat([one, other]), bounds)
-        check_comparable(node.types, f"{node.op} of")
         counts = pl.concat(
             [
                 one.with_columns(pl.lit(1, pl.Int64).alias("l"), pl.lit(0, pl.Int64).alias("r")),
                 other.with_columns(pl.lit(0, pl.Int64).alias("l"), pl.lit(1, pl.Int64).alias("r")),
             ]
         )
-        groups = counts.group_by(names).agg(pl.col("l").sum(), pl.col("r").sum())
+        keys = [f"c{n}" for n in range(len(node.types))] or [NOTHING]
+        # Of rows that are equal the left one's other lanes are kept.
+        rest = [pl.col(name).first() for name in names if name not in keys]
+        groups = counts.group_by(keys, maintain_order=bool(rest)).agg(*rest, pl.col("l").sum(), pl.col("r").sum())
         if node.op == "INTERSECT":
             times = pl.min_horizontal("l", "r") if node.all else ((pl.col("l") > 0) & (pl.col("r") > 0)).cast(pl.Int64)
         elif node.all:
@@ -381,10 +455,9 @@ _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_
 
 
 def _without(lazy: pl.LazyFrame, put_off: PutOff) -> pl.LazyFrame:
-    names = [each.name + suffix for each in put_off.quotients for suffix in ("", "s")]
-    return lazy.drop(names) if names else lazy
+    return lazy.drop(put_off.columns) if put_off.steps else lazy
 
 
 def _shifted(name: str, width: int) -> str:
-    digits = name[1:].rstrip("sdu")
+    digits = name[1:].rstrip("msduv")
     return f"c{int(digits) + width}{name[1 + len(digits) :]}"

@@ -4,17 +4,25 @@ bool int2 int4 int8 float4 float8 text date timestamp   one column of the like P
 timestamptz         Datetime in UTC, without a zone      time      Int64: microseconds since midnight
 numeric             Int64 or Int128: the value without its point; `scale` decimals
 carried numeric     the same, and a second column "s": the decimals that PostgreSQL shows (Int8)
-interval            Int32 months, "d" Int32 days, "u" Int64 microseconds
+interval            Int128: the microseconds that it compares by; "m" Int32 months, "d" Int32 days, "u" Int64 the rest
+enum                Int32: the place of its label among the type's, from 0
+regclass regtype …  String: the name that it leaves with
+money timetz        Int64                                bytea inet cidr     Binary
+array record range  jsonb: Binary that compares as it does; "v" the value in the form of `held_arrow`
+
+So the first lane alone says whether a value is NULL, and what it equals and comes before.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from gpudb.engine.gpu.lower.faults import Error
 from gpudb.plan.errors import NotCarried
@@ -38,37 +46,81 @@ _PLAIN: dict[str, pl.DataType] = {
     "name": pl.String(),
     "uuid": pl.String(),
     "json": pl.String(),
-    "jsonb": pl.String(),
+    "jsonpath": pl.String(),
+    "macaddr": pl.String(),
+    "macaddr8": pl.String(),
+    "bit": pl.String(),
+    "varbit": pl.String(),
+    "char": pl.String(),
     "unknown": pl.String(),
+    "bytea": pl.Binary(),
+    "inet": pl.Binary(),
+    "cidr": pl.Binary(),
+    "money": pl.Int64(),
+    "timetz": pl.Int64(),
     "date": pl.Date(),
     "time": pl.Int64(),
     "timestamp": pl.Datetime("us"),
     "timestamptz": pl.Datetime("us"),
 }
 RANGES = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
+_STRINGS = frozenset({"text", "varchar", "bpchar", "unknown", "name", "uuid", "json"})
 NARROW = 2**63 - 1
+DAY = 86_400_000_000
+"""Microseconds."""
 _EPOCH = dt.datetime(1970, 1, 1)
-
-
-def check_comparable(kinds: Iterable[SqlType], what: str) -> None:
-    """Refuses types whose equal values lie in columns that differ, or whose order is not that of their columns."""
-    for kind in kinds:
-        if kind.name in {"interval", "jsonb"}:
-            raise NotCarried(f"{what} {kind.plain}")
 
 
 def lanes(kind: SqlType) -> dict[str, pl.DataType]:
     """The physical columns of a type, by suffix, as they lie in tables and cross exchanges."""
-    if kind.element is not None or kind.fields:
-        raise NotCarried(f"type {kind}")
+    if is_keyed(kind):
+        return {"": pl.Binary(), "v": _held_polars(kind)}
+    if kind.labels:
+        return {"": pl.Int32()}
     if kind.name == "numeric":
         held = pl.Int64() if kind.numeric_digits[0] <= 18 and not kind.carried else pl.Int128()
         return {"": held, "s": pl.Int8()} if kind.carried else {"": held}
     if kind.name == "interval":
-        return {"": pl.Int32(), "d": pl.Int32(), "u": pl.Int64()}
+        return {"": pl.Int128(), "m": pl.Int32(), "d": pl.Int32(), "u": pl.Int64()}
+    if kind.name.startswith("reg"):
+        return {"": pl.String()}
     if kind.name not in _PLAIN:
         raise NotCarried(f"type {kind.plain}")
     return {"": _PLAIN[kind.name]}
+
+
+def is_keyed(kind: SqlType) -> bool:
+    """Whether values compare by something else than what holds them: arrays, records, ranges, jsonb."""
+    return kind.item is not None or bool(kind.fields) or kind.subtype is not None or kind.name == "jsonb"
+
+
+def held_arrow(kind: SqlType) -> pa.DataType:
+    """The Arrow form of the second lane of such a type: `SqlType.arrow`, its intervals as structs of integers."""
+    if kind.item is not None:
+        return pa.list_(held_arrow(kind.item))
+    if kind.fields:
+        held = zip(kind.arrow, kind.fields, strict=True)
+        return pa.struct([(field.name, held_arrow(item)) for field, (_, item) in held])
+    return INTERVAL_PARTS if kind.name == "interval" else kind.arrow
+
+
+INTERVAL_PARTS = pa.struct([("m", pa.int32()), ("d", pa.int32()), ("u", pa.int64())])
+
+
+@cache
+def _held_polars(kind: SqlType) -> pl.DataType:
+    if any(name.startswith("reg") for name in _leaves(kind)):
+        # Names outside, numbers inside: the system catalog tells them apart.
+        raise NotCarried(f"type {kind}")
+    made: Any = pl.from_arrow(pa.array([], held_arrow(kind)))
+    held: pl.DataType = made.dtype
+    return held
+
+
+def _leaves(kind: SqlType) -> list[str]:
+    if kind.item is not None:
+        return _leaves(kind.item)
+    return [name for _, item in kind.fields for name in _leaves(item)] if kind.fields else [kind.name]
 
 
 def type_bounds(kind: SqlType) -> Bounds:
@@ -141,25 +193,37 @@ def literal(value: object, kind: SqlType) -> Value:
     if kind.name == "numeric":
         return _numeric(Decimal(str(value)), kind)
     match value:
+        case _ if is_keyed(kind):
+            raise NotCarried(f"a constant of type {kind.plain}")
         case bool() | float():
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), constant=True)
-        case int():
+        case int() if kind.name in RANGES or kind.name == "oid":
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), None, (value, value), constant=True)
-        case str() if kind.name in {"text", "varchar", "bpchar", "unknown", "name", "uuid", "json", "jsonb"}:
+        case bytes() if kind.name == "bytea":
+            return Value(kind, pl.lit(value, pl.Binary), constant=True)
+        case str() if kind.name in _STRINGS or kind.name.startswith("reg"):
             return Value(kind, pl.lit(value), constant=True)
+        case str() if kind.labels:
+            return Value(kind, pl.lit([each.name for each in kind.labels].index(value), pl.Int32), constant=True)
         case Interval(months=months, days=days, microseconds=microseconds):
-            rest = (("d", pl.lit(days, pl.Int32)), ("u", pl.lit(microseconds, pl.Int64)))
-            return Value(kind, pl.lit(months, pl.Int32), None, None, rest, True)
-        case dt.datetime():
+            parts = pl.lit(months, pl.Int32), pl.lit(days, pl.Int32), pl.lit(microseconds, pl.Int64)
+            return replace(interval(kind, *parts), constant=True)
+        case dt.datetime() if kind.name in {"timestamp", "timestamptz"}:
             moment = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
             return Value(kind, pl.lit(moment, pl.Datetime("us")), constant=True)
-        case dt.date():
+        case dt.date() if kind.name == "date":
             return Value(kind, pl.lit(value, pl.Date), constant=True)
-        case dt.time():
+        case dt.time() if kind.name == "time":
             micros = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
             return Value(kind, pl.lit(micros, pl.Int64), constant=True)
         case _:
             raise NotCarried(f"a constant of type {kind.plain}")
+
+
+def interval(kind: SqlType, months: pl.Expr, days: pl.Expr, microseconds: pl.Expr) -> Value:
+    """An interval of its parts: a month counts for 30 days, as where PostgreSQL compares."""
+    span = (months.cast(pl.Int128) * 30 + days) * DAY + microseconds
+    return Value(kind, span, None, None, (("m", months), ("d", days), ("u", microseconds)))
 
 
 def larger(left: pl.Expr, right: pl.Expr) -> pl.Expr:

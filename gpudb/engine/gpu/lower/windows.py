@@ -14,8 +14,8 @@ import polars as pl
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import FORMAT, Error, fault
-from gpudb.engine.gpu.lower.quotients import PutOff
-from gpudb.engine.gpu.lower.values import Value, check_comparable, lanes, type_bounds
+from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import FLOAT8, INT8, MAX_DIGITS, exact
@@ -39,8 +39,6 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
         errors.append(made.error)
         return made
 
-    sorts = (sort.expr for call in calls for sort in call.order_by)
-    check_comparable((each.type for each in (*calls[0].partition_by, *sorts)), "windows over")
     for number, key in enumerate(calls[0].partition_by):
         add(f"p{number}", key)
     for number, call in enumerate(calls):

@@ -1,0 +1,35 @@
+"""Values as they leave DuckDB for Arrow, of the form of `SqlType.arrow`."""
+
+from __future__ import annotations
+
+from gpudb.types import SqlType
+
+
+def leaving(column: str, item: SqlType) -> str:
+    """A result column as Arrow is to have it: uuids and labels as text, objects of the catalog by their names."""
+    base = item.element or item
+    if base.name.startswith("reg"):
+        if base is item:
+            return f"pg_{base.name}_name({column})"
+        pairs = f"SELECT unnest({column}) AS item, generate_subscripts({column}, 1) AS place"
+        return f"(SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u)"
+    if item.fields and any(field.name.lstrip("_").startswith("reg") for _, field in item.fields):
+        members = ", ".join(
+            f"{member} := {leaving(f'struct_extract_at({column}, {place})', field)}"
+            for place, (member, (_, field)) in enumerate(zip(item.members, item.fields, strict=True), 1)
+        )
+        return f"(CASE WHEN {column} IS NOT NULL THEN struct_pack({members}) END)"
+    held = outside(item)
+    return column if held == item.duckdb else f"CAST({column} AS {held})"
+
+
+def outside(item: SqlType) -> str:
+    """The DuckDB type in which a result column leaves, and in which Arrow gives it back."""
+    if item.item is not None:
+        return outside(item.item) + "[]"
+    if item.name == "uuid" or item.labels is not None:
+        return "VARCHAR"
+    if item.fields:
+        held = zip(item.members, item.fields, strict=True)
+        return f"STRUCT({', '.join(f'{member} {outside(field)}' for member, (_, field) in held)})"
+    return item.duckdb

@@ -1,0 +1,121 @@
+"""Columns of Arrow, as engines give them (`SqlType.arrow`), as lanes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.engine.gpu.lower.values import INTERVAL_PARTS, held_arrow, interval, is_keyed, lanes
+from gpudb.types import SqlType
+
+
+def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl.DataFrame:
+    """A column as the lanes of its type, each under its suffix; `keys` are what values with parts compare by."""
+    held = lanes(kind)
+    if pa.types.is_null(array.type):
+        return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
+    if is_keyed(kind):
+        assert keys is not None
+        return pl.DataFrame({"": series(keys, held[""]), "v": series(_mapped(array, kind, _taken_apart), held["v"])})
+    if kind.name == "interval":
+        parts = zip("mdu", _taken_apart(array).flatten(), strict=True)
+        frame = pl.DataFrame({suffix: series(part, held[suffix]) for suffix, part in parts})
+        return frame.select(interval(kind, *map(pl.col, "mdu")).columns(""))
+    if kind.carried:
+        value, shown = array.flatten()
+        return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
+    if kind.labels:
+        labels = pa.array([label.name for label in kind.labels], pa.string())
+        return pl.DataFrame({"": series(pc.index_in(array, labels), held[""])})
+    return pl.DataFrame({"": series(array, held[""])})
+
+
+def series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
+    """One lane of a column that is held as it is: decimals without their point, moments without their zone."""
+    if pa.types.is_time(array.type):
+        array = array.cast(pa.int64())
+    made = pl.Series(pl.from_arrow(array))
+    if made.dtype == pl.Decimal:
+        made = made.to_physical()
+    if isinstance(made.dtype, pl.Datetime) and made.dtype.time_zone:
+        made = made.dt.replace_time_zone(None)
+    return made.cast(held).rename("")
+
+
+def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
+    """The lanes under a name as a column of `SqlType.arrow`."""
+    lane = frame[name]
+    if is_keyed(kind):
+        return _mapped(_one(frame[name + "v"].to_arrow()).cast(held_arrow(kind)), kind, _put_together).cast(kind.arrow)
+    if kind.name == "numeric":
+        value = decimals(lane, kind.numeric_digits)
+        if not kind.carried:
+            return value
+        shown = _one(frame[name + "s"].to_arrow()).cast(pa.int8())
+        mask = value.is_null() if value.null_count else None
+        return pa.StructArray.from_arrays([value, shown], fields=list(kind.arrow), mask=mask)
+    if kind.name == "interval":
+        parts = [_one(frame[name + suffix].to_arrow()) for suffix in "mdu"]
+        mask = pa.array(lane.is_null().to_numpy()) if lane.null_count() else None
+        return _put_together(pa.StructArray.from_arrays(parts, fields=list(INTERVAL_PARTS), mask=mask))
+    array = _one(lane.to_arrow())
+    if kind.labels:
+        return pa.array([label.name for label in kind.labels], pa.string()).take(array)
+    if kind.name == "timestamptz":
+        return array.cast(pa.timestamp("us")).cast(pa.timestamp("us", tz="UTC"))
+    return array if array.type == kind.arrow else array.cast(kind.arrow)
+
+
+def decimals(digits: pl.Series, held: tuple[int, int]) -> pa.Array:
+    """Digits without their point as decimals."""
+    array = _one(digits.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow())
+    return array.view(pa.decimal128(38, held[1])).cast(pa.decimal128(*held))
+
+
+def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+# ---------------------------------------------------------------------------------------------- intervals in parts
+
+
+def _mapped(array: pa.Array, kind: SqlType, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """A column of values with parts, the intervals among them changed."""
+    if kind.item is not None:
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        items = _mapped(array.flatten(), kind.item, change)
+        return pa.ListArray.from_arrays(pa.array(offsets), items, mask=array.is_null() if array.null_count else None)
+    if kind.fields:
+        parts = [_mapped(part, item, change) for part, (_, item) in zip(array.flatten(), kind.fields, strict=True)]
+        fields = [pa.field(field.name, part.type) for field, part in zip(kind.arrow, parts, strict=True)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null() if array.null_count else None)
+    return change(array) if kind.name == "interval" else array
+
+
+def _taken_apart(array: pa.Array) -> pa.StructArray:
+    """Intervals as their months, days and microseconds."""
+    start = array.offset * 16
+    raw = np.frombuffer(
+        array.buffers()[1].slice(start, len(array) * 16), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")]
+    )
+    # Nanoseconds of a value that DuckDB or PostgreSQL made are whole microseconds.
+    parts = [raw["m"], raw["d"], raw["n"] // 1000]
+    mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    arrays = [pa.array(np.ascontiguousarray(part), mask=mask) for part in parts]
+    return pa.StructArray.from_arrays(
+        arrays, fields=list(INTERVAL_PARTS), mask=None if mask is None else pa.array(mask)
+    )
+
+
+def _put_together(array: pa.StructArray) -> pa.Array:
+    """Months, days and microseconds as intervals."""
+    raw = np.zeros(len(array), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")])
+    months, days, micros = (pc.fill_null(part, 0).to_numpy(zero_copy_only=False) for part in array.flatten())
+    raw["m"], raw["d"], raw["n"] = months, days, micros * 1000
+    valid = pc.is_valid(array).buffers()[1] if array.null_count else None
+    return pa.Array.from_buffers(pa.month_day_nano_interval(), len(array), [valid, pa.py_buffer(raw.tobytes())])

@@ -268,7 +268,7 @@ _EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 # Rows of a new database that the catalog has its own of.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 
-_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg\w+|pg_to_reg\w+)\(|AS tableoid, |"{_FUNCTION}|pg_class AS u')
+_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg(?!ex_)\w+|pg_to_reg\w+)\(|AS tableoid, |"{_FUNCTION}|pg_class AS u')
 
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:

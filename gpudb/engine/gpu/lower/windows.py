@@ -23,6 +23,8 @@ from gpudb.types import FLOAT8, INT8, MAX_DIGITS, exact
 _RANKS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist"}
 _VALUES = {"first_value", "last_value", "nth_value", "lag", "lead"}
 _AGGREGATES = {"count", "sum", "avg", "min", "max"}
+LOWERED = frozenset(_RANKS | _VALUES | _AGGREGATES | {"ntile"})
+"""The functions that are lowered; others are the host's."""
 _LIMIT = 10**MAX_DIGITS
 
 
@@ -54,7 +56,7 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
 
 def _check(call: bound.Window) -> None:
     name, frame = call.function.name, call.frame
-    if name not in _RANKS | _VALUES | _AGGREGATES | {"ntile"} or call.distinct:
+    if name not in LOWERED or call.distinct:
         raise NotCarried(f"window function {call.function}")
     if frame is not None:
         offsets = [each for each in (frame.start_offset, frame.end_offset) if each is not None]

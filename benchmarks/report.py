@@ -15,6 +15,7 @@ _TITLES = {
     "copy": "COPY FROM STDIN of taxi rides",
     "select": "SELECT of a whole table",
     "latency": "SELECT 1",
+    "fused": "Fused kernels, beside the time in which their columns could be copied,",
 }
 _COLOURS = {"gpudb": "#1f6feb", "gpudb server": "#54aeff", "duckdb": "#d4a72c", "postgresql": "#8250df"}
 _OTHER = "#6e7781"
@@ -43,7 +44,8 @@ def section(name: str, result: dict[str, Any]) -> str:
     versions = ", ".join(f"{key} {value}" for key, value in result["versions"].items())
     memory = f", {result['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in result else ""
     gpus = f", {len(result['gpus'])} × {result['gpus'][0]}" if result["gpus"] else ""
-    processor = f"{result.get('processor', '')}, {result.get('threads', '?')} threads{memory}{gpus}"
+    processor = f"{result['processor']}, {result.get('threads', '?')} threads{memory}" if "processor" in result else ""
+    processor = (processor + gpus).removeprefix(", ")
     lines = [
         f"## {_TITLES.get(suite, suite)} on {machine}\n",
         f"{result['date']}, commit `{result['commit']}`, `{result['command']}`  ",

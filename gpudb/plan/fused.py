@@ -11,11 +11,12 @@ from gpudb.types import SqlType
 
 @dataclass(frozen=True)
 class Built(Node):
-    """In a fused part, the rows of its build side `number`, thought to be so many."""
+    """In a fused part, the rows of its build side `number`, thought to be so many, of a table that has `base` rows."""
 
     number: int
     columns: tuple[tuple[str, SqlType], ...]
     rows: int = 1
+    base: int = 1
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:

@@ -58,7 +58,8 @@ class Cluster:
         self._client: Any = client
         self._connections = Connections(client.connection_args)
         self._client.register_plugin(Ender())
-        self._client.register_plugin(StageWorker(processes.memory, processes.resident, processes.results))
+        given = (processes.memory, processes.resident, processes.results, processes.fuse)
+        self._client.register_plugin(StageWorker(*given))
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}

@@ -35,7 +35,7 @@ class ClusterEngine:
     def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin") -> None:
         self.name = name
         self._cluster = cluster
-        self._planner = Planner(constants, Costs(workers=cluster.size))
+        self._planner = Planner(constants, Costs(workers=cluster.size), fuse=cluster.processes.fuse)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream:

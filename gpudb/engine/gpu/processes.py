@@ -20,6 +20,7 @@ class Processes:
 
     Each may use `memory` bytes, of them `resident` for tables and `results` for rows that wait for their clients. One
     that computes on for `patience` seconds after its statement has ended is killed: what it had loaded is lost then.
+    With `fuse` they run fused parts of plans: on a GPU by kernels, on CPU workers by the kernels' twin.
     """
 
     count: int
@@ -28,14 +29,15 @@ class Processes:
     results: int
     patience: float
     start: Callable[[int], Any]
+    fuse: bool = False
 
 
-def cpu_processes(count: int, memory: int | None = None) -> Processes:
+def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> Processes:
     """CPU workers on this host, which share `memory` bytes, or 80% of what the machine has."""
     from distributed.system import MEMORY_LIMIT
 
     each = max((memory or int(0.8 * MEMORY_LIMIT)) // count, _LEAST_BYTES)
-    return Processes(count, each, each // 2, min(each // 8, 2**28), 0.3, _start_cpu)
+    return Processes(count, each, each // 2, min(each // 8, 2**28), 0.3, _start_cpu, fuse)
 
 
 def _start_cpu(count: int) -> Any:

@@ -31,6 +31,8 @@ from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.connections import Connections
 from gpudb.engine.gpu.exchange import givers, runners, takers
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.given import Kept, Parts, ResultRoom, read, written
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
@@ -107,15 +109,18 @@ class StageWorker(WorkerPlugin):
 
     name = "gpudb"
 
-    def __init__(self, limit: int, resident: int, results: int) -> None:
-        self._limit, self._resident, self._results = limit, resident, results
+    def __init__(self, limit: int, resident: int, results: int, fuse: bool = False) -> None:
+        self._limit, self._resident, self._results, self._fuse = limit, resident, results, fuse
 
     def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
         self._connections = Connections(worker.connection_args)
         self._frames: Frames = HostFrames()
-        self._tables = ResidentTables(self._resident)
+        # Packed columns are made of the tables' own: half of the room each, where both are kept.
+        room = self._resident // 2 if self._fuse else self._resident
+        self._tables = ResidentTables(room)
+        self._kernels = Twin(PackedTables(self._tables, room)) if self._fuse else None
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         self._room = ResultRoom(self._results, Path(self._folder.name))
         self._statements: dict[int, Running] = {}
@@ -137,7 +142,7 @@ class StageWorker(WorkerPlugin):
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results")}
+        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results", "_fuse")}
 
     # ---------------------------------------------------------------------------------------- handlers
 
@@ -298,7 +303,8 @@ class StageWorker(WorkerPlugin):
         running.computing += 1
         started = time.perf_counter()
         try:
-            return compute(task, self._tables, received, self._frames), 1000 * (time.perf_counter() - started)
+            made = compute(task, self._tables, received, self._frames, self._kernels)
+            return made, 1000 * (time.perf_counter() - started)
         finally:
             running.computing -= 1
 

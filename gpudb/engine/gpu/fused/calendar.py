@@ -13,6 +13,12 @@ DAY = 86_400_000_000
 _ERA = 146_097
 
 
+def first_day(year: int) -> int:
+    """The first of January of a year after Christ, in days since 1970."""
+    before = year - 1
+    return before * 365 + before // 4 - before // 100 + before // 400 - 719_162
+
+
 def field(name: str, value: Any, *, micros: bool) -> Any:
     """A field of dates (days), or of timestamps (`micros`), as int64; a year before 1 is negative."""
     days = value // DAY if micros else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpudb.engine.gpu.fused import calendar
 from gpudb.engine.gpu.fused.packed import DAY, Form
 from gpudb.engine.gpu.fused.pipeline import (
     Arithmetic,
@@ -27,7 +28,10 @@ from gpudb.engine.gpu.fused.pipeline import (
     Payload,
     Quotient,
 )
+from gpudb.engine.gpu.fused.walk import can_fail
 
+YEARS = 12
+"""Of so many years the one of a date is found by comparing it with where each begins."""
 Code = tuple[str, str | None]
 """A value, and what says whether it is there (None: always)."""
 
@@ -57,39 +61,12 @@ def number(value: int | float, kind: str) -> str:
     return f"({'-' if value < 0 else ''}(i128)((unsigned __int128){high}ULL << 64 | {low}ULL))"
 
 
-def can_fail(expr: Expr) -> bool:
-    """Whether a row can have an error by an expression."""
-    if isinstance(expr, Checked) or (isinstance(expr, Arithmetic) and expr.code):
-        return True
-    return any(can_fail(each) for each in parts(expr))
-
-
-def parts(expr: Expr) -> list[Expr]:
-    """The expressions that an expression is made of."""
-    match expr:
-        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
-            return [left, right]
-        case Logic(args=args):
-            return list(args)
-        case Choose(branches=branches, default=default):
-            return [each for branch in branches for each in branch] + [default]
-        case Field() | Payload() | Literal():
-            return []
-    return [expr.arg]  # type: ignore[attr-defined]
-
-
-def fields_of(expr: Expr) -> set[int]:
-    """The columns that an expression reads."""
-    if isinstance(expr, Field):
-        return {expr.column}
-    return {column for each in parts(expr) for column in fields_of(each)}
-
-
 class Emitter:
     """Writes statements; expressions become variables of the scope that they are first used in."""
 
     def __init__(self, forms: tuple[Form, ...]) -> None:
         self.lines: list[str] = []
+        self.prologue: list[str] = []
         self._forms = forms
         self._depth = 1
         self._memo: list[dict[Expr, Code]] = [{}]
@@ -319,10 +296,16 @@ class Emitter:
         return value, f"({decided_name} | !{unknown})" if expr.nullable else None
 
     def _calendar(self, expr: Calendar) -> Code:
-        value, valid = self.value(expr.arg)
         arg = expr.arg
         form = self._forms[arg.column] if isinstance(arg, Field) else None
-        if expr.micros and isinstance(arg, Field) and form is not None and form.width <= 4 and form.unit >= 1_000_000:
+        packed = expr.micros and form is not None and form.width <= 4 and form.unit >= 1_000_000
+        assert expr.bounds is not None
+        if expr.field == "year" and expr.bounds[0] > 0 and expr.bounds[1] - expr.bounds[0] < YEARS:
+            return self._year(expr, packed)
+        value, valid = self.value(arg)
+        if packed:
+            assert isinstance(arg, Field)
+            assert form is not None
             # Packed from a midnight on, in steps that a day is a multiple of: all in 32 bits.
             a_day = DAY // form.unit
             raw = f"f{arg.column}[v]"
@@ -342,6 +325,31 @@ class Emitter:
         else:
             days = f"(int){value}"
         return self._kept("int", f"field_{expr.field}({days})"), valid
+
+    def _year(self, expr: Calendar, packed: bool) -> Code:
+        """A year of few: the first, and one more for each other that has begun."""
+        assert expr.bounds is not None
+        first, last = expr.bounds
+        begins = [calendar.first_day(year) for year in range(first + 1, last + 1)]
+        arg = expr.arg
+        if packed:
+            assert isinstance(arg, Field)
+            raw, column, unit = f"f{arg.column}[v]", arg.column, self._forms[arg.column].unit
+            tests = []
+            for begin in begins:
+                name = self.name("year")
+                distance = f"({begin * DAY}LL - base{column}) / {unit}LL"
+                # No value is the greatest that its bytes hold: what begins later than all is that.
+                self.prologue.append(
+                    f"const u32 {name} = {begin * DAY}LL <= base{column} ? 0u : (u32)min({distance}, 0xffffffffLL);"
+                )
+                tests.append(f"({raw} >= {name})")
+            valid = f"(n{column} >> v & 1u)" if self._forms[column].nullable else None
+        else:
+            value, valid = self.value(arg)
+            unit = DAY if expr.micros else 1
+            tests = [f"({value} >= {number(begin * unit, c_type(arg.bounds))})" for begin in begins]
+        return self._kept("int", " + ".join([str(first), *tests])), valid
 
     def _choose(self, expr: Choose, kind: str) -> Code:
         made, known = self.name(), self.name()

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 
-from gpudb.engine.gpu.fused.emit import Emitter, c_type, can_fail, fields_of
+from gpudb.engine.gpu.fused.emit import Emitter, c_type
+from gpudb.engine.gpu.fused.hashing import bitmap_bytes
 from gpudb.engine.gpu.fused.pipeline import Accumulator, Expr, Filter, Groups, Literal, Lookup, Pipeline, Rows
+from gpudb.engine.gpu.fused.walk import can_fail, fields_of
 
 HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")
 BLOCK = 256
 SHARED = 24 * 1024
 """Shared memory of a block that leaves room for eight of them on a multiprocessor."""
+BITMAPS = 180 * 1024
+"""Of that, lookups' bitmaps."""
 SHARED_MOST = 200 * 1024
 """What one block can have for itself."""
 Parameter = tuple[str, ...]
@@ -27,7 +32,7 @@ Parameter = tuple[str, ...]
 class Options:
     """How a kernel is made: rows a thread has at once, and whether all columns are loaded first."""
 
-    rows: int = 4
+    rows: int = 8
     eager: bool = False
 
 
@@ -42,9 +47,15 @@ class Kernel:
     shared: int
 
 
-def generated(pipeline: Pipeline, options: Options = Options()) -> Kernel:
+def options_for(pipeline: Pipeline) -> Options:
+    """How a pipeline's kernel is made: narrow columns more rows at once, so that loads are wide."""
+    widest = max((form.width for form in pipeline.columns), default=1)
+    return Options(16 if widest == 1 else 8 if widest < 8 else 4)
+
+
+def generated(pipeline: Pipeline, options: Options | None = None) -> Kernel:
     """The kernel of a pipeline; the same text for the same pipeline, always."""
-    return _Generator(pipeline, options).made()
+    return _Generator(pipeline, options or options_for(pipeline)).made()
 
 
 @cache
@@ -69,13 +80,17 @@ class _Generator:
         self._loaded: set[int] = set()
         self._parameters: list[tuple[str, str, Parameter]] = []
         self._block, self._shared, self._copies = BLOCK, 0, 0
+        self._bitmaps = 0
+        self._near: dict[int, int] = {}
         self._offsets: list[int] = []
 
     def made(self) -> Kernel:
         sink = self._pipeline.sink
         self._take_parameters()
+        self._plan_bitmaps()
         if isinstance(sink, Groups) and sink.form == "dense":
             self._plan_shared(sink)
+        self._shared += self._bitmaps
         self._body()
         name = "fused"
         declared = ",\n    ".join(f"{kind} {label}" for kind, label, _ in self._parameters)
@@ -149,8 +164,14 @@ class _Generator:
     def _body(self) -> None:
         out, v, sink = self._out, self._v, self._pipeline.sink
         out.line("int error = 0;")
+        top = len(out.lines)
+        if self._shared:
+            out.line("extern __shared__ uint4 shared[];")
         if isinstance(sink, Groups):
             self._start(sink)
+        self._copy_bitmaps()
+        if self._shared:
+            out.line("__syncthreads();")
         with out.block(
             f"for (i64 first = ((i64)blockIdx.x * {self._block} + threadIdx.x) * {v}; first < rows; "
             f"first += (i64)gridDim.x * {self._block * v})"
@@ -175,6 +196,7 @@ class _Generator:
             with out.block(f"for (int v = 0; v < {v}; ++v)"):
                 out.line("if (!(alive >> v & 1u)) continue;")
                 self._rest(steps)
+        out.lines[top:top] = ["    " + each for each in out.prologue]
         out.line("if (error) atomicMax(state, (u32)error);")
         if isinstance(sink, Groups):
             self._end(sink)
@@ -250,9 +272,9 @@ class _Generator:
                 out.line(f"p{n}[v] = {there} ? probe(h{n}, mask{n}, (i64){index}) : -1;")
             else:
                 out.line(f"p{n}[v] = {there} ? (u32){index} : 0u;")
-                read = (
-                    f"__ldg(a{n}_0 + p{n}[v])" if biased else f"(u32)__ldg(z{n} + (p{n}[v] >> 3)) >> (p{n}[v] & 7) & 1u"
-                )
+                words = f"near{n}" if n in self._near else f"((const u32*)z{n})"
+                bit = f"{words}[p{n}[v] >> 5] >> (p{n}[v] & 31) & 1u"
+                read = f"__ldg(a{n}_0 + p{n}[v])" if biased else bit
                 out.line(f"r{n}[v] = {there} ? {read} : 0;")
         found = f"p{n}[v] >= 0" if step.hashed else f"r{n}[v] != 0"
         if step.kind == "left":
@@ -323,23 +345,52 @@ class _Generator:
 
     # -------------------------------------------------------------------------------------------- sinks
 
+    def _plan_bitmaps(self) -> None:
+        """Which lookups' bitmaps every block has in shared memory: the first ones that fit."""
+        for step in self._vector_steps():
+            if isinstance(step, Lookup) and step.presence:
+                size = bitmap_bytes(prod(step.sizes))
+                if self._bitmaps + size <= BITMAPS:
+                    self._near[step.number] = self._bitmaps
+                    self._bitmaps += size
+        if self._bitmaps > SHARED // 3:
+            self._block = 2 * BLOCK if self._bitmaps <= 2 * SHARED else 4 * BLOCK
+
+    def _vector_steps(self) -> list[Filter | Lookup]:
+        """The steps before the first lookup whose keys repeat."""
+        steps = self._pipeline.steps
+        return list(steps[: next((n for n, step in enumerate(steps) if _repeats(step)), len(steps))])
+
     def _plan_shared(self, sink: Groups) -> None:
         """Whether groups' words fit into shared memory, and how many copies of them, so that lanes seldom meet."""
         size = sum(4 if is_count(each) else 8 for each in sink.accumulators) * sink.slots
-        if size > SHARED_MOST:
+        if size + self._bitmaps > SHARED_MOST:
             return
         self._copies = 1
         while self._copies < 32 and size * self._copies * 2 <= SHARED:
             self._copies *= 2
         # A copy more would take a block's place: large tables have one large block.
-        self._block = BLOCK if size * self._copies <= SHARED else 512 if size * 2 <= SHARED_MOST else 1024
+        if size * self._copies > SHARED:
+            self._block = max(self._block, 512 if (size + self._bitmaps) * 2 <= SHARED_MOST else 1024)
         self._shared = size * self._copies
         place = 0
         offsets = {}
         for number in sorted(range(len(sink.accumulators)), key=lambda n: is_count(sink.accumulators[n])):
             offsets[number] = place
             place += (4 if is_count(sink.accumulators[number]) else 8) * sink.slots * self._copies
+        self._shared = -(-self._shared // 16) * 16
+        self._near = {lookup: at + self._shared for lookup, at in self._near.items()}
         self._offsets = [offsets[number] for number in range(len(sink.accumulators))]
+
+    def _copy_bitmaps(self) -> None:
+        """Lookups' bitmaps into shared memory."""
+        out = self._out
+        for step in self._vector_steps():
+            if isinstance(step, Lookup) and step.number in self._near:
+                n, words = step.number, bitmap_bytes(prod(step.sizes)) // 4
+                out.line(f"u32* const near{n} = (u32*)((u8*)shared + {self._near[n]});")
+                copy = f"near{n}[k] = ((const u32*)z{n})[k];"
+                out.line(f"for (int k = threadIdx.x; k < {words}; k += {self._block}) {copy}")
 
     def _start(self, sink: Groups) -> None:
         out = self._out
@@ -347,9 +398,8 @@ class _Generator:
             for number, each in enumerate(sink.accumulators):
                 out.line(f"{_word(each)} r_{number} = {_start_of(each)};")
             return
-        if not self._shared:
+        if not self._copies:
             return
-        out.line("extern __shared__ u64 shared[];")
         cells = sink.slots * self._copies
         for number, each in enumerate(sink.accumulators):
             at = f"(({'u32' if is_count(each) or each.op == 'add' else 'u64'}*)((u8*)shared + {self._offsets[number]}))"
@@ -358,7 +408,6 @@ class _Generator:
             start = {"min": "0x7FFFFFFFFFFFFFFFull", "max": "0x8000000000000000ull"}.get(each.op, "0")
             count = cells * 2 if each.op == "add" and not is_count(each) else cells
             out.line(f"for (int k = threadIdx.x; k < {count}; k += {self._block}) g_{number}[k] = {start};")
-        out.line("__syncthreads();")
 
     def _sink(self) -> None:
         sink = self._pipeline.sink
@@ -393,18 +442,15 @@ class _Generator:
             terms = distance if not terms else f"({terms}) * ({kind}){key.size}ull + {distance}"
         slot = out.name("slot")
         if sink.form == "hash":
-            out.line(f"const i64 {slot} = group_slot(group_keys, group_mask, (i64)({terms}));")
+            out.line(f"const i64 {slot} = group_slot_together(group_keys, group_mask, (i64)({terms}));")
             with out.block(f"if ({slot} < 0)"):
                 out.line("state[1] = 1u;")
             with out.block("else"):
                 self._put_words(sink, slot, "(group_mask + 1)")
             return
         out.line(f"const {kind} {slot} = {terms};")
-        if not self._shared:
-            if len(sink.accumulators) == 1 and isinstance(sink.accumulators[0].value, Literal) and kind == "u32":
-                out.line(f"count_together(words, {slot});")
-            else:
-                self._put_words(sink, slot, f"{sink.slots}ull")
+        if not self._copies:
+            self._put_words(sink, slot, f"{sink.slots}ull")
             return
         cell = out.name("cell")
         copy = "" if self._copies == 1 else f" * {self._copies} + (threadIdx.x & {self._copies - 1})"
@@ -427,12 +473,15 @@ class _Generator:
             out.line(guard + text)
 
     def _put_words(self, sink: Groups, slot: str, stride: str) -> None:
-        for number, each in enumerate(sink.accumulators):
-            value, valid = self._out.value(each.value)
-            guard = "" if valid is None else f"if ({valid}) "
-            cast = {"add": "(u64)(i64)", "fadd": "(double)"}.get(each.op, "(i64)")
-            op = _op(each)
-            self._out.line(f"{guard}{op}::put(words + {number}ull * {stride} + {slot}, {cast}{value});")
+        """Words in the GPU's memory: one atomic for the lanes of a warp that have the same slot."""
+        out = self._out
+        codes = [out.value(each.value) for each in sink.accumulators]
+        out.line(f"const u32 same = lanes_with({slot});")
+        for number, (each, (value, valid)) in enumerate(zip(sink.accumulators, codes, strict=True)):
+            given = f"({_word(each)})" + ("(i64)" if each.op == "add" else "") + value
+            if valid is not None:
+                given = f"{valid} ? {given} : {_start_of(each)}"
+            out.line(f"{_op(each)}::together(words + {number}ull * {stride} + {slot}, {given}, same);")
 
     def _end(self, sink: Groups) -> None:
         out = self._out
@@ -442,7 +491,7 @@ class _Generator:
                 op = _op(each)
                 out.line(f"block_put<{op}>(words + {number}, r_{number}, {_start_of(each)}, warps);")
             return
-        if not self._shared:
+        if not self._copies:
             return
         out.line("__syncthreads();")
         copies, cells = self._copies, sink.slots * self._copies

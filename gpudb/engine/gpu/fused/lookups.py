@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.fused.hashing import bitmap_bytes, hash_table
 from gpudb.engine.gpu.fused.pipeline import Bounds
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
 from gpudb.types import SqlType
 
-EMPTY = -1
 DIRECT = 1 << 28
 """The most entries of a direct table."""
 _SPARSE = 64
-"""A direct table has at most so many entries for each row of its build side, or a million."""
+"""A direct table has at most so many entries for each row of its build side, or SMALL ones: it fits into L2 then."""
+_SMALL = 1 << 24
 _Array = np.ndarray[Any, Any]
 
 
@@ -109,14 +110,14 @@ def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
     if distinct:
         number, rows, counts = unique, rows[first], np.ones(len(unique), np.int64)
     most = int(counts.max()) if len(counts) else 1
-    if slots > DIRECT or slots > max(_SPARSE * len(number), 1 << 20):
-        table, place = _hashed(number)
+    if slots > DIRECT or slots > max(_SPARSE * len(number), _SMALL):
+        table, place = hash_table(number)
         return Index(lows, sizes, table, rows, place, len(table), most)
     return Index(lows, sizes, None, rows, number, slots, most)
 
 
-def build(index: Index, payloads: Sequence[Column]) -> Built:
-    """A lookup table with payloads."""
+def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
+    """A lookup table with payloads; of a `selective` one, which most rows find no partner in, they are read last."""
     rows, place, slots = index.rows, index.place, index.slots
     hashed, unique = index.table is not None, index.most == 1
     arrays: list[_Array] = [] if index.table is None else [index.table]
@@ -127,9 +128,12 @@ def build(index: Index, payloads: Sequence[Column]) -> Built:
         arrays.append(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
         rows, place, slots = rows[order], np.arange(len(rows)), len(rows)
     elif not hashed:
-        presence = not payloads or payloads[0].bounds is None
+        presence = selective or not payloads or payloads[0].bounds is None
         if presence:
-            arrays.append(np.packbits(np.bincount(place, minlength=-(-slots // 8) * 8) > 0, bitorder="little"))
+            # Whole words, which kernels copy into shared memory.
+            there = np.zeros(bitmap_bytes(slots) * 8, bool)
+            there[place] = True
+            arrays.append(np.packbits(there, bitorder="little"))
     widths, biases, bases = [], [], []
     for number, payload in enumerate(payloads):
         bias = int(number == 0 and unique and not hashed and not presence)
@@ -162,31 +166,3 @@ def _payload(payload: Column, rows: _Array, place: _Array, slots: int, bias: int
     made = np.zeros(max(slots, 1), kind)
     made[place] = stored.astype(kind)
     return made, width, bias, low
-
-
-def mixed(keys: _Array) -> _Array:
-    """The hash of 64-bit keys (MurmurHash3's finalizer); kernels/lookup.cuh is the same."""
-    made = keys.astype(np.uint64)
-    made ^= made >> np.uint64(33)
-    made *= np.uint64(0xFF51AFD7ED558CCD)
-    made ^= made >> np.uint64(33)
-    made *= np.uint64(0xC4CEB9FE1A85EC53)
-    return made ^ (made >> np.uint64(33))
-
-
-def _hashed(keys: _Array) -> tuple[_Array, _Array]:
-    """A hash table at most half full, and each key's slot in it."""
-    size = 16
-    while size < 2 * len(keys):
-        size *= 2
-    table = np.full(size, EMPTY, np.int64)
-    place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
-    waiting = np.arange(len(keys))
-    while len(waiting):
-        slots = place[waiting]
-        free = table[slots] == EMPTY
-        # Of several for one slot the last one written has it; its equals share it.
-        table[slots[free]] = keys[waiting[free]]
-        waiting = waiting[table[slots] != keys[waiting]]
-        place[waiting] = (place[waiting] + 1) % size
-    return table, place

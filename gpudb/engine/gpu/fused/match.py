@@ -21,6 +21,7 @@ from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, column
+from gpudb.plan.optimize.estimate import profile
 from gpudb.plan.physical import Final, Partial
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -77,7 +78,7 @@ class _Matching:
         # Built first: numbers are given from the outermost join on, and say nothing of the order.
         number = len(builds)
         builds.append(build)
-        built = Built(number, given, self._estimate(build))
+        built = Built(number, given, self._estimate(build), int(profile(build).base))
         spine = self._spine(node.right if swapped else node.left, builds)
         if len(given) == width:
             left, right = (built, spine) if swapped else (spine, built)

@@ -8,10 +8,12 @@ not NULL. Rows are padded to a multiple of 64, so that a thread may load those o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ROWS = 64
 """What a column's rows are padded to."""
@@ -56,7 +58,7 @@ class PackedColumn:
         data, valid = moved
         return replace(self, data=data, valid=valid)
 
-    def values(self, first: int = 0, last: int | None = None) -> tuple[Any, Any]:
+    def values(self, first: int = 0, last: int | None = None, xp: Any = np) -> tuple[Any, Any]:
         """Values as int64 or float64, and which of them are there (None: all); NULLs have any value."""
         last = self.rows if last is None else last
         width, form = self.form.width, self.form
@@ -69,7 +71,7 @@ class PackedColumn:
         else:
             made = raw.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.int64}[width]).astype(np.int64)
             made = self.base + form.unit * made
-        return made, None if self.valid is None else _bits(self.valid, first, last)
+        return made, None if self.valid is None else _bits(self.valid, first, last, xp)
 
 
 def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = None) -> PackedColumn:
@@ -88,13 +90,9 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
         form = Form(1, 1, False, nullable)
         return PackedColumn(form, 0, rows, xp.zeros(_length(rows, 1), np.uint8), bitmap, None, None)
     low, high = int(known.min()), int(known.max())
-    base, unit = low, 1
-    if width is None and high - low >= 256:
-        unit = _unit(known, low)
-        # Timestamps count from a midnight, so that their days need no 64 bits.
-        base = low // DAY * DAY if unit >= 1_000_000 and DAY % unit == 0 else low
+    base, unit = _steps(known, low) if width is None and high - low >= 256 else (low, 1)
     top = (high - base) // unit
-    width = width or next(each for each in (1, 2, 3, 4, 8) if top < 256**each)
+    width = width or next(each for each in (1, 2, 3, 4, 8) if top < 256**each - (each == 4))
     if width == 8:
         base, unit = 0, 1
     stored = (values - base) // unit if unit > 1 else values - base
@@ -106,6 +104,8 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
 
 def pack_series(series: pl.Series) -> PackedColumn | None:
     """A column of a frame, packed; None for values that need more than 64 bits. Text must have become codes."""
+    import polars as pl
+
     valid = None if not series.null_count() else series.is_not_null().to_numpy()
     if series.dtype == pl.Int128:
         low, high = series.min(), series.max()
@@ -118,11 +118,16 @@ def pack_series(series: pl.Series) -> PackedColumn | None:
     return pack(series.to_physical().cast(pl.Int64).fill_null(0).to_numpy(), valid)
 
 
-def _unit(known: Any, low: int) -> int:
+def _steps(known: Any, low: int) -> tuple[int, int]:
+    """What values are a whole number of steps from, and the step.
+
+    Timestamps count from a midnight, so that their days need no 64 bits.
+    """
     for unit in _UNITS:
-        if not bool(((known[:_SAMPLE] - low) % unit).any()) and not bool(((known - low) % unit).any()):
-            return unit
-    return 1
+        base = low // DAY * DAY if unit >= 1_000_000 else low
+        if not bool(((known[:_SAMPLE] - base) % unit).any()) and not bool(((known - base) % unit).any()):
+            return base, unit
+    return low, 1
 
 
 def _narrow(stored: Any, width: int) -> Any:
@@ -149,6 +154,6 @@ def _bitmap(valid: Any, xp: Any) -> Any:
     return made
 
 
-def _bits(bitmap: Any, first: int, last: int) -> Any:
-    rows = np.arange(first, last)
+def _bits(bitmap: Any, first: int, last: int, xp: Any) -> Any:
+    rows = xp.arange(first, last)
     return (bitmap[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 == 1

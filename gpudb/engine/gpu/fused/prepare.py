@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.fused import lookups, states, twin
+from gpudb.engine.gpu.fused.order import ordered
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
@@ -72,10 +73,6 @@ class Prepared:
     tables: tuple[twin.Table, ...]
     finish: Callable[[twin.Outcome], pl.DataFrame]
 
-    def over(self, segment: twin.Segment) -> Pipeline:
-        """The pipeline for the forms of a segment's columns."""
-        return replace(self.pipeline, columns=tuple(column.form for column in segment.columns))
-
     def frame(self, outcome: twin.Outcome) -> pl.DataFrame:
         """The result's columns; raises the error that a row had."""
         if outcome.code:
@@ -120,6 +117,7 @@ class _Preparing:
         self._tables = Tables()
         self._fields: list[int] = []
         self._steps: list[Filter | Callable[[], Lookup]] = []
+        self._passing: dict[int, float] = {}
         self._arrays: list[tuple[np.ndarray[Any, Any], ...]] = []
         self._most = source.rows
 
@@ -130,9 +128,10 @@ class _Preparing:
             sink, finish = self._groups(root.aggregate, self._scope(root.input))
         else:
             sink, finish = self._rows(self._scope(root), len(root.types))
-        steps = tuple(step if isinstance(step, Filter) else step() for step in self._steps)
         segments = self._source.segments(self._fields)
         forms = tuple(column.form for column in segments[0].columns) if segments else (Form(1),) * len(self._fields)
+        made = [step if isinstance(step, Filter) else step() for step in self._steps]
+        steps = ordered(made, self._passing, forms)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
         pipeline = Pipeline(forms, steps, sink, tables)
         return Prepared(pipeline, segments, tuple(self._arrays), tuple(self._tables.entries), finish)
@@ -192,10 +191,12 @@ class _Preparing:
         distinct = kind in {"semi", "anti"}
         index = lookups.index_of(keys, distinct=distinct)
         self._most *= index.most
+        passing = len(index.rows) / max(built.base, len(index.rows), 1)
+        self._passing[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
 
         @cache
         def step() -> Lookup:
-            made = lookups.build(index, side.columns)
+            made = lookups.build(index, side.columns, selective=kind == "inner" and passing < 0.5)
             self._arrays[side.number] = made.arrays
             exprs = tuple(probe.expr for probe in probes)
             return Lookup(

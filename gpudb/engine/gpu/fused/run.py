@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from gpudb.engine.gpu.fused import twin
+from gpudb.engine.gpu.fused.launch import Launcher
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.prepare import Prepared, prepare
 from gpudb.engine.gpu.fused.resident import PackedTables
@@ -43,3 +44,14 @@ class Twin:
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return twin.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+
+class Kernels(Twin):
+    """Runs fused parts on the current GPU, where the packed columns lie."""
+
+    def __init__(self, tables: PackedTables) -> None:
+        super().__init__(tables)
+        self._launcher = Launcher()
+
+    def _run(self, prepared: Prepared) -> twin.Outcome:
+        return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)

@@ -16,10 +16,12 @@ from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     Accumulator,
     Choose,
+    Compare,
     Expr,
     IsNull,
     Limb,
     Literal,
+    Logic,
     Mapped,
     Ordered,
 )
@@ -123,17 +125,17 @@ def _kept(condition: Expr, value: Value | None) -> Value:
 
 
 def _reals(name: str, value: Value, made: Accumulators) -> Column:
-    # An infinity among the values is no overflow: it is what the greatest and the least tell.
-    places = [made.place("fadd", value.expr), made.count(value.expr)]
-    ends = [made.place(op, Ordered((-(2**63), MAX), value.expr.nullable, value.expr)) for op in ("min", "max")]
+    # An infinity among the values is no overflow: they are counted.
+    ends = (Literal(None, False, float("inf")), Literal(None, False, float("-inf")))
+    same = tuple(Compare(BOOLEAN, value.expr.nullable, "==", value.expr, end) for end in ends)
+    infinite = Logic(BOOLEAN, value.expr.nullable, "OR", same)
+    places = [made.place("fadd", value.expr), made.count(value.expr), made.place("add", infinite)]
 
     def column(words: Words) -> list[pl.Series]:
-        low, high = (_floats(words[end]) for end in ends)
-        infinite = (np.isinf(low) | np.isinf(high)) & (words[places[1]] > 0)
         return [
             pl.Series(name, words[places[0]], dtype=pl.Float64),
             pl.Series(name + "n", words[places[1]], dtype=pl.Int64),
-            pl.Series(name + "i", infinite, dtype=pl.Boolean),
+            pl.Series(name + "i", words[places[2]] > 0, dtype=pl.Boolean),
         ]
 
     return column

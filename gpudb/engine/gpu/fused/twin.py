@@ -7,14 +7,14 @@ words of a group. Integers are int64, or Python's where their bounds need more b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from gpudb.engine.gpu.fused import calendar
-from gpudb.engine.gpu.fused.lookups import EMPTY, mixed
+from gpudb.engine.gpu.fused.hashing import probed
 from gpudb.engine.gpu.fused.packed import PackedColumn
 from gpudb.engine.gpu.fused.pipeline import (
     Arithmetic,
@@ -52,6 +52,11 @@ class Segment:
 
     rows: int
     columns: tuple[PackedColumn, ...]
+
+
+def in_forms(pipeline: Pipeline, segment: Segment) -> Pipeline:
+    """The pipeline for the forms of a segment's columns."""
+    return replace(pipeline, columns=tuple(column.form for column in segment.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,7 @@ class _Block:
             there &= inside if valid is None else inside & valid
             index = index * size + np.where(there, values - low, 0).astype(np.int64)
         if step.hashed:
-            place, found = _probed(arrays.pop(0), index)
+            place, found = probed(arrays.pop(0), index)
             there &= found
         else:
             place = index
@@ -353,18 +358,6 @@ def _compared(op: str, a: Array, b: Array) -> Array:
         less, same = (a < b).astype(bool), (a == b).astype(bool)
     found: dict[str, Array] = {"==": same, "!=": ~same, "<": less, ">=": ~less}
     return found[op] if op in found else _compared(">=" if op == "<=" else "<", b, a)
-
-
-def _probed(table: Array, keys: Array) -> tuple[Array, Array]:
-    """Each key's slot in a hash table, and whether it is there."""
-    size = len(table)
-    place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
-    waiting = np.flatnonzero((table[place] != keys) & (table[place] != EMPTY))
-    while len(waiting):
-        place[waiting] = (place[waiting] + 1) % size
-        held = table[place[waiting]]
-        waiting = waiting[(held != keys[waiting]) & (held != EMPTY)]
-    return place, table[place] == keys
 
 
 # ---------------------------------------------------------------------------------------------- groups

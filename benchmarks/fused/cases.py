@@ -1,0 +1,166 @@
+"""Plans the queries over tables of the full size, of which only the small ones are there, and keeps their pipelines.
+
+python -m benchmarks.fused.cases FOLDER FILE: FOLDER keeps the small tables, FILE is what `roofline` runs.
+"""
+
+from __future__ import annotations
+
+import lzma
+import pickle
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from benchmarks import tables
+from benchmarks.data import ssb
+from benchmarks.fused.data import TABLES, Case, Spec
+from gpudb.catalog.model import Catalog
+from gpudb.engine.gpu.frames import HostFrames
+from gpudb.engine.gpu.fused import twin
+from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.engine.gpu.fused.packed import PackedColumn
+from gpudb.engine.gpu.fused.prepare import Known, prepare
+from gpudb.engine.gpu.fused.values import Dictionary
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.protocol import Request
+from gpudb.plan.fused import Fused
+from gpudb.plan.placing import Costs
+from gpudb.session.binding import bind_statement, statements_of
+from gpudb.session.database import Database
+from gpudb.sql.bind.binder import Binder
+
+SCALE = 100
+MORE = {
+    "join": "SELECT cat, count(*), avg(ax) FROM t0 NATURAL JOIN t1 GROUP BY cat",
+    "ranges": "SELECT cat, count(*), avg(aid), max(bid) FROM t0 WHERE aid < 50000 and cid > 50000 GROUP BY cat",
+}
+_MAKE = (
+    "CREATE TABLE t0 (id int, cat text, aid int, bid int, cid int)",
+    "INSERT INTO t0 VALUES (1, 'aaa', 1, 1, 1)",
+    "CREATE TABLE t1 (aid int, ax double precision)",
+    "INSERT INTO t1 SELECT i, i * 0.25 FROM generate_series(0, 99999) AS s(i)",
+    "INSERT INTO trips (pickup_datetime, dropoff_datetime, cab_type, passenger_count, trip_distance, total_amount)"
+    " VALUES ('2010-01-01', '2010-01-01', 'green', 1, 1.5, 7.25)",
+)
+
+
+class _Found(Exception):
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+
+class _Source:
+    """A large table by what is known of its columns."""
+
+    def __init__(self, table: str, names: Sequence[str]) -> None:
+        self.rows, self._specs = TABLES[table]
+        self._names = names
+        self.asked: tuple[str, ...] = ()
+
+    def _spec(self, column: int) -> Spec:
+        return self._specs[self._names[column]]
+
+    def known(self, column: int) -> Known:
+        spec = self._spec(column)
+        dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
+        return Known((spec.low, spec.high), False, dictionary)
+
+    def segments(self, columns: Sequence[int]) -> list[twin.Segment]:
+        self.asked = tuple(self._names[column] for column in columns)
+        specs = [self._spec(column) for column in columns]
+        packed = tuple(PackedColumn(each.form, each.base, self.rows, None, None, each.low, each.high) for each in specs)
+        return [twin.Segment(self.rows, packed)]
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """The pipelines of all queries."""
+    database = Database(None)
+    session = database.session("gpudb")
+
+    def run(sql: str) -> None:
+        for result in session.run(sql):
+            for _ in result.batches or ():
+                pass
+
+    schemas = tables.schema("ssb") + tables.schema("taxi")
+    # Of TPC-H, whose other tables have names of the star schema's, the largest alone.
+    schemas += [each for each in tables.schema("tpch") if "lineitem" in each.split("(")[0].lower()]
+    for statement in (*schemas, *_MAKE):
+        run(statement)
+    for name, path in _small(folder).items():
+        run(f"SELECT load_data('{name}', '{path}')")
+    texts = {f"ssb {name}": text for name, text in tables.queries("ssb").items()}
+    texts |= {f"taxi {name}": text for name, text in tables.queries("taxi").items()}
+    texts |= {f"tpch {name}": text for name, text in tables.queries("tpch").items() if name in {"q01", "q06"}}
+    texts |= MORE
+    transaction = database.store.begin()
+    catalog = _grown(transaction.catalog)
+    planner = Planner(database.cpu, Costs(workers=1, broadcast=2**34), fuse=True)
+    for name, text in texts.items():
+        (statement,) = statements_of(text)
+        query: Any = bind_statement(Binder(catalog, statement.text), statement)
+        try:
+            _captured(planner, Request(query, catalog), name)
+        except _Found as found:
+            yield found.case
+    transaction.rollback()
+    session.close()
+    database.close()
+
+
+def _small(folder: Path) -> dict[str, Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {}
+    for name in ssb.TABLES:
+        made[name] = folder / f"{name}.parquet"
+        if not made[name].exists():
+            scale = 0.0001 if name == "lineorder" else SCALE
+            pq.write_table(ssb.table(name, scale), made[name])
+    return made | {"lineitem": tables.tpch(0.001, folder).tables["lineitem"]}
+
+
+def _grown(catalog: Catalog) -> Catalog:
+    """The catalog, its large tables as large as they would be."""
+    relations: dict[Any, Any] = dict(catalog.relations)
+    for key, relation in relations.items():
+        if relation.name in TABLES and getattr(relation, "files", ()):
+            file = replace(relation.files[0], rows=TABLES[relation.name][0])
+            relations[key] = replace(relation, files=(file,))
+    return replace(catalog, relations=MappingProxyType(relations))
+
+
+def _captured(planner: Planner, request: Request, name: str) -> None:
+    def kernels(node: Fused, builds: Sequence[pl.DataFrame], share: Share, parameters: Sequence[object]) -> Any:
+        scan = scan_of(node.root)
+        source = _Source(scan.table.name, scan.names)
+        prepared = prepare(node, source, builds, parameters)
+        pipeline = twin.in_forms(prepared.pipeline, prepared.segments[0])
+        raise _Found(Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables))
+
+    held = ResidentTables(2**33)
+    _, stages = planner.planned(request)
+    given: dict[int, Any] = {}
+    for stage in stages:
+        received = {number: given[number] for number in stage.inputs}
+        given[stage.number] = compute(Task(stage, Share(0, 1), ()), held, received, HostFrames(), kernels)
+    raise AssertionError(f"{name} has no fused part")
+
+
+def main() -> None:
+    """Writes the pipelines, compressed."""
+    folder, file = Path(sys.argv[1]), Path(sys.argv[2])
+    made = list(cases(folder))
+    file.write_bytes(lzma.compress(pickle.dumps(made, protocol=5), preset=1))
+    print(f"{len(made)} pipelines, {file.stat().st_size / 2**20:.1f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""The large tables' columns, seeded, made on the GPU and packed as they would be from files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.packed import DAY, ROWS, Form, PackedColumn
+
+SEED = 20_261_122
+CHUNK = 1 << 26
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query's pipeline: the large table and which of its columns, in order, lookups' arrays, Mapped's tables."""
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    pipeline: Any
+    lookups: tuple[tuple[Any, ...], ...]
+    tables: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A column: its least and greatest value, the step between values, how they are drawn, a dictionary for text."""
+
+    low: int
+    high: int
+    unit: int = 1
+    draw: str = "even"
+    texts: tuple[str, ...] = ()
+
+    @property
+    def form(self) -> Form:
+        """What its values are packed as."""
+        top = (self.high - self.base) // self.unit
+        return Form(next(width for width in (1, 2, 3, 4, 8) if top < 256**width - (width == 4)), self.unit)
+
+    @property
+    def base(self) -> int:
+        """The value that is stored as 0."""
+        return self.low // DAY * DAY if self.unit >= 1_000_000 else self.low
+
+
+def text(*values: str) -> Spec:
+    """A column of some texts."""
+    return Spec(0, len(values) - 1, texts=values)
+
+
+_TIMES = Spec(1_230_768_000_000_000, 1_483_228_799_000_000, 1_000_000)
+"""From 2009-01-01 to 2016-12-31, by the second."""
+TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
+    "lineorder": (
+        600_000_000,
+        {
+            "lo_custkey": Spec(1, 3_000_000),
+            "lo_partkey": Spec(1, 1_400_000),
+            "lo_suppkey": Spec(1, 200_000),
+            "lo_orderdate": Spec(19_920_101, 19_980_802, draw="days"),
+            "lo_quantity": Spec(1, 50),
+            "lo_extendedprice": Spec(90_000, 10_494_950),
+            "lo_discount": Spec(0, 10),
+            "lo_revenue": Spec(81_000, 10_494_950),
+            "lo_supplycost": Spec(54_000, 125_940),
+        },
+    ),
+    "trips": (
+        1_113_653_018,
+        {
+            "cab_type": text("green", "yellow"),
+            "passenger_count": Spec(0, 9, draw="few"),
+            "pickup_datetime": _TIMES,
+            "trip_distance": Spec(0, 10_000, draw="short"),
+            "total_amount": Spec(-5_000, 100_000, draw="short"),
+        },
+    ),
+    "lineitem": (
+        600_000_000,
+        {
+            "l_quantity": Spec(100, 5_000, 100),
+            "l_extendedprice": Spec(90_000, 10_494_950),
+            "l_discount": Spec(0, 10),
+            "l_tax": Spec(0, 8),
+            "l_returnflag": text("A", "N", "R"),
+            "l_linestatus": text("F", "O"),
+            "l_shipdate": Spec(8_037, 10_561),
+        },
+    ),
+    "t0": (
+        100_000_000,
+        {
+            "cat": text(*(f"{a}{b}{c}" for a in "abcdefgh" for b in "abcdefgh" for c in "abcd")),
+            "aid": Spec(0, 99_999),
+            "bid": Spec(0, 9_999_999),
+            "cid": Spec(0, 99_999),
+        },
+    ),
+}
+
+
+def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedColumn:
+    """A table's column; the same values on any GPU."""
+    count, specs = TABLES[table]
+    rows = count if rows is None else rows
+    spec = specs[name]
+    form = spec.form
+    padded = -(-rows // ROWS) * ROWS
+    data = xp.zeros(padded * form.width, np.uint8)
+    draws = xp.random.RandomState(SEED + sum(map(ord, table + name)))
+    for first in range(0, rows, CHUNK):
+        size = min(CHUNK, rows - first)
+        stored = _drawn(spec, size, draws, xp)
+        data[first * form.width : (first + size) * form.width] = _bytes(stored, form.width)
+    return PackedColumn(form, spec.base, rows, data, None, spec.low, spec.high)
+
+
+def _drawn(spec: Spec, size: int, draws: Any, xp: Any) -> Any:
+    top = (spec.high - spec.base) // spec.unit
+    match spec.draw:
+        case "days":
+            days = np.arange(np.datetime64("1992-01-01"), np.datetime64("1998-08-03"))
+            numbers = [int(str(day).replace("-", "")) - spec.base for day in days]
+            return xp.asarray(numbers, np.uint32)[draws.randint(0, len(numbers), size)]
+        case "few":
+            # Most rides have one passenger.
+            made = draws.random_sample(size)
+            return (xp.minimum(made * made * made * 8, top) + (made > 0.01)).astype(np.uint32)
+        case "short":
+            made = xp.exp(draws.standard_normal(size) * 0.9 + 5.7)
+            return xp.clip(made, 0, top).astype(np.uint32)
+    return draws.randint(0, top + 1, size).astype(np.uint32)
+
+
+def _bytes(stored: Any, width: int) -> Any:
+    if width == 3:
+        return stored.view(np.uint8).reshape(-1, 4)[:, :3].reshape(-1)
+    return stored.astype({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.int64}[width]).view(np.uint8)

@@ -1,0 +1,193 @@
+"""Runs the pipelines of `cases` on a GPU: time of each kernel beside the time in which its bytes could be copied.
+
+python -m benchmarks.fused.roofline FILE [OUT]: it needs CuPy and NumPy alone, and no other part of gpudb than kernels.
+For each query: the bytes that a perfect kernel must read (every column that it uses, once), the kernel's median of 20
+runs by CUDA's events, rows a second, and the share of the copy bandwidth measured in the same run. The kernel's answer
+is compared with its NumPy twin's over the table's first million rows, and with that of the same kernel made otherwise.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import json
+import lzma
+import pickle
+import statistics
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+RUNS = 20
+CHECKED = 1 << 20
+SPREAD = 8
+"""Checked rows are taken of the table's beginning."""
+
+
+def without_the_rest() -> None:
+    """gpudb as a package whose face (and all that it imports) is not loaded."""
+    package = types.ModuleType("gpudb")
+    package.__path__ = [str(ROOT / "gpudb")]
+    package.__spec__ = importlib.machinery.ModuleSpec("gpudb", None, is_package=True)
+    sys.modules["gpudb"] = package
+    sys.path.insert(0, str(ROOT))
+
+
+def bandwidth(cp: Any) -> float:
+    """Bytes a second that a copy on the device moves, read and written together."""
+    size = 4 << 30
+    one, other = cp.zeros(size, cp.uint8), cp.empty(size, cp.uint8)
+    return 2 * size / (min(timed(cp, lambda: cp.copyto(other, one), 10)) / 1000)
+
+
+def timed(cp: Any, run: Any, runs: int = RUNS) -> list[float]:
+    """Milliseconds of each run, after two that are not counted."""
+    found = []
+    for number in range(runs + 2):
+        start, end = cp.cuda.Event(), cp.cuda.Event()
+        start.record()
+        run()
+        end.record()
+        end.synchronize()
+        if number > 1:
+            found.append(cp.cuda.get_elapsed_time(start, end))
+    return found
+
+
+class _Bench:
+    def __init__(self, cp: Any) -> None:
+        from gpudb.engine.gpu.fused.launch import Launcher
+
+        self.cp = cp
+        self.launcher = Launcher()
+        self.columns: dict[tuple[str, str], Any] = {}
+
+    def segment(self, case: Any, rows: int | None = None) -> Any:
+        """The case's columns on the GPU; made once."""
+        from benchmarks.fused import data
+        from gpudb.engine.gpu.fused.twin import Segment
+
+        for name in case.columns:
+            if (case.table, name) not in self.columns:
+                if any(table != case.table for table, _ in self.columns):
+                    self.columns.clear()
+                    self.cp.get_default_memory_pool().free_all_blocks()
+                self.columns[case.table, name] = data.column(case.table, name, self.cp, rows)
+        packed = tuple(self.columns[case.table, name] for name in case.columns)
+        count = rows or data.TABLES[case.table][0]
+        return Segment(count, packed)
+
+    def checked(self, case: Any, segment: Any) -> bool:
+        """Whether the kernel and its twin agree on the first rows."""
+        import numpy as np
+
+        from gpudb.engine.gpu.fused import twin
+
+        rows = min(CHECKED, segment.rows)
+        some = twin.Segment(rows, segment.columns)
+        host = twin.Segment(
+            rows,
+            tuple(
+                type(each)(
+                    each.form, each.base, rows, each.data[: rows * each.form.width].get(), None, each.low, each.high
+                )
+                for each in segment.columns
+            ),
+        )
+        wanted = twin.run(case.pipeline, [host], case.lookups, case.tables)
+        given = self.launcher.run(case.pipeline, [some], case.lookups, case.tables)
+        assert wanted.grouped is not None
+        assert given.grouped is not None
+        one, other = wanted.grouped, given.grouped
+        if given.code != wanted.code or not np.array_equal(one.groups, other.groups):
+            return False
+        return all(
+            np.allclose(a, b, rtol=1e-9) if a.dtype.kind == "f" else np.array_equal(a, b)
+            for a, b in zip(one.words, other.words)
+        )
+
+    def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
+        """Times of one way to make the kernel, what it gave, and the kernel."""
+        from gpudb.engine.gpu.fused.launch import Target
+
+        cp = self.cp
+        loaded = self.launcher.loaded(case.pipeline, options)
+        arrays = [[cp.asarray(each) for each in made] for made in case.lookups]
+        entries = [(cp.asarray(made), None if known is None else cp.asarray(known)) for made, known in case.tables]
+        target = Target(cp, case.pipeline.sink, 1 << 22)
+
+        def run() -> None:
+            target.clear()
+            self.launcher.launch(loaded, segment, arrays, entries, target)
+
+        times = timed(cp, run)
+        return times, target.outcome(), loaded
+
+
+def main() -> None:
+    without_the_rest()
+    import cupy as cp
+    import numpy as np
+
+    from gpudb.engine.gpu.fused.generate import Options, options_for
+
+    found = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
+    out = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    rows = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    wanted = sys.argv[4].split(",") if len(sys.argv) > 4 else None
+    speed = bandwidth(cp)
+    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    runtime, driver = cp.cuda.runtime.runtimeGetVersion(), cp.cuda.runtime.driverGetVersion()
+    versions = {"cupy": cp.__version__, "numpy": np.__version__, "cuda": str(runtime), "driver": str(driver)}
+    print(f"{name}: copies {speed / 1e12:.3f} TB/s")
+    bench = _Bench(cp)
+    lines: list[dict[str, Any]] = []
+    for case in sorted(found, key=lambda each: each.table):
+        if wanted and case.name not in wanted:
+            continue
+        begun = time.perf_counter()
+        segment = bench.segment(case, rows)
+        made = time.perf_counter() - begun
+        size = sum(column.bytes for column in segment.columns)
+        agrees = bench.checked(case, segment)
+        ways = {}
+        default = options_for(case.pipeline)
+        for options in dict.fromkeys(
+            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True))
+        ):
+            times, outcome, loaded = bench.measured(case, segment, options)
+            ways[options] = (statistics.median(times), min(times), outcome, loaded)
+        answers = [each[2].grouped for each in ways.values()]
+        same = all(
+            np.array_equal(each.groups, answers[0].groups)
+            and all(np.allclose(a, b, rtol=1e-9) for a, b in zip(each.words, answers[0].words))
+            for each in answers
+        )
+        median, best, _, loaded = ways[default]
+        line = {
+            "case": case.name, "table_rows": segment.rows, "bytes": size, "median_ms": median, "min_ms": best,
+            "roofline_ms": size / speed * 1000, "share": size / speed * 1000 / median,
+            "rows_per_s": segment.rows / median * 1000, "groups": len(answers[0].groups), "equals_twin": agrees,
+            "ways_agree": same, "compile_ms": loaded.milliseconds, "registers": loaded.registers,
+            "blocks": loaded.blocks, "shared": loaded.kernel.shared, "options": str(default),
+            "ways": {str(key): round(value[0], 4) for key, value in ways.items()},
+        }  # fmt: skip
+        lines.append(line)
+        told = " ".join(f"{'el'[not o.eager]}{o.rows}:{way[0]:.2f}/{way[3].registers}" for o, way in ways.items())
+        print(
+            f"{case.name:9s} {size / 1e9:6.2f} GB {median:7.3f} ms roof {line['roofline_ms']:6.3f} ="
+            f" {line['share']:4.0%} {line['rows_per_s'] / 1e9:6.1f} G/s twin {agrees} ways {same}"
+            f" groups {line['groups']} compile {loaded.milliseconds:.0f} ms data {made:.1f} s [{told}]",
+            flush=True,
+        )
+        if out is not None:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(
+                json.dumps({"gpu": name, "versions": versions, "copy_bytes_per_s": speed, "rows": lines}, indent=1)
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Launches fused kernels on a GPU by CuPy: packed columns that lie there, lookups' arrays, one word for errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused import nvrtc
+from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, headers, options_for
+from gpudb.engine.gpu.fused.pipeline import Groups, Pipeline, Rows
+from gpudb.engine.gpu.fused.twin import MAX, MIN, Grouped, Outcome, Segment, Table, in_forms
+from gpudb.errors import InternalError
+
+_FEW = 1 << 16
+"""So many groups' words are copied to the host as they are; of more only those that are there."""
+_FIRST = 1 << 22
+"""A hash table of groups begins with so many slots at most."""
+_SHARED, _REGISTERS = 8, 4
+"""The driver's numbers of a function's attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A kernel on the device: its function, and what it needs."""
+
+    kernel: Kernel
+    options: Options
+    function: Any
+    blocks: int
+    registers: int
+    milliseconds: float
+
+
+class Launcher:
+    """Runs pipelines on the current device. Kernels are loaded once, by the digest of their pipeline."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._cupy: Any = cupy
+        self._loaded: dict[tuple[str, Options], Loaded] = {}
+        device = cupy.cuda.Device()
+        self._processors: int = device.attributes["MultiProcessorCount"]
+        self._architecture = f"sm_{device.compute_capability}"
+
+    def loaded(self, pipeline: Pipeline, options: Options | None = None) -> Loaded:
+        """A pipeline's kernel, compiled and loaded."""
+        options = options or options_for(pipeline)
+        key = pipeline.digest, options
+        if key not in self._loaded:
+            kernel = generated(pipeline, options)
+            made = nvrtc.compiled(kernel.source, headers(), self._architecture)
+            driver = self._cupy.cuda.driver
+            module = self._cupy.cuda.function.Module()
+            module.load(made.cubin)
+            function = module.get_function(kernel.name)
+            if kernel.shared > 48 * 1024:
+                driver.funcSetAttribute(function.ptr, _SHARED, kernel.shared)
+            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
+            registers = driver.funcGetAttribute(_REGISTERS, function.ptr)
+            self._loaded[key] = Loaded(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
+        return self._loaded[key]
+
+    def all_loaded(self) -> list[Loaded]:
+        """The kernels that are loaded."""
+        return list(self._loaded.values())
+
+    def run(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[Table],
+    ) -> Outcome:
+        """A pipeline over segments, which lie on the device; the other arrays may lie on the host."""
+        xp = self._cupy
+        arrays = [[xp.asarray(each) for each in made] for made in lookups]
+        entries = [(xp.asarray(made), None if known is None else xp.asarray(known)) for made, known in tables]
+        rows = sum(segment.rows for segment in segments)
+        capacity = _FIRST
+        while capacity > 2 * max(rows, 8):
+            capacity //= 2
+        while True:
+            target = Target(xp, pipeline.sink, capacity)
+            for segment in segments:
+                self.launch(self.loaded(in_forms(pipeline, segment)), segment, arrays, entries, target)
+            outcome = target.outcome()
+            if outcome is not None:
+                return outcome
+            capacity *= 8
+
+    def launch(
+        self,
+        loaded: Loaded,
+        segment: Segment,
+        arrays: Sequence[Sequence[Any]],
+        tables: Sequence[tuple[Any, Any]],
+        target: Target,
+    ) -> None:
+        """Starts a kernel over a segment on the current stream; everything given lies on the device."""
+        if not segment.rows:
+            return
+        kernel = loaded.kernel
+        given: list[Any] = []
+        for key in kernel.parameters:
+            match key:
+                case ("data", column):
+                    given.append(segment.columns[int(column)].data)
+                case ("valid", column):
+                    given.append(segment.columns[int(column)].valid)
+                case ("base", column):
+                    given.append(np.int64(segment.columns[int(column)].base))
+                case ("array", lookup, which):
+                    given.append(arrays[int(lookup)][int(which)])
+                case ("mask", lookup):
+                    given.append(np.int64(len(arrays[int(lookup)][0]) - 1))
+                case ("table", number):
+                    given.append(tables[int(number)][0])
+                case ("known", number):
+                    given.append(tables[int(number)][1])
+                case ("rows",):
+                    given.append(np.int64(segment.rows))
+                case _:
+                    given.append(target.parameter(key))
+        groups = -(-segment.rows // (kernel.block * loaded.options.rows))
+        grid = min(groups, self._processors * loaded.blocks)
+        loaded.function((grid,), (kernel.block,), tuple(given), shared_mem=kernel.shared)
+
+
+class Target:
+    """What a pipeline writes on the device: a state word for errors, groups' words or rows' values."""
+
+    def __init__(self, xp: Any, sink: Groups | Rows, capacity: int) -> None:
+        self._xp = xp
+        self._sink = sink
+        self._capacity = capacity
+        self.state = xp.zeros(4, np.uint32)
+        if isinstance(sink, Groups):
+            slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
+            self.words = xp.zeros((len(sink.accumulators), slots), np.int64)
+            self.keys = xp.full(capacity, -1, np.int64) if sink.form == "hash" else None
+        else:
+            self.cursor = xp.zeros(1, np.uint64)
+            self.out = [xp.zeros(capacity * _lanes(each), _kind(each)) for each in sink.values]
+            self.there = [xp.zeros(capacity, np.uint8) for _ in sink.values]
+        self.clear()
+
+    def clear(self) -> None:
+        """Back to the beginning."""
+        self.state.fill(0)
+        if isinstance(self._sink, Rows):
+            self.cursor.fill(0)
+            return
+        self.words.fill(0)
+        for number, each in enumerate(self._sink.accumulators):
+            if each.op in {"min", "max"}:
+                self.words[number].fill(MAX if each.op == "min" else MIN)
+        if self.keys is not None:
+            self.keys.fill(-1)
+
+    def parameter(self, key: tuple[str, ...]) -> Any:
+        """What a kernel is given for one of its parameters."""
+        match key:
+            case ("state",):
+                return self.state
+            case ("words",):
+                return self.words
+            case ("keys",):
+                return self.keys
+            case ("mask of groups",):
+                return np.int64(self._capacity - 1)
+            case ("cursor",):
+                return self.cursor
+            case ("room",):
+                return np.int64(self._capacity)
+            case ("out", number):
+                return self.out[int(number)]
+            case ("there", number):
+                return self.there[int(number)]
+        raise InternalError(f"a kernel's parameter {key}")
+
+    def outcome(self) -> Outcome | None:
+        """What has come of it, on the host; None where there was too little room."""
+        code, full, *_ = self.state.get().tolist()
+        if isinstance(self._sink, Rows):
+            count = int(self.cursor.get()[0])
+            return None if count > self._capacity else Outcome(rows=self._values(count), code=code)
+        if full:
+            return None
+        return Outcome(grouped=self._groups(self._sink), code=code)
+
+    def _values(self, count: int) -> list[tuple[Any, Any]]:
+        assert isinstance(self._sink, Rows)
+        found = []
+        for each, out, there in zip(self._sink.values, self.out, self.there, strict=True):
+            made = out[: count * _lanes(each)].get()
+            if _lanes(each) == 2:
+                low, high = made[0::2].astype(np.uint64).astype(object), made[1::2].astype(object)
+                made = (high << 64) | low
+            elif made.dtype.kind == "i":
+                made = made.astype(np.int64)
+            found.append((made, there[:count].get().astype(bool) if each.nullable else None))
+        return found
+
+    def _groups(self, sink: Groups) -> Grouped:
+        xp = self._xp
+        if self.keys is not None:
+            place = xp.flatnonzero(self.keys != -1)
+            groups, words = self.keys[place].get(), self.words[:, place].get()
+        elif self.words.shape[1] <= _FEW:
+            held = self.words.get()
+            groups = np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64)
+            words = held[:, groups]
+        else:
+            place = xp.flatnonzero(self.words[0])
+            groups, words = place.get(), self.words[:, place].get()
+        order = np.argsort(groups)
+        return Grouped(
+            groups[order].astype(np.int64),
+            tuple(
+                made[order].view(np.float64) if each.op == "fadd" else made[order]
+                for each, made in zip(sink.accumulators, words, strict=True)
+            ),
+        )
+
+
+def _lanes(expr: Any) -> int:
+    return 2 if expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63 else 1
+
+
+def _kind(expr: Any) -> Any:
+    if expr.bounds is None:
+        return np.float64
+    return np.int32 if max(-expr.bounds[0] - 1, expr.bounds[1]) < 2**31 else np.int64

@@ -90,8 +90,8 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     assert time.monotonic() - started < 2 * calm + (15 if fault == "memory" else 5)
     if fault in {"raise", "memory"}:
         assert outcome == {"raise": "XX000", "memory": "53200"}[fault]
-    elif kind == "result" and point == "give":
-        # Rows that were sent cannot be taken back.
+    elif fault == "disconnect" or (kind == "result" and point == "give"):
+        # A worker that is cut off from the scheduler too ends itself, under the second try. Sent rows stay sent.
         assert outcome in ("58000", expected)
     else:
         assert outcome == expected
@@ -165,20 +165,22 @@ def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database,
     over = threading.Event()
     look = f"SELECT wait_event_type, wait_event, state FROM pg_stat_activity WHERE pid = {session.process_id}"
 
+    run(watcher, look)  # the first look at the system catalog takes longer
+
     def watch() -> None:
         while not over.is_set():
             seen.append(run(watcher, look))
 
     watching = threading.Thread(target=watch)
     watching.start()
-    run(session, "SET statement_timeout = 1000")
+    run(session, "SET statement_timeout = 3000")
     started = time.monotonic()
     try:
         with pytest.raises(GpudbError) as ended:
             run(session, STATEMENTS["gather"])
         assert ended.value.sqlstate == "57014"
         assert "statement timeout" in ended.value.message
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 5
         assert [("Extension", "ClusterAdmission", "active")] in seen
         assert places.count() == (1, 0)
     finally:

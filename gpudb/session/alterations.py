@@ -20,8 +20,10 @@ from gpudb.session.constraint_changes import (
 )
 from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
-from gpudb.session.drops import dependents, drop_with_dependents
-from gpudb.session.foreign_keys import release_key
+from gpudb.session.dependents import Dependent, settle, through_views, views_of_column
+from gpudb.session.dependents import named as named_as
+from gpudb.session.drops import drop_with_dependents
+from gpudb.session.foreign_keys import keys_upon, without_keys
 from gpudb.session.generations import check_default, check_generations, check_retyped, drop_expression, users_of
 from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
 from gpudb.session.kept_expressions import default_expression
@@ -181,39 +183,35 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
         context.notice(message)
         return
     column = column_of(table, step.name)
-    views = dependents(context, table)
-    if views:
-        if step.behavior != pg.DROP_CASCADE:
-            message = f"cannot drop column {column.name} of table {table.name} because other objects depend on it"
-            hint = "Use DROP ... CASCADE to drop the dependent objects too."
-            raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
-        drop_with_dependents(context, list(views), True)
+    cascade = step.behavior == pg.DROP_CASCADE
+    catalog, what = context.transaction.catalog, f"column {column.name} of table {table.name}"
     users = users_of(table, column.name)
-    if users and step.behavior != pg.DROP_CASCADE:
-        message = f"cannot drop column {column.name} of table {table.name} because other objects depend on it"
-        detail = "\n".join(
-            f"column {each.name} of table {table.name} depends on column {column.name} of table {table.name}"
-            for each in users
-        )
-        hint = "Use DROP ... CASCADE to drop the dependent objects too."
-        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-    for each in users:
-        context.notice(f"drop cascades to column {each.name} of table {table.name}")
+    found = [Dependent(f"column {each.name} of table {table.name}", what) for each in users]
+    lost = {column.name, *(each.name for each in users)}
+    keys = [
+        each
+        for key in table.keys
+        if not lost.isdisjoint(key.columns)
+        for each in keys_upon(catalog, table, key.columns, key.name)
+    ]
+    found += [Dependent(f"constraint {foreign.name} on table {owner.name}", what) for owner, foreign in keys]
+    gone: dict[int, Relation] = {}
+    found += through_views(catalog, views_of_column(context, table, column.name), what, gone)
+    settle(context, what, found, cascade=cascade)
+    without_keys(context, [each for each in keys if each[0].oid != table.oid])
+    if gone:
+        drop_with_dependents(context, list(gone.values()), True)
+    table = context.transaction.table(table.oid)
     owned = owned_sequences(context, table.oid, column.name)
     if owned:
         doomed = replace(column, default=None)
         put(context, _with_column(table, doomed, column.name))
         drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
         table, column = context.transaction.table(table.oid), doomed
-    gone = {column.name, *(each.name for each in users)}
-    for key in table.keys:
-        if not gone.isdisjoint(key.columns):
-            release_key(context, table, key.columns, key.name, cascade=step.behavior == pg.DROP_CASCADE)
-            table = context.transaction.table(table.oid)
-    kept = tuple(each for each in table.columns if each.name not in gone)
+    kept = tuple(each for each in table.columns if each.name not in lost)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    put(context, replace(without_columns(table, gone), columns=kept))
+    put(context, replace(without_columns(table, lost), columns=kept))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
@@ -249,8 +247,10 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     check_retyped(table, column)
     if column.identity:
         check_identity_type(target)
-    if dependents(context, table):
-        raise FeatureNotSupported("cannot alter type of a column used by a view or rule")
+    views = views_of_column(context, table, column.name)
+    if views:
+        detail = f'rule _RETURN on {named_as(views[0])} depends on column "{column.name}"'
+        raise FeatureNotSupported("cannot alter type of a column used by a view or rule", detail=detail)
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
     if refers or any(column.name in f.referenced for _, f in referencing(context.transaction.catalog, table.oid)):
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.errors import FeatureNotSupported
+from gpudb.catalog.model import Catalog
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.inserts import bind_insert
 from gpudb.sql.bind.merge import bind_merge
@@ -13,9 +14,10 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.updates import bind_delete, bind_update
 from gpudb.sql.bind.with_changes import bind_with_changes, changes_data
-from gpudb.sql.bound import DataChange, Query, Statement
+from gpudb.sql.bound import DataChange, Parameter, Query, Statement
 from gpudb.sql.parse import RawStatement, parse
 from gpudb.sql.rewrite import rewrite
+from gpudb.sql.traverse import queries, walk
 
 
 def statements_of(text: str) -> list[RawStatement]:
@@ -31,9 +33,24 @@ def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
     """The bound form of SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE."""
     if statement.kind not in BINDABLE:
         raise FeatureNotSupported(f"{statement.kind} is not supported here")
+    made: Statement
     if changes_data(statement.node):
-        return bind_with_changes(binder, statement.node, _bind)
-    return _bind(binder, statement.node, None)
+        made = bind_with_changes(binder, statement.node, _bind)
+    else:
+        made = _bind(binder, statement.node, None)
+    if binder.parameters:
+        _check_parameters(binder, made)
+    return made
+
+
+def _check_parameters(binder: Binder, made: Statement) -> None:
+    """42P18 for a parameter whose type nothing tells, 42P08 for one of which that is known elsewhere alone."""
+    for query in queries(made):
+        for node in walk(query):
+            if isinstance(node, Parameter) and node.type.name == "unknown":
+                known = binder.parameters[node.number].name != "unknown"
+                message = f"could not determine data type of parameter ${node.number}"
+                raise SqlError.of("ambiguous_parameter" if known else "indeterminate_datatype", message)
 
 
 def _bind(binder: Binder, node: Any, outer: Scope | None) -> Query | DataChange:
@@ -47,3 +64,17 @@ def _bind(binder: Binder, node: Any, outer: Scope | None) -> Query | DataChange:
         case "MergeStmt":
             return bind_merge(binder, node, outer)
     return bind_query(binder, node, outer)
+
+
+def fresh_labels(base: Catalog, now: Catalog) -> frozenset[int]:
+    """The OIDs of the labels that a transaction, begun at `base`, has added to enums that were there before."""
+    if now.types is base.types:
+        return frozenset()
+    before = {each.oid: {label.oid for label in each.type.labels or ()} for each in base.types.values()}
+    return frozenset(
+        label.oid
+        for each in now.types.values()
+        if each.oid in before
+        for label in each.type.labels or ()
+        if label.oid not in before[each.oid]
+    )

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table, stored_query
+from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
-from gpudb.session.foreign_keys import release
+from gpudb.session.dependents import DESIRED, Dependent, named, noun, relation_names, settle, views_over
 from gpudb.session.indexes import drop_index, find_index
 from gpudb.session.names import check_no_system, schema_path
+from gpudb.session.references import referencing
 from gpudb.session.results import Result
-from gpudb.session.sequences import owned_sequences
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
 from gpudb.sql.parse import inner, parse, strings
 
@@ -73,19 +73,19 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
             return None
         raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
     found = catalog.find(names[-1], path)
-    noun = what.lower()
+    spoken = what.lower()
     if found is None:
         if find_index(context, names) is not None:
             hint = "Use DROP INDEX to remove an index."
-            raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
+            raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {spoken}', hint=hint)
         check_no_system(context, "".join(names[-2:-1]), names[-1])
         if missing_ok:
-            context.notice(f'{noun} "{names[-1]}" does not exist, skipping')
+            context.notice(f'{spoken} "{names[-1]}" does not exist, skipping')
             return None
-        raise UndefinedTable(f'{noun} "{".".join(names)}" does not exist')
-    if _noun(found).upper() != what:
-        hint = f"Use DROP {_noun(found).upper()} to remove a {_noun(found)}."
-        raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {noun}', hint=hint)
+        raise UndefinedTable(f'{spoken} "{".".join(names)}" does not exist')
+    if noun(found).upper() != what:
+        hint = f"Use DROP {noun(found).upper()} to remove a {noun(found)}."
+        raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {spoken}', hint=hint)
     if isinstance(found, Sequence) and found.identity and found.owned_by is not None:
         table = catalog.by_oid(found.owned_by[0])
         column = f"column {found.owned_by[1]} of table {table.name if table is not None else ''}"
@@ -94,60 +94,73 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
     return found
 
 
-_NOUNS = {"r": "table", "v": "view", "S": "sequence", "m": "materialized view"}
-
-
-def _noun(relation: Relation) -> str:
-    return _NOUNS[relation.kind]
-
-
 def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
     """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
-    release(context, doomed, cascade=cascade)
     catalog = context.transaction.catalog
-    gone = {relation.oid: relation for relation in doomed}
-    queue = list(doomed)
-    undefaulted: list[tuple[int, str]] = []
-    while queue:
-        relation = queue.pop()
-        if isinstance(relation, Table):
-            owned = [each for each in owned_sequences(context, relation.oid) if each.oid not in gone]
-            gone.update((each.oid, each) for each in owned)
-            queue += owned
-        if isinstance(relation, Sequence):
-            for table, column in _drawing(catalog, relation, gone.keys()):
-                what = f"default value for column {column} of table {table.name}"
-                if not cascade:
-                    raise _still_needed(relation, f"{what} depends on sequence {relation.name}")
-                context.notice(f"drop cascades to {what}")
-                undefaulted.append((table.oid, column))
-            continue
-        for routine in _routines_over(catalog, relation):
-            what = f"{'procedure' if routine.kind == 'p' else 'function'} {routine.identity}"
-            if not cascade:
-                on = (
-                    f"type {relation.name}" if routine.rows_of == relation.oid else f"{_noun(relation)} {relation.name}"
-                )
-                raise _still_needed(relation, f"{what} depends on {on}")
-            context.notice(f"drop cascades to {what}")
-            catalog = catalog.without_routine(routine.key)
-        for view in dependents(context, relation):
-            if view.oid in gone:
-                continue
-            if not cascade:
-                what = f"{_noun(view)} {view.name}"
-                raise _still_needed(relation, f"{what} depends on {_noun(relation)} {relation.name}")
-            context.notice(f"drop cascades to {_noun(view)} {view.name}")
-            gone[view.oid] = view
-            queue.append(view)
-    for relation in gone.values():
+    made = _Going(catalog, {relation.oid: relation for relation in doomed})
+    for relation in doomed:
+        made.visit(relation)
+    what = named(doomed[0]) if len(doomed) == 1 else DESIRED
+    settle(context, what, made.found, cascade=cascade)
+    for owner, foreign in made.keys:
+        current = catalog.by_oid(owner)
+        assert isinstance(current, Table)
+        kept = tuple(each for each in current.constraints if each.oid != foreign)
+        catalog = catalog.with_relation(replace(current, constraints=kept))
+    for key in made.routines:
+        catalog = catalog.without_routine(key)
+    for relation in made.gone.values():
         catalog = catalog.without_relation(relation.schema, relation.name)
-    for oid, name in undefaulted:
+    for oid, name in made.undefaulted:
         user = catalog.by_oid(oid)
         if isinstance(user, Table):
             columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
             catalog = catalog.with_relation(replace(user, columns=columns))
     context.transaction.set_catalog(catalog)
+
+
+class _Going:
+    """What goes when relations go, depth first: what it is, and as messages tell it."""
+
+    def __init__(self, catalog: Catalog, gone: dict[int, Relation]) -> None:
+        self._catalog = catalog
+        self.gone = gone
+        self.found: list[Dependent] = []
+        self.keys: list[tuple[int, int]] = []
+        self.routines: list[str] = []
+        self.undefaulted: list[tuple[int, str]] = []
+
+    def visit(self, relation: Relation) -> None:
+        """Takes along what depends on a relation that goes."""
+        on = named(relation)
+        if isinstance(relation, Sequence):
+            for table, column in _drawing(self._catalog, relation, self.gone.keys()):
+                self.found.append(Dependent(f"default value for column {column} of table {table.name}", on))
+                self.undefaulted.append((table.oid, column))
+            return
+        if isinstance(relation, Table):
+            for owned in (each for each in self._catalog.sequences() if _belongs(each, relation)):
+                if owned.oid not in self.gone:
+                    self.gone[owned.oid] = owned
+                    self.visit(owned)
+            for owner, foreign in sorted(referencing(self._catalog, relation.oid), key=lambda each: each[1].oid):
+                if owner.oid not in self.gone:
+                    self.found.append(Dependent(f"constraint {foreign.name} on table {owner.name}", on))
+                    self.keys.append((owner.oid, foreign.oid))
+        for routine in _routines_over(self._catalog, relation):
+            if routine.key not in self.routines:
+                own = f"type {relation.name}" if routine.rows_of == relation.oid else on
+                self.found.append(Dependent(f"{routine.noun} {routine.identity}", own))
+                self.routines.append(routine.key)
+        for view in views_over(self._catalog, relation):
+            if view.oid not in self.gone:
+                self.gone[view.oid] = view
+                self.found.append(Dependent(named(view), on))
+                self.visit(view)
+
+
+def _belongs(sequence: Sequence, table: Table) -> bool:
+    return sequence.owned_by is not None and sequence.owned_by[0] == table.oid
 
 
 def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
@@ -162,12 +175,6 @@ def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
     return found
 
 
-def _still_needed(relation: Relation, detail: str) -> SqlError:
-    message = f"cannot drop {_noun(relation)} {relation.name} because other objects depend on it"
-    hint = "Use DROP ... CASCADE to drop the dependent objects too."
-    return SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-
-
 def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:
     """The columns whose defaults draw from a sequence, of tables that stay."""
     reference = f"'{sequence.oid}'::regclass"
@@ -175,30 +182,6 @@ def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iter
         for column in table.columns:
             if table.oid not in gone and column.default is not None and reference in column.default:
                 yield table, column.name
-
-
-def dependents(context: Context, relation: Relation) -> list[Relation]:
-    """The views, materialized ones too, whose queries name a relation."""
-    found: list[Relation] = []
-    for view in context.transaction.catalog.relations.values():
-        query = stored_query(view)
-        if query is not None and view.oid != relation.oid:
-            names = relation_names(parse(query)[0].node)
-            if (relation.schema, relation.name) in names:
-                found.append(view)
-    return found
-
-
-def relation_names(node: Any) -> set[tuple[str, str]]:
-    """Every qualified relation name in a parse tree."""
-    if node.DESCRIPTOR.name == "RangeVar":
-        return {(node.schemaname, node.relname)}
-    names: set[tuple[str, str]] = set()
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if not hasattr(value, "DESCRIPTOR") else (value,):
-                names |= relation_names(each)
-    return names
 
 
 def _goes_along(relation: Relation) -> bool:
@@ -220,16 +203,12 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
         relation for relation in catalog.relations.values() if relation.schema == name and not _goes_along(relation)
     ]
     types = [each for each in catalog.types.values() if each.schema == name]
-    spoken = [*(f"type {each.user}" for each in types), *(f"{_noun(r)} {name}.{r.name}" for r in inside)]
     routines = [each for each in catalog.routines.values() if each.schema == name]
-    spoken += [f"{'procedure' if each.kind == 'p' else 'function'} {name}.{each.identity}" for each in routines]
-    if spoken and not cascade:
-        message = f"cannot drop schema {name} because other objects depend on it"
-        detail = "\n".join(f"{each} depends on schema {name}" for each in spoken)
-        hint = "Use DROP ... CASCADE to drop the dependent objects too."
-        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-    for each in spoken:
-        context.notice(f"drop cascades to {each}")
+    told = [(each.oid, f"type {each.user}") for each in types]
+    told += [(each.oid, f"{noun(each)} {name}.{each.name}") for each in inside]
+    told += [(each.oid, f"{each.noun} {name}.{each.identity}") for each in routines]
+    found = [Dependent(each, f"schema {name}") for _, each in sorted(told)]
+    settle(context, f"schema {name}", found, cascade=cascade)
     drop_with_dependents(context, inside, cascade)
     type_changes().drop_with_users(context, types, cascade)
     for routine in routines:

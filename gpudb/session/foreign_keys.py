@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog, ForeignKey, Relation, Table
+from gpudb.catalog.model import Catalog, ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.session.context import Context
+from gpudb.session.dependents import Dependent, settle
 from gpudb.session.names import named_relation, spoken
 from gpudb.session.references import referencing
 from gpudb.sql.parse import strings
@@ -99,36 +100,29 @@ def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[s
 # ------------------------------------------------------------------------------------------------ what stands on a key
 
 
-def release(context: Context, doomed: Sequence[Relation], *, cascade: bool) -> None:
-    """Before tables are dropped: 2BP01 for a foreign key of another table that refers to one; CASCADE drops it."""
-    gone = {relation.oid for relation in doomed}
-    for relation in doomed:
-        for owner, foreign in referencing(context.transaction.catalog, relation.oid):
-            if owner.oid not in gone:
-                what = f"table {relation.name}"
-                _drop_or_refuse(context, what, what, owner, foreign, cascade=cascade)
-
-
 def release_key(context: Context, table: Table, columns: tuple[str, ...], name: str, *, cascade: bool) -> None:
-    """Before a key is dropped: likewise for the foreign keys that need it."""
-    others = [key for key in table.keys if set(key.columns) == set(columns) and key.name != name]
-    for owner, foreign in referencing(context.transaction.catalog, table.oid):
-        if set(foreign.referenced) == set(columns) and not others:
-            what = f"constraint {name} on table {table.name}"
-            _drop_or_refuse(context, what, f"index {name}", owner, foreign, cascade=cascade)
+    """Before a key is dropped: 2BP01 for the foreign keys of others that need it; CASCADE drops them."""
+    found = keys_upon(context.transaction.catalog, table, columns, name)
+    on = f"index {name}"
+    told = [Dependent(f"constraint {foreign.name} on table {owner.name}", on) for owner, foreign in found]
+    settle(context, f"constraint {name} on table {table.name}", told, cascade=cascade)
+    without_keys(context, found)
 
 
-def _drop_or_refuse(context: Context, what: str, on: str, owner: Table, foreign: ForeignKey, *, cascade: bool) -> None:
-    described = f"constraint {foreign.name} on table {owner.name}"
-    if not cascade:
-        message = f"cannot drop {what} because other objects depend on it"
-        hint = "Use DROP ... CASCADE to drop the dependent objects too."
-        detail = f"{described} depends on {on}"
-        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-    context.notice(f"drop cascades to {described}")
-    current = context.transaction.table(owner.oid)
-    made = replace(current, constraints=tuple(c for c in current.constraints if c.oid != foreign.oid))
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+def keys_upon(catalog: Catalog, table: Table, columns: tuple[str, ...], name: str) -> list[tuple[Table, ForeignKey]]:
+    """The foreign keys that need a key of a table: there is no other one of the same columns."""
+    if any(set(key.columns) == set(columns) and key.name != name for key in table.keys):
+        return []
+    found = [each for each in referencing(catalog, table.oid) if set(each[1].referenced) == set(columns)]
+    return sorted(found, key=lambda each: each[1].oid)
+
+
+def without_keys(context: Context, found: Sequence[tuple[Table, ForeignKey]]) -> None:
+    """Drops foreign keys."""
+    for owner, foreign in found:
+        current = context.transaction.table(owner.oid)
+        made = replace(current, constraints=tuple(c for c in current.constraints if c.oid != foreign.oid))
+        context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
 
 
 def renamed_reference(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:

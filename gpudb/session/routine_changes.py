@@ -7,9 +7,10 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Routine, stored_query
+from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context, command
+from gpudb.session.dependents import Dependent, settle, through_views
 from gpudb.session.drops import drop_with_dependents
 from gpudb.session.names import target_schema
 from gpudb.session.results import Result
@@ -98,25 +99,16 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         for relation in catalog.relations.values()
         if (query := stored_query(relation)) is not None and (routine.schema, routine.name) in _called(query)
     ]
-    noun = "procedure" if routine.kind == "p" else "function"
-    for made in aggregates_of(catalog, routine):
-        if not cascade:
-            message = f"cannot drop {noun} {routine.identity} because other objects depend on it"
-            detail = f"function {made.identity} depends on {noun} {routine.identity}"
-            hint = "Use DROP ... CASCADE to drop the dependent objects too."
-            raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-        context.notice(f"drop cascades to function {made.identity}")
+    what = f"{routine.noun} {routine.identity}"
+    aggregates = aggregates_of(catalog, routine)
+    found = [Dependent(f"function {each.identity}", what) for each in aggregates]
+    gone: dict[int, Relation] = {}
+    found += through_views(catalog, sorted(users, key=lambda each: each.oid), what, gone)
+    settle(context, what, found, cascade=cascade)
+    for made in aggregates:
         drop_routine(context, made, cascade=True)
-    for user in users:
-        what = "materialized view" if user.kind == "m" else "view"
-        if not cascade:
-            message = f"cannot drop {noun} {routine.identity} because other objects depend on it"
-            detail = f"{what} {user.name} depends on {noun} {routine.identity}"
-            hint = "Use DROP ... CASCADE to drop the dependent objects too."
-            raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
-        context.notice(f"drop cascades to {what} {user.name}")
     if users:
-        drop_with_dependents(context, users, True)
+        drop_with_dependents(context, [each for each in users if context.transaction.catalog.by_oid(each.oid)], True)
     context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from postgast import pg_query_pb2 as pg
 
@@ -38,6 +38,17 @@ _VOLATILITY = {"immutable": "i", "stable": "s", "volatile": "v"}
 _PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
 VOID = SqlType("void")
 RECORD = SqlType("record")
+
+
+@handles("DoStmt")
+def do(context: Context) -> Result:
+    """DO: code of a language that gpudb has none of; 0A000, 42704."""
+    node: Any = context.statement.node
+    options = {inner(each).defname: inner(inner(each).arg).sval for each in node.args if inner(each).defname != "as"}
+    language = options.get("language", "plpgsql")
+    if language == "sql":
+        raise FeatureNotSupported('language "sql" does not support inline code execution')
+    _check_language(language, "DO blocks")
 
 
 @handles("CreateFunctionStmt")
@@ -179,10 +190,15 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
     if not language:
         raise SqlError.of("invalid_function_definition", "no language specified")
     if language != "sql":
-        if language in {"c", "internal", "plpgsql"}:
-            raise FeatureNotSupported(f"functions in language {language} are not supported", hint="Write it in SQL.")
-        raise UndefinedObject(f'language "{language}" does not exist')
+        _check_language(language, "functions")
     return found
+
+
+def _check_language(language: str, what: str) -> NoReturn:
+    """0A000 for a language of PostgreSQL's, 42704 for one that is not there."""
+    if language in {"c", "internal", "plpgsql"}:
+        raise FeatureNotSupported(f"{what} in language {language} are not supported", hint="Write it in SQL.")
+    raise UndefinedObject(f'language "{language}" does not exist')
 
 
 def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:

@@ -17,7 +17,7 @@ from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
 from gpudb.session import calls, handlers, session_functions
-from gpudb.session.binding import BINDABLE, bind_statement, statements_of
+from gpudb.session.binding import BINDABLE, bind_statement, fresh_labels, statements_of
 from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.execution import draws
 from gpudb.session.loading import is_load_call
@@ -124,6 +124,7 @@ class Session:
             self.frame_columns,
             self.database.cpu.system_columns,
             arguments=context.arguments,
+            fresh_labels=fresh_labels(context.transaction.base, context.transaction.catalog),
         )
 
     def engine(self, query: Query) -> Engine:

@@ -7,13 +7,15 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.model import Catalog, Routine, Sequence, Table, TypeDefinition, View
 from gpudb.catalog.type_changes import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command
-from gpudb.session.drops import dependents, drop_with_dependents
+from gpudb.session.dependents import views_over
+from gpudb.session.drops import drop_with_dependents
 from gpudb.session.names import identifier, target_schema
 from gpudb.session.results import Result
+from gpudb.session.routine_changes import drop_routine
 from gpudb.session.types import check_type_free, named_type
 from gpudb.sql.parse import inner, parse, strings
 from gpudb.types import exists
@@ -77,6 +79,9 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
             elif isinstance(user, TypeDefinition):
                 gone.add(user.oid)
                 queue.append(user)
+            elif isinstance(user, Routine):
+                if user.key in context.transaction.catalog.routines:
+                    drop_routine(context, user, cascade=True)
             elif isinstance(user, View):
                 if context.transaction.catalog.by_oid(user.oid) is not None:
                     drop_with_dependents(context, [user], True)
@@ -85,9 +90,12 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
         context.transaction.set_catalog(context.transaction.catalog.without_type(made.key))
 
 
-def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple[str, Table | View | TypeDefinition]]:
+User = Table | View | TypeDefinition | Routine
+
+
+def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple[str, User]]:
     """What uses a type, each as messages name it."""
-    found: list[tuple[str, Table | View | TypeDefinition]] = []
+    found: list[tuple[str, User]] = []
     for other in catalog.types.values():
         if other.oid in gone:
             continue
@@ -97,6 +105,10 @@ def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple
         for name, item in other.type.fields if other.type.user is not None else ():
             if mentions(item, made.user):
                 found.append((f"column {name} of composite type {other.user}", other))
+    for routine in catalog.routines.values():
+        state = (routine.aggregate.state,) if routine.aggregate is not None else ()
+        if any(mentions(item, made.user) for item in (routine.result, *(a.type for a in routine.arguments), *state)):
+            found.append((f"{'function' if routine.kind == 'a' else routine.noun} {routine.identity}", routine))
     for relation in sorted(catalog.relations.values(), key=lambda each: each.oid):
         if isinstance(relation, View):
             if any(mentions(c.type, made.user) for c in relation.columns) or made.name in _types_named(relation):
@@ -142,7 +154,7 @@ def _drop_columns(context: Context, table: Table, made: TypeDefinition) -> None:
     kept = tuple(column for column in current.columns if column.name not in gone)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    views = dependents(context, current)
+    views = views_over(context.transaction.catalog, current)
     if views:
         drop_with_dependents(context, list(views), True)
     changed = replace(current, columns=kept)

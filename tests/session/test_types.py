@@ -13,7 +13,7 @@ from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.session import copying
 from tests.session.conftest import Connect
-from tests.session.use import run, state, value
+from tests.session.use import fails, run, state, value
 
 
 def test_an_enum_survives_a_restart_with_its_changes(tmp_path: Path) -> None:
@@ -273,3 +273,15 @@ def test_arrays_of_several_dimensions_through_psycopg(connect: Connect, binary: 
     connection.execute(f"INSERT INTO {name} VALUES (%{'b' if binary else 't'})", ([[1, 2], [3, 4]],))
     cursor = connection.execute(f"SELECT m, m[1:1], ARRAY[['x']] FROM {name}", binary=binary)
     assert cursor.fetchall() == [([[1, 2], [3, 4]], [[1, 2]], [["x"]])]
+
+
+def test_a_type_takes_its_functions_along(session: Session) -> None:
+    run(session, "CREATE TYPE taken AS ENUM ('a'); CREATE TABLE takes (k int, t taken)")
+    run(session, "CREATE FUNCTION taking(taken) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    error = fails(session, "DROP TYPE taken")
+    assert error.sqlstate == "2BP01"
+    assert {"function taking(taken) depends on type taken", "column t of table takes depends on type taken"} == set(
+        (error.detail or "").split("\n")
+    )
+    run(session, "DROP TYPE taken CASCADE")
+    assert run(session, "SELECT proname FROM pg_proc WHERE proname = 'taking'") == []

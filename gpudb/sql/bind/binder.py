@@ -43,7 +43,8 @@ class Binder:
     names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
     bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
     for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
-    `most_parameters` is how many values a client gave, where that is known.
+    `most_parameters` is how many values a client gave, where that is known. `fresh_labels` are the OIDs of labels that
+    the transaction has added to enums, which are not to be used before it ends.
     """
 
     catalog: Catalog
@@ -63,6 +64,7 @@ class Binder:
     depth: int = 0
     nested: int = 0
     most_parameters: int = 65535
+    fresh_labels: frozenset[int] = frozenset()
 
     def declare_parameters(self, oids: Sequence[int]) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""

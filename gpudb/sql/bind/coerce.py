@@ -55,6 +55,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
                 return _of_dimensions(binder, made, target, context, what)
             return Constant(made.value, replace(made.type, dims=target.dims))
         if made is not None:
+            if binder.fresh_labels and target.labels is not None:
+                _check_committed(binder, expr, made)
             return made
     source = expr.type
     if source.dims != target.dims and source.element is not None and target.element is not None:
@@ -159,6 +161,15 @@ def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
     if made.type == target:
         return made
     return Constant(made.value, target) if isinstance(made, Constant) and made.value is None else Cast(made, target)
+
+
+def _check_committed(binder: Binder, expr: Expr, made: Constant) -> None:
+    """55P04 for an enum's label that this transaction has added."""
+    for label in made.type.labels or ():
+        if label.name == made.value and label.oid in binder.fresh_labels:
+            message = f'unsafe use of new value "{made.value}" of enum type {made.type.user}'
+            hint = "New enum values must be committed before they can be used."
+            raise binder.locate_expr(SqlError.of("unsafe_new_enum_value_usage", message, hint=hint), expr)
 
 
 def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:

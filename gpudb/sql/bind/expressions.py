@@ -33,6 +33,7 @@ from gpudb.sql.bound import (
     Default,
     Exists,
     Expr,
+    Parameter,
     Query,
     Row,
     ScalarSubquery,
@@ -176,7 +177,9 @@ def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     negated = node.nulltesttype == pg.IS_NOT_NULL
     if records.is_row(arg.type) and arg.type.fields:
         return records.null_test(arg, negated)
-    return Test(coerce(binder, arg, TEXT) if arg.type == UNKNOWN else arg, "NULL", negated)
+    if arg.type == UNKNOWN and not isinstance(arg, Parameter):
+        arg = coerce(binder, arg, TEXT)
+    return Test(arg, "NULL", negated)
 
 
 @binds("boolean_test")

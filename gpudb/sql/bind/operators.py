@@ -23,6 +23,7 @@ from gpudb.sql.bound import (
     DistinctFrom,
     Expr,
     InList,
+    Parameter,
     Row,
     Test,
 )
@@ -40,7 +41,10 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
         ]
     if function.name == "pg_typeof" and isinstance(args[0], Constant):
         types = (args[0].type,)  # an untyped literal is of type unknown to whoever asks
-    converted = tuple(coerce(binder, arg, wanted) for arg, wanted in zip(args, types, strict=True))
+    converted = tuple(
+        arg if _open(takes, arg) else coerce(binder, arg, wanted)
+        for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
+    )
     if function.name == "array_fill":
         converted = tuple(map(_folded, converted))
     dimensions.check(function.name, [arg.type for arg in converted])
@@ -55,6 +59,11 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
     if function.result.name != declared.name:
         made = dimensions.result(function.name, declared, [arg.type for arg in converted], constants(converted))
     return Call(function, converted, made)
+
+
+def _open(takes: SqlType, arg: Expr) -> bool:
+    """Whether nothing about a call tells what an untyped parameter of a statement is."""
+    return takes.name == "any" and isinstance(arg, Parameter) and arg.type.name == "unknown"
 
 
 def _folded(arg: Expr) -> Expr:

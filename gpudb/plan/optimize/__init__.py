@@ -10,12 +10,14 @@ from gpudb.plan.optimize.lower_semi_joins import lower_semi_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
 from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
+from gpudb.plan.optimize.share_subplans import share_subplans
 
 RULES: tuple[Callable[[Node], Node], ...] = (
     merge_projects,
     filters_into_joins,
     lower_semi_joins,
     order_joins,
+    share_subplans,
     prune_columns,
     merge_projects,
 )

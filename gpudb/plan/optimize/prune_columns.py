@@ -14,8 +14,13 @@ from gpudb.plan.traversal import moved, used
 
 def prune_columns(root: Node) -> Node:
     """The plan with the columns that it needs."""
-    made, places = _Pruning().node(root, range(len(root.types)))
-    return _exactly(made, places, range(len(root.types)))
+    every = range(len(root.types))
+    pruning = _Pruning()
+    made, places = pruning.node(root, every)
+    if pruning.asked:
+        # What is shared gives what any of its uses wants, which is known once all have asked.
+        made, places = _Pruning(pruning.asked).node(root, every)
+    return _exactly(made, places, every)
 
 
 Wanted = Sequence[int]
@@ -33,8 +38,10 @@ def _exactly(node: Node, places: dict[int, int], wanted: Wanted) -> Node:
 class _Pruning:
     """Gives for a node and the columns wanted of it a node that gives them, and where in it each lies."""
 
-    def __init__(self) -> None:
-        self._shared: dict[int, Node] = {}
+    def __init__(self, wanted: dict[int, set[int]] | None = None) -> None:
+        self.asked: dict[int, set[int]] = {}
+        self._wanted = wanted
+        self._shared: dict[int, tuple[Node, dict[int, int]]] = {}
 
     def node(self, node: Node, wanted: Wanted) -> tuple[Node, dict[int, int]]:
         return _pruned(node, sorted(set(wanted)), self)
@@ -46,12 +53,17 @@ class _Pruning:
             every |= used(each)
         return self.node(node, sorted(every))
 
-    def shared(self, node: nodes.Shared) -> nodes.Shared:
-        """A shared part keeps all its columns: others read it too."""
+    def shared(self, node: nodes.Shared, wanted: Wanted) -> tuple[Node, dict[int, int]]:
+        """A shared part with the columns that all its uses want; without those, only what this one wants is noted."""
+        if self._wanted is None:
+            self.asked.setdefault(node.number, set()).update(wanted)
+            below, places = self.node(node.input, wanted)
+            return replace(node, input=below), places
         if node.number not in self._shared:
-            below, places = self.node(node.input, range(len(node.types)))
-            self._shared[node.number] = replace(node, input=_exactly(below, places, range(len(node.types))))
-        return self._shared[node.number]  # type: ignore[return-value]
+            kept = sorted(self._wanted[node.number])
+            below, places = self.node(node.input, kept)
+            self._shared[node.number] = replace(node, input=_exactly(below, places, kept)), _same(kept)
+        return self._shared[node.number]
 
 
 def _same(wanted: Wanted) -> dict[int, int]:
@@ -152,4 +164,4 @@ def _(node: nodes.SetOperation, wanted: Wanted, pruning: _Pruning) -> tuple[Node
 
 @_pruned.register
 def _(node: nodes.Shared, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
-    return pruning.shared(node), _same(range(len(node.types)))
+    return pruning.shared(node, wanted)

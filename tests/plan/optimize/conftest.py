@@ -10,7 +10,7 @@ from tests.engine.conftest import Lab
 
 SETUP = """
 CREATE TABLE facts (id int, a int, b int, c int, v numeric(10,2), d date);
-INSERT INTO facts SELECT i, i % 400, i % 40, i % 4, i, date '2020-01-01' + i % 1000 FROM generate_series(1, 8000) i;
+INSERT INTO facts SELECT i, i % 400, i % 40, i % 4, i, date '2020-01-01' + i % 1000 FROM generate_series(1, 40000) i;
 CREATE TABLE dim_a (a int PRIMARY KEY, b int, name text);
 INSERT INTO dim_a SELECT i, i % 40, 'a' || i FROM generate_series(0, 399) i;
 CREATE TABLE dim_b (b int PRIMARY KEY, c int, name text);

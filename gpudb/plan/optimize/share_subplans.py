@@ -1,0 +1,124 @@
+"""Subplans that stand in a plan more than once are computed once: joins, groups and what is made of them.
+
+Two are the same if their nodes are, field by field, whatever their columns are called; none with a volatile function in
+it is shared, nor a plain scan, which is resident anyway.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from typing import Any
+
+from gpudb.plan import nodes
+from gpudb.plan.nodes import Node, Shared
+from gpudb.plan.traversal import transform, walk_nodes
+from gpudb.sql import bound
+
+WORTH = 20_000
+"""Rows that a subplan reads at least: for fewer, another stage costs more."""
+_COSTLY = (nodes.Join, nodes.Aggregate, nodes.Window, nodes.DistinctOn, nodes.SetOperation)
+
+
+def share_subplans(root: Node) -> Node:
+    """The plan with a `Shared` node, under one number, in the place of each subplan that occurs again."""
+    if sum(isinstance(node, _COSTLY) for node in walk_nodes(root)) < 2:
+        return root
+    known = _Known()
+    counts: Counter[int] = Counter()
+    _count(root, known, counts)
+    if all(count < 2 for count in counts.values()):
+        return root
+    lowest = min((node.number for node in walk_nodes(root) if isinstance(node, Shared)), default=0)
+    return _Sharing(known, counts, lowest - 1).node(root)
+
+
+def _count(node: Node, known: _Known, counts: Counter[int]) -> None:
+    """How often each subplan is read, were those that are the same one."""
+    number = known.number(node)
+    counts[number] += 1
+    if counts[number] == 1:
+        for each in node.inputs:
+            _count(each, known, counts)
+
+
+class _Known:
+    """Numbers that equal subplans have in common."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._of: dict[int, int] = {}
+        self._fresh = 0
+
+    def number(self, node: Node) -> int:
+        found = self._of.get(id(node))
+        if found is None:
+            found = self._of[id(node)] = self._found(node)
+        return found
+
+    def _found(self, node: Node) -> int:
+        below = tuple(self.number(each) for each in node.inputs)
+        self._fresh += 1
+        if isinstance(node, Shared):
+            return self._numbers.setdefault(("shared", node.number), self._fresh)
+        own: list[Any] = [type(node).__name__, below]
+        for each in fields(node):
+            value = getattr(node, each.name)
+            if isinstance(value, Node) or each.name == "labels":
+                continue
+            if each.name == "table":
+                own.append((value.oid, value.files))
+                continue
+            try:
+                hash(value)
+            except TypeError:
+                # Constants may hold lists.
+                return self._fresh
+            plain = _plain(value)
+            if plain is None:
+                return self._fresh
+            own.append(plain)
+        return self._numbers.setdefault(tuple(own), self._fresh)
+
+
+def _plain(value: Any) -> Any | None:
+    """A node's field without the names of columns; None for one whose value is another each time."""
+    volatile = False
+
+    def change(each: Any) -> Any:
+        nonlocal volatile
+        if isinstance(each, bound.Call) and each.function.volatile:
+            volatile = True
+        if isinstance(each, bound.Column) and each.name:
+            return nodes.column(each.index, each.type)
+        return None
+
+    made = transform(value, change)
+    return None if volatile else (made,)
+
+
+class _Sharing:
+    def __init__(self, known: _Known, counts: Counter[int], first: int) -> None:
+        self._known = known
+        self._counts = counts
+        self._next = first
+        self._made: dict[int, Shared] = {}
+
+    def node(self, node: Node) -> Node:
+        """A node with what it shares put under `Shared` nodes."""
+        number = self._known.number(node)
+        if number in self._made:
+            return self._made[number]
+        made = node.with_inputs(*(self.node(each) for each in node.inputs))
+        if self._counts[number] < 2 or isinstance(node, Shared) or not _is_costly(node):
+            return made
+        shared = self._made[number] = Shared(made, self._next)
+        self._next -= 1
+        return shared
+
+
+def _is_costly(node: Node) -> bool:
+    below = list(walk_nodes(node))
+    if not any(isinstance(each, _COSTLY) for each in below):
+        return False
+    return sum(each.table.rows for each in below if isinstance(each, nodes.Scan)) >= WORTH

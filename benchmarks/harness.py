@@ -111,8 +111,10 @@ def check(rows: Iterable[Row], answers: dict[tuple[str, str], Answer], trusted: 
             row.answers_agree = agree(got, wanted)
 
 
-def save(name: str, rows: Sequence[Row], versions: dict[str, str], machine: str | None = None) -> Path:
-    """Writes results/NAME.MACHINE.json."""
+def save(
+    name: str, rows: Sequence[Row], versions: dict[str, str], machine: str | None = None, program: str = "compare"
+) -> Path:
+    """Writes results/NAME.MACHINE.json; `program` is the benchmark that ran."""
     label = machine or default_machine()
     found = {
         "machine": label,
@@ -122,7 +124,7 @@ def save(name: str, rows: Sequence[Row], versions: dict[str, str], machine: str 
         "gpus": gpu_names(),
         "versions": {"python": platform.python_version(), **versions},
         "commit": commit(),
-        "command": " ".join(["python", "-m", "benchmarks.compare", *sys.argv[1:]]),
+        "command": " ".join(["python", "-m", f"benchmarks.{program}", *sys.argv[1:]]),
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "rows": [{key: value for key, value in asdict(row).items() if value is not None} for row in rows],
     }

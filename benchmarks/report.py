@@ -16,6 +16,8 @@ _TITLES = {
     "select": "SELECT of a whole table",
     "latency": "SELECT 1",
     "fused": "Fused kernels, beside the time in which their columns could be copied,",
+    "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
+    "planning": "Planning TPC-H: from the bound statement to the stages",
 }
 _COLOURS = {"gpudb": "#1f6feb", "gpudb server": "#54aeff", "duckdb": "#d4a72c", "postgresql": "#8250df"}
 _OTHER = "#6e7781"

@@ -32,10 +32,10 @@ _T = TypeVar("_T")
 class ClusterEngine:
     """Workers as an engine, under the name `twin` (CPU workers) or `gpu`; `constants` computes constant expressions."""
 
-    def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin") -> None:
+    def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin", planner: Planner | None = None) -> None:
         self.name = name
         self._cluster = cluster
-        self._planner = Planner(constants, Costs(workers=cluster.size), fuse=cluster.processes.fuse)
+        self._planner = planner or Planner(constants, Costs(workers=cluster.size), fuse=cluster.processes.fuse)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream:

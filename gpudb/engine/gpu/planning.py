@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpudb.engine.gpu.carried import check
@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.logical import plan_query
 from gpudb.plan.nodes import Node, Plan, Scan
-from gpudb.plan.optimize import optimized
+from gpudb.plan.optimize import RULES, Rule, optimized
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
 from gpudb.plan.placing import Costs
@@ -28,12 +28,16 @@ _COSTS = Costs()
 
 class Planner:
     """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
-    of how many workers the cluster is. With `fuse` the parts that one kernel computes are one node."""
+    of how many workers the cluster is, `rules` are the optimiser's. With `fuse` the parts that one kernel computes are
+    one node."""
 
-    def __init__(self, constants: Engine, costs: Costs = _COSTS, *, fuse: bool = False) -> None:
+    def __init__(
+        self, constants: Engine, costs: Costs = _COSTS, *, fuse: bool = False, rules: Sequence[Rule] = RULES
+    ) -> None:
         self._constants = constants
         self._fuse = fuse
         self._costs = costs
+        self._rules = rules
         # By identity: plan caches hold bound queries, and so does this one, so that an id stays its own.
         self._plans: OrderedDict[int, tuple[bound.Query, Plan]] = OrderedDict()
         self._hosted: dict[int, dict[int, tuple[str, ...]]] = {}
@@ -69,7 +73,7 @@ class Planner:
                 return kept[1]
         plan = plan_query(query, estimate)
         folded = fold_constants(plan.root, evaluate, immutable=True)
-        plan = Plan(optimized(folded), plan.columns)
+        plan = Plan(optimized(folded, self._rules), plan.columns)
         with self._lock:
             self._plans[id(query)] = query, plan
             while len(self._plans) > _KEPT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.filters_into_joins import filters_into_joins
@@ -12,7 +12,8 @@ from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
 from gpudb.plan.optimize.share_subplans import share_subplans
 
-RULES: tuple[Callable[[Node], Node], ...] = (
+Rule = Callable[[Node], Node]
+RULES: tuple[Rule, ...] = (
     merge_projects,
     filters_into_joins,
     lower_semi_joins,
@@ -23,8 +24,8 @@ RULES: tuple[Callable[[Node], Node], ...] = (
 )
 
 
-def optimized(root: Node) -> Node:
+def optimized(root: Node, rules: Sequence[Rule] = RULES) -> Node:
     """The plan with every rule applied."""
-    for rule in RULES:
+    for rule in rules:
         root = rule(root)
     return root

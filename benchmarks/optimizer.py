@@ -1,0 +1,172 @@
+"""What the optimiser gains: TPC-H and SSB on CPU workers with every rule and with none that statistics decide.
+
+    python -m benchmarks.optimizer [--scale 0.3] [--workers 2] [--runs 5] [--save]
+
+Both plans of a query run in turn on the same workers over the same resident columns; the embedded engine's answer is
+what theirs must be. Then how long planning takes: the bound statement to stages, without what checks that they are
+carried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import tables
+from benchmarks.compare import show
+from benchmarks.harness import Answer, Row, check, row_of, save
+
+PLAIN = "twin, plain plans"
+FULL = "twin"
+
+
+def main() -> None:
+    """Runs, prints, and with --save keeps the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=0.3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=Path("/tmp/gpudb-bench"))
+    parser.add_argument("--save", action="store_true")
+    given = parser.parse_args()
+    import gpudb
+
+    versions = {"gpudb": gpudb.__version__, "scale": f"{given.scale:g}", "workers": str(given.workers)}
+    rows: list[Row] = []
+    planned: list[Row] = []
+    for suite in (tables.tpch(given.scale, given.data), tables.ssb(given.scale, given.data)):
+        rows += list(_suite(suite, given.workers, given.runs))
+        if suite.name == "tpch":
+            planned = list(_planning(suite, given.runs))
+    show("optimizer", rows)
+    for system in (PLAIN, FULL):
+        total = sum(row.median_s or 0 for row in rows if row.system == system)
+        print(f"  {system}: {total:.3f} s in all")
+    ratios = [b.median_s / a.median_s for a, b in zip(rows[::3], rows[1::3], strict=True) if a.median_s and b.median_s]
+    print(f"  plain / with rules, geometric mean: {statistics.geometric_mean(ratios):.2f}")
+    show("planning", planned)
+    print(f"  median: {1000 * statistics.median(row.median_s or 0 for row in planned):.2f} ms")
+    if given.save:
+        save("optimizer", rows, versions, program="optimizer")
+        save("planning", planned, versions, program="optimizer")
+
+
+def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
+    from gpudb.engine.gpu.cluster import Cluster
+    from gpudb.engine.gpu.engine import ClusterEngine
+    from gpudb.engine.gpu.planning import Planner
+    from gpudb.plan.optimize import RULES
+    from gpudb.plan.optimize.filters_into_joins import filters_into_joins
+    from gpudb.plan.optimize.merge_projects import merge_projects
+    from gpudb.plan.optimize.prune_columns import prune_columns
+    from gpudb.plan.placing import Costs
+    from gpudb.session.database import Database
+
+    plain = (merge_projects, filters_into_joins, prune_columns, merge_projects)
+    database = _loaded(suite, Database(None))
+    cluster = Cluster(workers)
+    costs = Costs(workers=workers)
+    systems = {
+        FULL: ClusterEngine(cluster, database.cpu, planner=Planner(database.cpu, costs, rules=RULES)),
+        PLAIN: ClusterEngine(cluster, database.cpu, planner=Planner(database.cpu, costs, rules=plain)),
+        "cpu": database.cpu,
+    }
+    answers: dict[tuple[str, str], Answer] = {}
+    rows: list[Row] = []
+    try:
+        for query, text in suite.queries.items():
+            case = f"{suite.name} {query}"
+            times: dict[str, list[float]] = {name: [] for name in systems}
+            for number in range(runs + 2):
+                for name, engine in systems.items():
+                    database.engine = engine
+                    started = time.perf_counter()
+                    answers[case, name] = _query(database, text)
+                    if number >= 2:
+                        times[name].append(time.perf_counter() - started)
+            print(f"  {case}", flush=True)
+            rows += [
+                row_of(case, name, times[name], suite.rows, result_rows=len(answers[case, name])) for name in systems
+            ]
+        check(rows, answers, "cpu")
+    finally:
+        cluster.close()
+        database.engine = database.cpu
+        database.close()
+    return iter(rows)
+
+
+def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
+    """Each query bound once, and planned anew each time, as the first time that a session runs it."""
+    from gpudb.engine.gpu import planning
+    from gpudb.engine.gpu.planning import Planner
+    from gpudb.engine.protocol import Request
+    from gpudb.plan.planner import warm
+    from gpudb.session.database import Database
+
+    warm()
+    database = _loaded(suite, Database(None))
+    requests: list[Request] = []
+
+    class Noted:
+        """The embedded engine, noting what it is asked."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(database.cpu, name)
+
+        def run(self, request: Request) -> Any:
+            """The embedded engine's stream."""
+            requests.append(request)
+            return database.cpu.run(request)
+
+    checked = planning.check
+    try:
+        for query, text in suite.queries.items():
+            database.engine = Noted()  # type: ignore[assignment]
+            _query(database, text)
+            request = requests[-1]
+            planning.check = lambda stages, parameters: None
+            times = []
+            for number in range(runs + 2):
+                planner = Planner(database.cpu)
+                started = time.perf_counter()
+                planner.planned(request)
+                if number >= 2:
+                    times.append(time.perf_counter() - started)
+            yield row_of(query, "bound to stages", times, 0)
+            planning.check = checked
+    finally:
+        planning.check = checked
+        database.engine = database.cpu
+        database.close()
+
+
+def _loaded(suite: tables.Suite, database: Any) -> Any:
+    session = database.session("gpudb")
+    for statement in suite.schema:
+        list(session.run(statement))
+    for table, path in suite.tables.items():
+        for result in session.run(f"SELECT load_data('{table}', '{path}')"):
+            list(result.batches or ())
+    session.close()
+    return database
+
+
+def _query(database: Any, text: str) -> Answer:
+    session = database.session("gpudb")
+    try:
+        answer: Answer = []
+        for result in session.run(text):
+            for batch in result.batches or ():
+                answer += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        return answer
+    finally:
+        session.close()
+
+
+if __name__ == "__main__":
+    main()

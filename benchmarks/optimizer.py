@@ -59,6 +59,7 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.gpu.planning import Planner
+    from gpudb.engine.gpu.processes import cpu_processes
     from gpudb.plan.optimize import RULES
     from gpudb.plan.optimize.filters_into_joins import filters_into_joins
     from gpudb.plan.optimize.merge_projects import merge_projects
@@ -68,7 +69,7 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
 
     plain = (merge_projects, filters_into_joins, prune_columns, merge_projects)
     database = _loaded(suite, Database(None))
-    cluster = Cluster(workers)
+    cluster = Cluster(cpu_processes(workers, None))
     costs = Costs(workers=workers)
     systems = {
         FULL: ClusterEngine(cluster, database.cpu, planner=Planner(database.cpu, costs, rules=RULES)),
@@ -129,7 +130,7 @@ def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
             database.engine = Noted()  # type: ignore[assignment]
             _query(database, text)
             request = requests[-1]
-            planning.check = lambda stages, parameters: None
+            planning.check = lambda stages, parameters: {}
             times = []
             for number in range(runs + 2):
                 planner = Planner(database.cpu)

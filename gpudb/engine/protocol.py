@@ -103,8 +103,22 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerShare:
+    """What one worker did of an operator: the rows and bytes that it gave, and how long it took."""
+
+    worker: int
+    rows: int
+    bytes: int
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class PlanNode:
-    """One operator of a plan as EXPLAIN tells it: `milliseconds` are its own, its inputs' left out."""
+    """One operator of a plan as EXPLAIN tells it: `milliseconds` are its own, its inputs' left out.
+
+    `width` is the bytes of a row, as estimated; `output` the names of its columns, which VERBOSE shows; `shares` are
+    the workers' parts of what it did.
+    """
 
     operator: str
     details: tuple[tuple[str, str], ...] = ()
@@ -112,6 +126,9 @@ class PlanNode:
     rows: int | None = None
     milliseconds: float | None = None
     inputs: tuple[PlanNode, ...] = ()
+    width: int | None = None
+    output: tuple[str, ...] = ()
+    shares: tuple[WorkerShare, ...] = ()
 
 
 class Stream(Protocol):

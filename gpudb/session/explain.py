@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudb.engine.protocol import PlanNode
+from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.binding import BINDABLE
 from gpudb.session.context import Context, handles, text_rows
@@ -18,6 +18,15 @@ from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, Wi
 from gpudb.sql.parse import RawStatement, inner
 
 _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffers", "settings", "wal"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What of a plan's figures is shown."""
+
+    costs: bool
+    timing: bool
+    verbose: bool
 
 
 @handles("ExplainStmt")
@@ -62,11 +71,15 @@ def explain(context: Context) -> Result:
         summary["Planning Time"] = f"{(planned - started) * 1000:.3f} ms"
         if analyze:
             summary["Execution Time"] = f"{(ended - planned) * 1000:.3f} ms"
-    costs, timing = _on(options, "costs", default=True), _on(options, "timing", default=True)
+    shown = _Shown(
+        costs=_on(options, "costs", default=True),
+        timing=_on(options, "timing", default=True),
+        verbose=_on(options, "verbose", default=False),
+    )
     if form == "json":
-        text = json.dumps([{"Plan": _json(plan, costs, timing), **summary}], indent=2)
+        text = json.dumps([{"Plan": _json(plan, shown), **summary}], indent=2)
         return text_rows("EXPLAIN", ("QUERY PLAN",), [(text,)])
-    lines = [*_lines(plan, costs, timing, 0), *(f"{key}: {value}" for key, value in summary.items())]
+    lines = [*_lines(plan, shown, 0), *(f"{key}: {value}" for key, value in summary.items())]
     return text_rows("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
 
 
@@ -102,14 +115,20 @@ def _verb(bound: Query | DataChange) -> str:
     return "Query"
 
 
-def _lines(node: PlanNode, costs: bool, timing: bool, depth: int) -> Iterator[str]:
+def _lines(node: PlanNode, shown: _Shown, depth: int) -> Iterator[str]:
     lead = "" if depth == 0 else " " * (6 * depth - 4) + "->  "
-    yield f"{lead}{_head(node)}{_figures(node, costs, timing)}"
+    inside = " " * (6 * depth + 2)
+    yield f"{lead}{_head(node)}{_figures(node, shown)}"
+    if shown.verbose and node.output:
+        yield f"{inside}Output: {', '.join(node.output)}"
     for key, value in node.details:
         if key != "Table":
-            yield f"{' ' * (6 * depth + 2)}{key}: {value}"
+            yield f"{inside}{key}: {value}"
+    for share in node.shares:
+        spent = f" time={share.milliseconds:.3f} ms" if shown.timing else ""
+        yield f"{inside}Worker {share.worker}: rows={share.rows} bytes={share.bytes}{spent}"
     for each in node.inputs:
-        yield from _lines(each, costs, timing, depth + 1)
+        yield from _lines(each, shown, depth + 1)
 
 
 def _head(node: PlanNode) -> str:
@@ -117,24 +136,37 @@ def _head(node: PlanNode) -> str:
     return f"{node.operator} on {table}" if table else node.operator
 
 
-def _figures(node: PlanNode, costs: bool, timing: bool) -> str:
+def _figures(node: PlanNode, shown: _Shown) -> str:
     made = ""
-    if costs and node.estimated_rows is not None:
-        made += f"  (rows={node.estimated_rows})"
+    if shown.costs and node.estimated_rows is not None:
+        made += f"  (rows={node.estimated_rows}" + (f" width={node.width})" if node.width is not None else ")")
     if node.rows is not None:
-        spent = f"time={node.milliseconds:.3f} ms " if timing and node.milliseconds is not None else ""
+        spent = f"time={node.milliseconds:.3f} ms " if shown.timing and node.milliseconds is not None else ""
         made += f" (actual {spent}rows={node.rows})"
     return made
 
 
-def _json(node: PlanNode, costs: bool, timing: bool) -> dict[str, object]:
+def _json(node: PlanNode, shown: _Shown) -> dict[str, object]:
     made: dict[str, object] = {"Node Type": node.operator, **dict(node.details)}
-    if costs and node.estimated_rows is not None:
+    if shown.costs and node.estimated_rows is not None:
         made["Plan Rows"] = node.estimated_rows
+        if node.width is not None:
+            made["Plan Width"] = node.width
     if node.rows is not None:
         made["Actual Rows"] = node.rows
-        if timing and node.milliseconds is not None:
+        if shown.timing and node.milliseconds is not None:
             made["Actual Time (ms)"] = round(node.milliseconds, 3)
+    if shown.verbose and node.output:
+        made["Output"] = list(node.output)
+    if node.shares:
+        made["Workers"] = [_share(share, shown) for share in node.shares]
     if node.inputs:
-        made["Plans"] = [_json(each, costs, timing) for each in node.inputs]
+        made["Plans"] = [_json(each, shown) for each in node.inputs]
+    return made
+
+
+def _share(share: WorkerShare, shown: _Shown) -> dict[str, object]:
+    made: dict[str, object] = {"Worker Number": share.worker, "Actual Rows": share.rows, "Bytes": share.bytes}
+    if shown.timing:
+        made["Actual Time (ms)"] = round(share.milliseconds, 3)
     return made

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudb.engine.gpu.coordinator import Measured
-from gpudb.engine.protocol import PlanNode
+from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.optimize.profile import width
 from gpudb.plan.physical import Final, Partial, Receive
 from gpudb.plan.stages import Stage
 from gpudb.sql import bound
@@ -45,21 +46,28 @@ class _Display:
     def stage(self, stage: Stage) -> PlanNode:
         where = "one worker" if stage.alone else "all workers"
         details = [("Stage", f"{stage.number} on {where}")]
-        if stage.keys and stage.output == "hash":
-            details.append(("Keys", str(len(stage.keys))))
+        if stage.keys:
+            details.append(("Keys", ", ".join(text(key, stage.root.names) for key in stage.keys)))
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
-        done = self._measured.get(stage.number)
-        if done is None:
-            below = () if stage.number in self._told else (self._node(stage.root),)
-            self._told.add(stage.number)
-            return PlanNode(self._exchange(stage), tuple(details), inputs=below)
-        for index, rows, size, spent in zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True):
-            details.append((f"Worker {index}", f"rows={rows} bytes={size} time={spent:.3f} ms"))
         below = () if stage.number in self._told else (self._node(stage.root),)
         self._told.add(stage.number)
-        spent = max(done.milliseconds, default=0.0)
-        return PlanNode(self._exchange(stage), tuple(details), rows=sum(done.rows), milliseconds=spent, inputs=below)
+        done = self._measured.get(stage.number)
+        shares: tuple[WorkerShare, ...] = ()
+        if done is not None:
+            figures = zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True)
+            shares = tuple(WorkerShare(*each) for each in figures)
+        return PlanNode(
+            self._exchange(stage),
+            tuple(details),
+            stage.rows,
+            None if done is None else sum(done.rows),
+            None if done is None else max(done.milliseconds, default=0.0),
+            below,
+            width(stage.root.types),
+            stage.root.names,
+            shares,
+        )
 
     def _exchange(self, stage: Stage) -> str:
         names = {"hash": "Hash", "broadcast": "Broadcast", "gather": "Gather", "range": "Range", "stay": "Shared"}
@@ -71,9 +79,14 @@ class _Display:
             return self.stage(self._stages[node.stage])
         below = tuple(self._node(each) for each in node.inputs)
         name, details = _operator(node)
-        received = any(isinstance(each, Receive) for each in nodes_below(node))
-        rows = None if received else estimate(node.aggregate if isinstance(node, Partial) else node)
-        return PlanNode(self._prefix + name, details, rows, inputs=below)
+        return PlanNode(
+            self._prefix + name,
+            details,
+            estimate(node),
+            inputs=below,
+            width=width(node.types),
+            output=node.names,
+        )
 
 
 def nodes_below(node: nodes.Node) -> list[nodes.Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -86,6 +87,28 @@ def test_explain_tells_stages_and_workers(session: Session) -> None:
     assert "Scan on orders" in text
     assert "Worker 0: rows=" in text
     assert "Worker 1: rows=" in text
+
+
+def test_explain_in_json_tells_estimates_and_what_each_worker_did(session: Session) -> None:
+    sql = "SELECT k, sum(price) FROM orders WHERE name = 'n1' GROUP BY k"
+    ((told,),) = run(session, f"EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {sql}")
+    (whole,) = json.loads(told)
+    plan = whole["Plan"]
+    found = [plan]
+    for each in found:
+        found += each.get("Plans", [])
+    (exchange,) = [each for each in found if each["Node Type"] == "Exchange (Hash)"]
+    assert exchange["Keys"] == "k"
+    assert exchange["Output"] == ["k", "sum"]
+    assert exchange["Actual Rows"] == sum(each["Actual Rows"] for each in exchange["Workers"]) == 7 * WORKERS
+    assert [each["Worker Number"] for each in exchange["Workers"]] == list(range(WORKERS))
+    assert all(each["Bytes"] > 0 and each["Actual Time (ms)"] > 0 for each in exchange["Workers"])
+    assert plan["Actual Rows"] == 7
+    assert all(each["Plan Rows"] >= 1 and each["Plan Width"] >= 1 for each in found)
+    (plain,) = json.loads(run(session, f"EXPLAIN (ANALYZE, TIMING off, COSTS off, FORMAT JSON) {sql}")[0][0])
+    assert "Plan Rows" not in plain["Plan"]
+    assert "Output" not in plain["Plan"]
+    assert "Actual Time (ms)" not in plain["Plan"]["Workers"][0]
 
 
 def test_a_transaction_sees_its_own_rows(session: Session) -> None:

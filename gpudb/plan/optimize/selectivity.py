@@ -38,12 +38,12 @@ def kept(profile: Profile, condition: Any | None) -> Profile:
         if found is None or found[1] in {"ne"} or found[0] >= len(columns):
             share *= _share(part, columns)
             if isinstance(part, bound.InList) and not part.negated and isinstance(arg := bare(part.arg), bound.Column):
-                columns[arg.index] = replace(columns[arg.index], distinct=float(len(part.items)))
+                columns[arg.index] = _narrowed(columns[arg.index], float(len(part.items)))
             continue
         index, symbol, value = found
         if symbol == "eq":
             share *= _equal(columns[index], value)
-            columns[index] = replace(columns[index], distinct=1.0)
+            columns[index] = _narrowed(columns[index], 1.0)
             continue
         at = ranges.setdefault(index, _Range())
         at.bounds += 1
@@ -89,16 +89,22 @@ def _equal(column: ColumnProfile, value: float | None) -> float:
 
 def _between(column: ColumnProfile, at: _Range) -> tuple[float, ColumnProfile]:
     if column.low is None or column.high is None or (at.low is None and at.high is None):
-        return RANGE**at.bounds, replace(column, distinct=max(column.distinct * RANGE**at.bounds, 1.0))
+        return RANGE**at.bounds, _narrowed(column, column.distinct * RANGE**at.bounds)
     low = column.low if at.low is None else max(at.low, column.low)
     high = column.high if at.high is None else min(at.high, column.high)
     if low > high:
-        return 1e-9, replace(column, distinct=1.0)
+        return 1e-9, _narrowed(column, 1.0)
     spread = column.high - column.low
     share = min((high - low) / spread, 1.0) if spread > 0 else 1.0
     share = max(share, 1 / max(column.distinct, 1.0))
-    narrower = replace(column, distinct=max(column.distinct * share, 1.0), low=low, high=high)
-    return share * (1 - column.nulls), narrower
+    narrower = _narrowed(column, column.distinct * share)
+    return share * (1 - column.nulls), replace(narrower, low=low, high=high)
+
+
+def _narrowed(column: ColumnProfile, distinct: float) -> ColumnProfile:
+    """A column of which a condition on itself leaves so many values: of those it is drawn now."""
+    left = max(min(distinct, column.distinct), 1.0)
+    return replace(column, distinct=left, domain=max(column.domain * left / max(column.distinct, 1.0), 1.0))
 
 
 def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:

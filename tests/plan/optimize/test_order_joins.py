@@ -23,11 +23,11 @@ FIXTURES = {
         "SELECT f.v FROM facts f, dim_a a, dim_b b WHERE f.a = a.a AND f.b = b.b AND a.a = 7",
         """
         project v
-          inner join b = b
-            dim_b(b)
-            inner join a = a
+          inner join a = a
+            inner join b = b
               facts(a, b, v) where int4eq(a, '7')
-              dim_a(a) where int4eq(a, '7')
+              dim_b(b)
+            dim_a(a) where int4eq(a, '7')
         """,
     ),
     "equalities that follow from others": (

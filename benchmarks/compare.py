@@ -20,7 +20,8 @@ from benchmarks import report
 from benchmarks.harness import Answer, Row, check, row_of, save, timed
 
 SUITES = ("ssb", "tpch", "tpcds", "copy", "select", "latency")
-SYSTEMS = ("gpudb", "gpudb server", "duckdb", "postgresql")
+SYSTEMS = ("gpudb", "gpudb server", "gpudb gpu", "duckdb", "cudf-polars", "postgresql")
+ON_GPU = {"gpudb gpu", "cudf-polars"}
 TRUSTED = "postgresql"
 BUDGET_S = {"postgresql": 20.0}
 """Seconds for all runs of one case, where it is not 60."""
@@ -30,12 +31,15 @@ class Session:
     """One run of the program: what was asked for, and where results gather."""
 
     def __init__(self, options: argparse.Namespace) -> None:
+        from gpudb.cli import machine
+
         self.options = options
         self.versions: dict[str, str] = {}
+        self._gpu = machine.engine_of(machine.gpus())[0] == "gpu"
 
     def wants(self, system: str) -> bool:
         """Whether a system takes part."""
-        return system not in self.options.without
+        return system not in self.options.without and (system not in ON_GPU or self._gpu)
 
     def note(self, system: Any) -> None:
         """Remembers a system's version."""
@@ -90,11 +94,11 @@ def run_queries(session: Session, name: str) -> list[Row]:
 
 def _systems(session: Session, suite: Any) -> Iterator[Any]:
     """Each system with the suite's tables loaded; the last one is closed before the next is opened."""
-    from benchmarks.systems import DuckDb, Gpudb, gpudb_server, postgres
+    from benchmarks.systems import CudfPolars, DuckDb, Gpudb, gpudb_server, postgres
 
     with ExitStack() as stack:
         data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-"))) / "data"
-        if session.wants("gpudb") or session.wants("gpudb server"):
+        if any(map(session.wants, ("gpudb", "gpudb server", "gpudb gpu"))):
             with closing(Gpudb(data_dir)) as embedded:
                 _loaded(session, embedded, suite)
                 if session.wants("gpudb"):
@@ -103,6 +107,14 @@ def _systems(session: Session, suite: Any) -> Iterator[Any]:
             with gpudb_server(data_dir) as server:
                 session.note(server)
                 yield server
+        if session.wants("gpudb gpu"):
+            with gpudb_server(data_dir, "gpu") as server:
+                session.note(server)
+                yield server
+    if session.wants("cudf-polars"):
+        with closing(CudfPolars(suite, session.options.scale)) as polars:
+            _loaded(session, polars, suite)
+            yield polars
     if session.wants("duckdb"):
         with closing(DuckDb()) as duck:
             _loaded(session, duck, suite)

@@ -19,7 +19,10 @@ _TITLES = {
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }
-_COLOURS = {"gpudb": "#1f6feb", "gpudb server": "#54aeff", "duckdb": "#d4a72c", "postgresql": "#8250df"}
+_COLOURS = {
+    "gpudb": "#1f6feb", "gpudb server": "#54aeff", "gpudb gpu": "#1a7f37", "duckdb": "#d4a72c",
+    "cudf-polars": "#57ab5a", "postgresql": "#8250df",
+}  # fmt: skip
 _OTHER = "#6e7781"
 
 
@@ -80,8 +83,9 @@ def _cell(row: dict[str, Any] | None) -> str:
 
 
 def _verdict(line: dict[str, dict[str, Any]]) -> str:
-    verdicts = {row["answers_agree"] for row in line.values() if "answers_agree" in row}
-    return "" if not verdicts else "agree" if verdicts == {True} else "**differ**"
+    verdicts = {row["system"]: row["answers_agree"] for row in line.values() if "answers_agree" in row}
+    others = [system for system, agrees in verdicts.items() if not agrees]
+    return "" if not verdicts else f"**{', '.join(others)}** differs" if others else "agree"
 
 
 def plot(result: dict[str, Any]) -> str:

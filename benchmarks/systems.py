@@ -171,17 +171,72 @@ def pieces(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def gpudb_server(data_dir: Path | None = None) -> Iterator[Wire]:
+def gpudb_server(data_dir: Path | None = None, engine: str = "cpu") -> Iterator[Wire]:
     """gpudb's server program on a free port, and a session of it."""
     from gpudb.cli.program import Program
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
-        program = Program(data_dir or folder / "data", folder / "server.log")
+        program = Program(data_dir or folder / "data", folder / "server.log", engine=engine)
         stack.callback(program.stop)
-        system = Wire("gpudb server", f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
+        name = "gpudb server" if engine == "cpu" else f"gpudb {engine}"
+        system = Wire(name, f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
         stack.callback(system.close)
         yield system
+
+
+class CudfPolars:
+    """cudf-polars by itself, over Parquet files in the page cache: TPC-H as its own benchmark writes it, else
+    by Polars' SQL.
+    """
+
+    name = "cudf-polars"
+
+    def __init__(self, suite: Any, scale: float) -> None:
+        self._suite = suite
+        self._scale = scale
+        self._names = {text: name for name, text in suite.queries.items()}
+        self._tables: dict[str, Any] = {}
+        self._folder = Path()
+
+    @property
+    def version(self) -> str:
+        """cudf-polars'."""
+        import cudf_polars
+
+        return str(cudf_polars.__version__)
+
+    def load(self, schema: list[str], tables: Tables, indexes: list[str]) -> None:
+        """Nothing is loaded: the files are scanned by every query."""
+        import polars as pl
+
+        self._tables = {name: pl.scan_parquet(path) for name, path in tables.items()}
+        self._folder = next(iter(tables.values())).parent
+
+    def query(self, sql: str) -> Answer:
+        """Rows as Python values."""
+        import polars as pl
+
+        engine = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
+        if self._suite.name == "tpch":
+            lazy = _pdsh(int(self._names[sql].strip("q")), self._folder, self._scale)
+        else:
+            lazy = pl.SQLContext(frames=self._tables).execute(sql)
+        return lazy.collect(engine=engine).rows()
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def _pdsh(number: int, folder: Path, scale: float) -> Any:
+    """A query of cudf-polars' own TPC-H benchmark over the files of a folder."""
+    from types import SimpleNamespace
+
+    from cudf_polars.streaming.benchmarks.pdsh import PDSHQueries
+
+    config = SimpleNamespace(dataset_path=folder, suffix=".parquet", scale_factor=scale, qualification=False)
+    made = getattr(PDSHQueries, f"q{number}")(config)
+    return made.frame if hasattr(made, "frame") else made
 
 
 @contextmanager

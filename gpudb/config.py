@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, ByteSize, Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, ByteSize, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -15,12 +15,10 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from gpudb.errors import FeatureNotSupported, GpudbError
+from gpudb.errors import GpudbError
 
 FILE_VARIABLE = "GPUDB_CONFIG"
 """Names the settings file where none is given on the command line."""
-
-NO_GPU_ENGINE = "the GPU engine is not part of this version"
 
 
 def _bytes(value: object) -> object:
@@ -59,16 +57,10 @@ class Settings(BaseSettings):
     statement_log: Path | None = None
     """A file to which each statement is written with its time, duration and SQLSTATE."""
     engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
-    """What runs queries: `twin` is the GPU engine's cluster on CPU workers, for trying it without a GPU."""
+    """What runs queries: `auto` is `gpu` where doctor finds GPUs and their packages, else `cpu`; `twin` is the GPU
+    engine's cluster on CPU workers, for trying it without a GPU."""
     workers: int = Field(default=2, ge=1, le=64)
     """Worker processes of the twin engine."""
-
-    @field_validator("engine")
-    @classmethod
-    def _engine_exists(cls, value: str) -> str:
-        if value == "gpu":
-            raise ValueError(f"{NO_GPU_ENGINE}; use auto or cpu")
-        return value
 
     @model_validator(mode="after")
     def _tls_whole(self) -> Self:
@@ -92,10 +84,8 @@ class Settings(BaseSettings):
 def load(file: Path | None = None, **given: Any) -> Settings:
     """The settings: `given` (None is not given) over `GPUDB_*` over the file.
 
-    Errors: F0000 (config_file_error) naming each bad setting; 0A000 for an engine that does not exist yet.
+    Errors: F0000 (config_file_error) naming each bad setting.
     """
-    if given.get("engine") == "gpu":
-        raise FeatureNotSupported(NO_GPU_ENGINE, hint="Use --engine auto or cpu.")
     path = file or (Path(found) if (found := os.environ.get(FILE_VARIABLE)) else None)
     if path is not None and not path.is_file():
         raise GpudbError(f'settings file "{path}" does not exist', condition="config_file_error")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpudb.config import Settings, load
-from gpudb.errors import FeatureNotSupported, GpudbError
+from gpudb.errors import GpudbError
 
 
 def test_defaults() -> None:
@@ -39,7 +39,7 @@ def test_sizes_are_postgresqls(text: str, bytes_: int) -> None:
     [
         ("prot = 1", 'there is no setting "prot"'),
         ("port = 70000", "port: "),
-        ('engine = "gpu"', "GPU engine is not part of this version"),
+        ('engine = "tpu"', "engine: "),
         ('tls_cert = "x"', "tls_cert and tls_key go together"),
         ("port = ", "settings cannot be read"),
     ],
@@ -51,8 +51,3 @@ def test_bad_settings_are_named(tmp_path: Path, content: str, message: str) -> N
         load(file)
     assert caught.value.sqlstate == "F0000"
     assert message in str(caught.value)
-
-
-def test_a_gpu_engine_is_refused_until_there_is_one() -> None:
-    with pytest.raises(FeatureNotSupported):
-        load(engine="gpu")

@@ -15,7 +15,6 @@ from rich.console import Console
 
 from gpudb.cli import machine
 from gpudb.cli.output import size
-from gpudb.config import NO_GPU_ENGINE
 
 LEAST_MEMORY = 2 << 30
 LEAST_DISK = 5 << 30
@@ -52,10 +51,7 @@ def examine(data_dir: Path, environment: Mapping[str, str] = os.environ, root: P
     """Looks at everything; `root` is where /proc and /sys are looked for."""
     gpus = machine.gpus(environment, root)
     findings = [*_host(data_dir, root), *_libraries(), *_gpu(gpus), *_rapids(gpus), *_storage(gpus, environment, root)]
-    if gpus.gpus:
-        count = f"{len(gpus.gpus)} GPU{'s' if len(gpus.gpus) > 1 else ''} found"
-        return Report("cpu", f"{count}; {NO_GPU_ENGINE}", findings)
-    return Report("cpu", gpus.problem or "no GPU found", findings)
+    return Report(*machine.engine_of(gpus), findings)
 
 
 def _host(data_dir: Path, root: Path) -> list[Finding]:

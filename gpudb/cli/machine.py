@@ -86,6 +86,25 @@ class Memory:
     available: int
 
 
+def engine_of(found: Gpus) -> tuple[str, str]:
+    """The engine that runs on a machine with these GPUs, `gpu` or `cpu`, and why."""
+    if not found.gpus:
+        return "cpu", found.problem or "no GPU found"
+    count = f"{len(found.gpus)} GPU{'s' if len(found.gpus) > 1 else ''} found"
+    missing = [name for name in GPU_LIBRARIES if installed_gpu(name) is None]
+    if missing:
+        return "cpu", f"{count}; {len(missing)} of their packages missing"
+    return "gpu", count
+
+
+def visible(found: Gpus, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The GPUs that this process may use, by index or identifier: CUDA_VISIBLE_DEVICES says which."""
+    named = environment.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return tuple(each.strip() for each in named.split(",") if each.strip())
+    return tuple(str(gpu.index) for gpu in found.gpus)
+
+
 def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Gpus:
     """Asks nvidia-smi, found on the environment's PATH."""
     driver_file = root / "proc/driver/nvidia/version"

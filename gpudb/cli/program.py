@@ -21,9 +21,10 @@ _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 class Program:
     """A `gpudb serve` of its own: it outlives this process unless `stop` is called."""
 
-    def __init__(self, data_dir: Path, log: Path, port: int = 0) -> None:
+    def __init__(self, data_dir: Path, log: Path, port: int = 0, engine: str = "auto") -> None:
         """Starts it and waits for its port; 08001 with what it said if it ends or says nothing within START_S."""
         command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", str(port)]
+        command += ["--engine", engine]
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [*command, "--data-dir", str(data_dir)],

@@ -47,6 +47,7 @@ def serve(settings: Settings) -> None:
         memory_limit=settings.memory_limit,
         max_connections=settings.max_connections,
         workers=settings.workers if settings.engine == "twin" else 0,
+        gpus=_gpus(settings.engine),
     )
     log = None
     try:
@@ -79,6 +80,23 @@ def serve(settings: Settings) -> None:
         database.close()
         if log is not None:
             log.close()
+
+
+def _gpus(engine: str) -> tuple[str, ...]:
+    """The GPUs to run on: none for other engines; 58000 where the GPU engine is asked for and cannot run."""
+    from gpudb.cli import machine
+    from gpudb.errors import SqlError
+
+    if engine not in {"auto", "gpu"}:
+        return ()
+    found = machine.gpus()
+    name, reason = machine.engine_of(found)
+    if name == "gpu":
+        return machine.visible(found)
+    if engine == "auto":
+        return ()
+    message = f"the GPU engine cannot run here: {reason}"
+    raise SqlError.of("system_error", message, hint="gpudb doctor tells what is missing; --engine auto does without.")
 
 
 def _cancel_all(database: Database) -> None:

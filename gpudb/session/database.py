@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpudb.catalog.model import Role
@@ -21,7 +21,8 @@ class Database:
     """One open database. `data_dir` None keeps everything in a temporary directory that goes with it.
 
     `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's). With `workers` a cluster
-    of so many worker processes, which share as much again, runs what it carries, as GPUs would (the twin engine).
+    of so many worker processes, which share as much again, runs what it carries, as GPUs would (the twin engine); with
+    `gpus`, the indices of GPUs, one with a worker on each (the GPU engine).
     """
 
     def __init__(
@@ -32,11 +33,12 @@ class Database:
         max_connections: int = 1000,
         settings: Mapping[str, str] | None = None,
         workers: int = 0,
+        gpus: Sequence[str] = (),
     ) -> None:
         self.store = Store(data_dir)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
-            self.engine: Engine = _routed(self.cpu, workers, memory_limit) if workers else self.cpu
+            self.engine: Engine = _routed(self.cpu, workers, gpus, memory_limit) if workers or gpus else self.cpu
         except BaseException:
             self.store.close()
             raise
@@ -114,14 +116,14 @@ class Database:
         self.store.close()
 
 
-def _routed(embedded: CpuEngine, workers: int, memory_limit: int | None) -> Engine:
-    """The twin engine before the embedded one; imported late, since Dask and dask-sql take seconds."""
+def _routed(embedded: CpuEngine, workers: int, gpus: Sequence[str], memory_limit: int | None) -> Engine:
+    """Workers before the embedded engine; imported late, since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.gpu.processes import cpu_processes
+    from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
     from gpudb.engine.routed import RoutedEngine
     from gpudb.plan.planner import warm
 
-    cluster = Cluster(cpu_processes(workers, memory_limit))
+    cluster = Cluster(gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit))
     warm()
-    return RoutedEngine(ClusterEngine(cluster, embedded), embedded)
+    return RoutedEngine(ClusterEngine(cluster, embedded, "gpu" if gpus else "twin"), embedded)

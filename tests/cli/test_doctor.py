@@ -55,7 +55,9 @@ def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_with_gpus(tmp_path: Path) -> None:
     environment = {**host(tmp_path, SMI, nvidia_fs=True), "KVIKIO_COMPAT_MODE": "ON"}
     report = examine(tmp_path, environment, tmp_path)
-    assert report.verdict == "engine: cpu (2 GPUs found; the GPU engine is not part of this version)"
+    missing = sum(machine.installed_gpu(name) is None for name in machine.GPU_LIBRARIES)
+    lacking = f"engine: cpu (2 GPUs found; {missing} of their packages missing)"
+    assert report.verdict == (lacking if missing else "engine: gpu (2 GPUs found)")
     found = {item.name: item for item in report.findings}
     assert found["GPU 1"].value == "NVIDIA H200, 140 GiB, compute capability 9.0"
     assert found["driver"].value == "580.95.05, runs CUDA up to 13.0"
@@ -64,6 +66,13 @@ def test_with_gpus(tmp_path: Path) -> None:
     if found["cudf"].state == "missing":
         assert found["to do"].advice == "Run: pip install 'gpudb[cu13]'"
     assert found["memory"].state == "missing"  # under LEAST_MEMORY
+
+
+def test_visible_gpus_are_those_that_the_environment_names() -> None:
+    found = machine.Gpus((machine.Gpu(0, "a", 1, "9.0"), machine.Gpu(1, "b", 1, "9.0")))
+    assert machine.visible(found, {}) == ("0", "1")
+    assert machine.visible(found, {"CUDA_VISIBLE_DEVICES": "1"}) == ("1",)
+    assert machine.visible(found, {"CUDA_VISIBLE_DEVICES": ""}) == ()
 
 
 def test_an_nvidia_smi_that_fails(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Cluster:
         self._connections = Connections(client.connection_args)
         self._client.register_plugin(Ender())
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
-        self._client.register_plugin(StageWorker(*given))
+        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu))
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}

@@ -32,6 +32,8 @@ class Measured:
     rows: list[int] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
+    host: list[tuple[str, ...]] = field(default_factory=list)
+    """What ran on the host, though the workers are GPUs."""
 
 
 class _Lost(Exception):
@@ -82,12 +84,13 @@ class Execution:
             shares.setdefault(self._peers[share], []).append(share)
         answers = await _all([self._ask(address, found) for address, found in shares.items()])
         self.measured = {stage.number: Measured() for stage in self._stages}
-        for number, share, rows, size, spent in sorted(each for answer in answers for each in answer["measured"]):
+        for number, share, rows, size, spent, host in sorted(each for answer in answers for each in answer["measured"]):
             measured = self.measured[number]
             measured.workers += (share,)
             measured.rows.append(rows)
             measured.bytes.append(size)
             measured.milliseconds.append(spent)
+            measured.host.append(tuple(host))
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:

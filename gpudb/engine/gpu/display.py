@@ -57,6 +57,8 @@ class _Display:
         if done is not None:
             figures = zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True)
             shares = tuple(WorkerShare(*each) for each in figures)
+            if off := dict.fromkeys(each for reasons in done.host for each in reasons):
+                details.append(("Off the GPU", "; ".join(off)))
         return PlanNode(
             self._exchange(stage),
             tuple(details),

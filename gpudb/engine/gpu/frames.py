@@ -36,8 +36,8 @@ class Held(Protocol):
     def frame(self) -> pl.DataFrame:
         """The rows on the host."""
 
-    def beside(self, columns: pl.DataFrame) -> Held:
-        """The same rows with more columns, which were computed on the host."""
+    def beside(self, columns: pl.DataFrame | Held) -> Held:
+        """The same rows with more columns: from the host, or from where the rows lie."""
 
     def largest(self, name: str) -> int | None:
         """The largest integer in a column; None if there is none."""
@@ -90,9 +90,10 @@ class HostHeld:
         """See `Held`."""
         return self.table
 
-    def beside(self, columns: pl.DataFrame) -> HostHeld:
+    def beside(self, columns: pl.DataFrame | Held) -> HostHeld:
         """See `Held`."""
-        return HostHeld(self.table.with_columns(columns.get_columns()))
+        more = columns if isinstance(columns, pl.DataFrame) else columns.frame()
+        return HostHeld(self.table.with_columns(more.get_columns()))
 
     def largest(self, name: str) -> int | None:
         """See `Held`."""

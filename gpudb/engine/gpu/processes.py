@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 START_SECONDS = 90
@@ -30,6 +30,8 @@ class Processes:
     patience: float
     start: Callable[[int], Any]
     fuse: bool = False
+    gpu: bool = False
+    """Whether each has a GPU; `resident` is of its memory then, 0 for the half of it."""
 
 
 def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> Processes:
@@ -40,21 +42,51 @@ def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) 
     return Processes(count, each, each // 2, min(each // 8, 2**28), 0.3, _start_cpu, fuse)
 
 
+def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processes:
+    """A worker on each of these GPUs (their indices or identifiers), which share `memory` bytes of the host's."""
+    base = cpu_processes(len(devices), memory)
+
+    def start(count: int) -> Any:
+        from dask_cuda import LocalCUDACluster
+
+        _configure()
+        return LocalCUDACluster(
+            n_workers=count,
+            CUDA_VISIBLE_DEVICES=list(devices),
+            threads_per_worker=1,
+            protocol="tcp",
+            dashboard_address=None,
+            host="127.0.0.1",
+            # What is on the GPU is held by the worker itself, none of it by Dask.
+            memory_limit=None,
+            device_memory_limit=None,
+            silence_logs=logging.ERROR,
+        )
+
+    return replace(base, resident=0, patience=2.0, start=start, gpu=True)
+
+
+def _configure() -> None:
+    """What Dask reads whenever a worker starts: one that is slow to come back is not given up."""
+    import dask
+
+    dask.config.set(
+        {
+            "distributed.deploy.lost-worker-timeout": "1 day",
+            "distributed.worker.memory.terminate": False,
+            "distributed.admin.tick.limit": "60s",
+        }
+    )
+
+
 def _start_cpu(count: int) -> Any:
     """One thread a worker, in processes that are forked off one that has read the libraries: that takes no second."""
     import dask
     from distributed import LocalCluster
     from distributed.utils import get_mp_context
 
-    # Read whenever a worker starts, and as long as there are any; a worker that is slow to come back is not given up.
-    dask.config.set(
-        {
-            "distributed.worker.multiprocessing-method": "forkserver",
-            "distributed.deploy.lost-worker-timeout": "1 day",
-            "distributed.worker.memory.terminate": False,
-            "distributed.admin.tick.limit": "60s",
-        }
-    )
+    _configure()
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     get_mp_context()  # type: ignore[no-untyped-call]  # sets what Dask would have read before a fork
     multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOAD)
     return LocalCluster(  # type: ignore[no-untyped-call]

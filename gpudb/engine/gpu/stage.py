@@ -24,7 +24,14 @@ from gpudb.types import SqlType
 
 
 class Tables(Protocol):
-    """What gives the frames of scans."""
+    """What gives the frames of scans, and keeps what they read."""
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take."""
+
+    def shrink(self, excess: int) -> None:
+        """Lets go of so many bytes of columns in this process's memory, if there are so many."""
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over a worker's share of the table's files."""

@@ -35,7 +35,7 @@ from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.given import Kept, Parts, ResultRoom, read, written
 from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute
 from gpudb.errors import GpudbError, InternalError, OutOfMemory
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.stages import Stage
@@ -105,22 +105,22 @@ class StageWorker(WorkerPlugin):
     """Adds gpudb's handlers to a Dask worker.
 
     In bytes: `limit` bounds the process, `resident` the tables' columns, `results` what waits for clients in memory.
+    On a `gpu` worker tables and frames lie in its GPU's memory, of which `resident` 0 leaves the bound to the worker.
     """
 
     name = "gpudb"
 
-    def __init__(self, limit: int, resident: int, results: int, fuse: bool = False) -> None:
-        self._limit, self._resident, self._results, self._fuse = limit, resident, results, fuse
+    def __init__(self, limit: int, resident: int, results: int, fuse: bool = False, *, gpu: bool = False) -> None:
+        self._limit, self._resident, self._results = limit, resident, results
+        self._fuse, self._gpu = fuse, gpu
 
     def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
         self._connections = Connections(worker.connection_args)
-        self._frames: Frames = HostFrames()
-        # Packed columns are made of the tables' own: half of the room each, where both are kept.
-        room = self._resident // 2 if self._fuse else self._resident
-        self._tables = ResidentTables(room)
-        self._kernels = Twin(PackedTables(self._tables, room)) if self._fuse else None
+        self._frames, self._tables, self._kernels = (
+            _on_gpu(self._resident) if self._gpu else _on_host(self._resident, self._fuse)
+        )
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         self._room = ResultRoom(self._results, Path(self._folder.name))
         self._statements: dict[int, Running] = {}
@@ -142,7 +142,7 @@ class StageWorker(WorkerPlugin):
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results", "_fuse")}
+        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results", "_fuse", "_gpu")}
 
     # ---------------------------------------------------------------------------------------- handlers
 
@@ -187,7 +187,7 @@ class StageWorker(WorkerPlugin):
                 raise
             return b""
         self._forget_if_read(running)
-        if held.bytes < _LARGE_BYTES:
+        if held.bytes < _LARGE_BYTES and not self._gpu:
             return written(held.frame())
         return await asyncio.to_thread(lambda: written(held.frame()))
 
@@ -286,12 +286,14 @@ class StageWorker(WorkerPlugin):
             raise Lost(giver) from error
         if not data:
             raise Lost(giver)
-        return self._frames.given(read(data) if len(data) < _LARGE_BYTES else await asyncio.to_thread(read, data))
+        if self._gpu or len(data) >= _LARGE_BYTES:
+            return await asyncio.to_thread(lambda: self._frames.given(read(data)))
+        return self._frames.given(read(data))
 
     async def compute(
         self, running: Running, task: Task, received: Mapping[int, Sequence[Held]]
-    ) -> tuple[list[Held], float]:
-        """What a stage gives, and its milliseconds, once its lane is free."""
+    ) -> tuple[list[Held], float, tuple[str, ...]]:
+        """What a stage gives, its milliseconds, and what of it ran on the host, once its lane is free."""
         loop = asyncio.get_running_loop()
         # One that was thought to be short makes room once it shows that it is not.
         short = running.short and time.monotonic() - running.began < _SHORT_SECONDS
@@ -299,19 +301,20 @@ class StageWorker(WorkerPlugin):
 
     def _computed(
         self, running: Running, task: Task, received: Mapping[int, Sequence[Held]]
-    ) -> tuple[list[Held], float]:
+    ) -> tuple[list[Held], float, tuple[str, ...]]:
         running.computing += 1
         started = time.perf_counter()
         try:
             made = compute(task, self._tables, received, self._frames, self._kernels)
-            return made, 1000 * (time.perf_counter() - started)
+            return made, 1000 * (time.perf_counter() - started), self._frames.on_host()
         finally:
             running.computing -= 1
 
     async def keep(self, running: Running, share: int, rows: Held) -> bytes | None:
         """A share of the result: its rows if they are few, else None, and they are kept."""
         if rows.bytes <= INLINE_BYTES:
-            return written(rows.frame())
+            # What a GPU computes meanwhile may hold a copy up; the event loop must answer.
+            return await asyncio.to_thread(lambda: written(rows.frame())) if self._gpu else written(rows.frame())
         running.results[share] = await asyncio.to_thread(lambda: self._room.keep(rows.frame()))
         return None
 
@@ -331,7 +334,7 @@ class _Work:
         self._worker, self._running, self._stages, self._peers = worker, running, stages, peers
         self._parameters = parameters
         self._timezone = timezone
-        self._measured: list[tuple[int, int, int, int, float]] = []
+        self._measured: list[tuple[int, int, int, int, float, tuple[str, ...]]] = []
         self._results: list[tuple[int, bytes | None]] = []
 
     async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
@@ -352,9 +355,9 @@ class _Work:
             parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, count)]
             received[number] = list(await asyncio.gather(*parts))
         task = Task(stage, Share(share, count), self._parameters, self._timezone)
-        frames, spent = await self._worker.compute(self._running, task, received)
+        frames, spent, host = await self._worker.compute(self._running, task, received)
         rows, size = sum(each.rows for each in frames), sum(each.bytes for each in frames)
-        self._measured.append((stage.number, share, rows, size, spent))
+        self._measured.append((stage.number, share, rows, size, spent, host))
         if stage.output == "result":
             self._results.append((share, await self._worker.keep(self._running, share, frames[0])))
         else:
@@ -363,6 +366,23 @@ class _Work:
 
     async def _fetch(self, stage: int, giver: int, taker: int) -> Held:
         return await self._worker.fetch(self._peers[giver], self._running.number, stage, giver, taker)
+
+
+def _on_host(budget: int, fuse: bool) -> tuple[Frames, Tables, Kernels | None]:
+    # Packed columns are made of the tables' own: half of the room each, where both are kept.
+    room = budget // 2 if fuse else budget
+    tables = ResidentTables(room)
+    return HostFrames(), tables, Twin(PackedTables(tables, room)) if fuse else None
+
+
+def _on_gpu(budget: int) -> tuple[Frames, Tables, Kernels | None]:
+    from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.memory import SHARE, open_device
+    from gpudb.engine.gpu.cudf.resident import CudfTables
+
+    device = open_device()
+    frames = CudfFrames()
+    return frames, CudfTables(budget or int(SHARE * device.memory), frames), None
 
 
 def _first(error: BaseException) -> BaseException:

@@ -54,10 +54,13 @@ class CudfHeld:
         """See `frames.Held`."""
         return to_host(self.table)
 
-    def beside(self, columns: pl.DataFrame) -> CudfHeld:
+    def beside(self, columns: pl.DataFrame | Held) -> CudfHeld:
         """See `frames.Held`."""
-        more = to_device(columns)
-        names = set(columns.columns)
+        if isinstance(columns, CudfHeld):
+            more = columns.table
+        else:
+            more = to_device(columns if isinstance(columns, pl.DataFrame) else columns.frame())
+        names = set(more.column_names)
         every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
         made = of([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
         return CudfHeld(made, self._frames)

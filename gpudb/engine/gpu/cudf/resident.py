@@ -52,6 +52,9 @@ class CudfTables:
         with self._lock:
             return sum(each.bytes for each in self._columns.values())
 
+    def shrink(self, excess: int) -> None:
+        """Nothing to let go of: the columns lie in the GPU's memory, and the budget bounds them there."""
+
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
         files = files_of(scan, parameters)

@@ -1,6 +1,7 @@
-"""Exact quotients, whose display scale depends on both values: computed eagerly, between two lazy frames.
+"""Exact quotients, whose display scale depends on both values: computed between two lazy frames.
 
-They need more than 128 bits on the way, so Python's integers make them, and Polars' threads must not wait for Python.
+Expressions make them (`divisions`) unless one needs more than 128 bits on the way: then Python's integers do, and
+Polars' threads must not wait for Python.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import polars as pl
 
 from gpudb.engine.cpu.udf_quotient import quotient_of
 from gpudb.engine.gpu.frames import Frames, Held
+from gpudb.engine.gpu.lower.divisions import LEFT, quotients
 from gpudb.engine.gpu.lower.values import Value
 
 
@@ -32,8 +34,13 @@ class Quotient:
         """The frame with the quotient's columns."""
         parts = made.lazy.with_columns(
             self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.shown.cast(pl.Int32).alias("s")
-        )
-        return made.beside(_columns(frames.fetched(parts.select("a", "b", "s"), "exact quotients"), self))
+        ).select("a", "b", "s")
+        quick = quotients(parts, self.dividend.scale, self.divisor.scale)
+        value, shown = self.lanes
+        found = frames.held(quick.select(pl.col("v").alias(value), pl.col("t").alias(shown)))
+        if found.largest(shown) != LEFT:
+            return made.beside(found)
+        return made.beside(_columns(frames.fetched(parts, "exact quotients"), self))
 
 
 def _columns(held: pl.DataFrame, each: Quotient) -> pl.DataFrame:

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from gpudb.engine.gpu.lower.divisions import quotients
+
 pytestmark = pytest.mark.gpu
 
 NAN = float("nan")
@@ -84,9 +86,19 @@ def test_parts_hold_every_row_once_and_equal_keys_together(frames: Any) -> None:
     assert all(part.height for part in parts)
 
 
+def test_quotients(frames: Any) -> None:
+    parts = pl.DataFrame(
+        {"a": pl.Series([1, -10, 0, None, 12345], dtype=pl.Int128), "b": [3, 7, 5, 1, 0], "s": [0, 2, 2, 2, 2]}
+    )
+    lazy = quotients(frames.given(parts).lazy, 2, 0)
+    assert_frame_equal(frames.held(lazy).frame(), quotients(parts.lazy(), 2, 0).collect())
+    assert frames.on_host() == ()
+
+
 def test_columns_beside(frames: Any) -> None:
     more = pl.DataFrame({"q": pl.Series(range(6), dtype=pl.Int128)})
     held = frames.given(ROWS).beside(more)
     assert_frame_equal(held.frame(), ROWS.with_columns(more["q"]))
+    assert_frame_equal(held.beside(frames.given(more)).frame(), held.frame())
     assert held.largest("i") == 2**40
     assert held.nulls("w") == 1

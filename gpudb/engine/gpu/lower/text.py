@@ -96,9 +96,19 @@ def _concatenate(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, args[0].expr + args[1].expr)
 
 
+def _number(value: Value) -> int | None:
+    """A constant integer; None for anything else. Places that are constants need no column."""
+    found: int | None = pl.select(value.expr).item() if value.constant else None
+    return found
+
+
 @lowers("substring(text,int4,int4) substr(text,int4,int4)")
 def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
     text, start, length = args[0].expr, args[1].expr.cast(pl.Int64), args[2].expr.cast(pl.Int64)
+    begin, size = _number(args[1]), _number(args[2])
+    if begin is not None and size is not None and size >= 0:
+        skipped = max(begin - 1, 0)
+        return Value(kind, text.str.slice(skipped, max(begin + size - 1 - skipped, 0)))
     end = start + length
     first = pl.max_horizontal(start - 1, pl.lit(0, pl.Int64))
     count = pl.max_horizontal(end - 1 - first, pl.lit(0, pl.Int64))
@@ -112,6 +122,9 @@ def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("substring(text,int4) substr(text,int4)")
 def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
+    begin = _number(args[1])
+    if begin is not None:
+        return Value(kind, args[0].expr.str.slice(max(begin - 1, 0)))
     start = pl.max_horizontal(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
     made = args[0].expr.str.slice(start)
     return Value(kind, made if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(made))

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gpudb.plan.dependent import Blocks, Ctes
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.nodes import Node, Scan, Shared
+from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.predicates import equality, is_plain_core, plain_equality
-from gpudb.plan.subqueries import any_as_counts, exists_as_count, pulled_out
+from gpudb.plan.subqueries import pulled_out
 from gpudb.plan.symbols import NOT_IN, SINGLE, Symbols
 from gpudb.plan.traversal import conjuncts, transform
 from gpudb.sql import bound
@@ -32,25 +33,15 @@ class Leaf:
 
 
 class Carrier:
-    """Carries one block. `block` plans a query by itself; `shared` keeps WITH queries, over all blocks."""
+    """Carries one block, in which the queries `ctes` have names; `blocks` plans what is planned by itself."""
 
-    def __init__(
-        self,
-        block: Callable[[bound.Query, tuple[bound.Cte, ...]], Node],
-        estimate: Callable[[Node], int],
-        numbers: Callable[[], int],
-        ctes: tuple[bound.Cte, ...],
-        shared: dict[int, Node],
-        uses: dict[int, int],
-    ) -> None:
+    def __init__(self, blocks: Blocks, estimate: Callable[[Node], int], ctes: Ctes) -> None:
         self.symbols = Symbols()
         self.leaves: dict[str, Leaf] = {}
-        self._block = block
+        self._blocks = blocks
         self._estimate = estimate
-        self._fresh = numbers
-        self._ctes = {cte.number: cte for cte in ctes}
-        self._shared = shared
-        self._uses = uses
+        self._fresh = blocks.fresh
+        self._ctes = ctes
         self._inside: set[int] = set()
         self._renamed: dict[tuple[int, int], str] = {}
 
@@ -85,6 +76,8 @@ class Carrier:
                     keys.append(column)
         rel = self._fresh()
         texts = [self.value(key) for key in keys]
+        if any(isinstance(each, bound.Exists | bound.AnySubquery) for call in calls for each in walk(call)):
+            raise NotCarried("a subquery inside an aggregate")
         texts += [f"max({self.symbols.call(call, self._leaf_text, 'e')})" for call in calls]
         if not texts:
             texts = ["max('§')"]
@@ -116,8 +109,8 @@ class Carrier:
     def _targets(self, outputs: list[Expr]) -> str:
         return ", ".join(f"{self.value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
 
-    def _add(self, ctes: tuple[bound.Cte, ...]) -> None:
-        self._ctes.update({cte.number: cte for cte in ctes})
+    def _add(self, ctes: Ctes) -> None:
+        self._ctes = (*self._ctes, *ctes)
 
     # ------------------------------------------------------------------------------------------ relations
 
@@ -162,24 +155,15 @@ class Carrier:
             return f"({text}) AS r{rel}"
         if self._correlated(query):
             raise NotCarried("LATERAL")
-        return self._table(rel, self._block(query, tuple(self._ctes.values())))
+        return self._table(rel, self._blocks.block(query, self._ctes))
 
     def _subselect(self, query: bound.Select, outputs: list[Expr], *, distinct: bool = False) -> str:
         text = self.core(query, outputs)
         return "SELECT DISTINCT" + text.removeprefix("SELECT") if distinct else text
 
     def _cte(self, source: bound.CteScan) -> str:
-        cte = self._ctes[source.cte]
-        if cte.recursive and any(isinstance(each, bound.CteScan) and each.cte == cte.number for each in walk(cte)):
-            raise NotCarried("WITH RECURSIVE")
-        if self._uses.get(source.cte, 0) < 2 and not cte.materialized:
-            return self._derived(source.rel, cte.query)
-        if cte.number not in self._shared:
-            if self._correlated(cte.query):
-                raise NotCarried("a WITH query that reads columns from outside")
-            inner = self._block(cte.query, tuple(self._ctes.values()))
-            self._shared[cte.number] = Shared(inner, cte.number)
-        return self._table(source.rel, self._shared[cte.number])
+        found = self._blocks.with_query(source, self._ctes)
+        return self._table(source.rel, found) if isinstance(found, Node) else self._derived(source.rel, found)
 
     def _correlated(self, query: bound.Query) -> bool:
         return bool(outer_columns(query))
@@ -197,7 +181,7 @@ class Carrier:
                 return f"NOT EXISTS {self._exists(inner.query)}"
             case bound.AnySubquery(all=False):
                 return f"EXISTS {self._exists(expr.query, self._matches(expr))}"
-            case bound.AnySubquery(all=True):
+            case bound.AnySubquery(all=True, functions=(_,)):
                 return f"NOT EXISTS {self._exists(expr.query, self._missed(expr))}"
             case bound.BoolOp(op="NOT", args=(bound.AnySubquery(all=False) as inner,)):
                 return f"NOT EXISTS {self._exists(inner.query, self._unmatched(inner))}"
@@ -224,12 +208,8 @@ class Carrier:
 
         def change(each: Any) -> Any:
             match each:
-                case bound.Exists():
-                    return self._prepared(exists_as_count(each, self._fresh))
-                case bound.AnySubquery():
-                    return self._prepared(any_as_counts(each, self._fresh))
-                case bound.ArraySubquery():
-                    raise NotCarried("ARRAY(subquery)")
+                case bound.Exists() | bound.AnySubquery() | bound.ArraySubquery():
+                    raise NotCarried("EXISTS, ANY, ALL or ARRAY of a subquery as a value")
                 case bound.ScalarSubquery() if self._correlated(each.query):
                     pulled = pulled_out(each)
                     return pulled if pulled is each else self._prepared(pulled)
@@ -260,7 +240,7 @@ class Carrier:
         query = subquery.query
         if not self._correlated(query):
             rel = self._fresh()
-            name = self._table(rel, self._block(query, tuple(self._ctes.values())))
+            name = self._table(rel, self._blocks.block(query, self._ctes))
             only: Expr = bound.Column(rel, 0, query.columns[0].type)
             call = bound.Aggregate(SINGLE, (only,), subquery.type)
             return f"(SELECT max({self.symbols.call(call, self._leaf_text)}) FROM {name})"

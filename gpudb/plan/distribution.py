@@ -36,7 +36,8 @@ class Distribution:
         """Whether rows of equal `keys` lie on one worker."""
         if self.alone:
             return True
-        given = {_plain(key) for key in keys} | {_plain(bare(key)) for key in keys}
+        # Constants may hold lists, which do not hash.
+        given = [_plain(each) for key in keys for each in (key, bare(key))]
         return any(all(part in given or _plain(bare(part)) in given for part in each) for each in self.keys)
 
     def matching(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
@@ -78,15 +79,12 @@ def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
     """Of rows that are made of these expressions alone."""
     if given.kind != "hash":
         return given
-    places: dict[Any, int] = {}
-    for place, expr in enumerate(exprs):
-        if not isinstance(expr, bound.Constant):
-            places.setdefault(_plain(expr), place)
+    places = [None if isinstance(expr, bound.Constant) else _plain(expr) for expr in exprs]
     kept = tuple(made for each in given.keys if (made := _placed(each, places)) is not None)
     return Distribution("hash", kept) if kept else ANY
 
 
-def _placed(keys: Keys, places: dict[Any, int]) -> Keys | None:
+def _placed(keys: Keys, places: Sequence[Any]) -> Keys | None:
     lost = False
 
     def change(each: Any) -> Any:
@@ -94,7 +92,7 @@ def _placed(keys: Keys, places: dict[Any, int]) -> Keys | None:
         if isinstance(each, bound.Constant):
             return None
         if each in places:
-            return column(places[each], each.type)
+            return column(places.index(each), each.type)
         if isinstance(each, bound.Column):
             lost = lost or each.rel == INPUT
         return None

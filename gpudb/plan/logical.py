@@ -1,7 +1,8 @@
 """A bound query as a plan: the planner's part of each block, and what stands above it.
 
-A block is a SELECT's joins, conditions and groups. Above it come, in this order, its windows, its select list,
-DISTINCT, and ORDER BY with LIMIT.
+A block is a SELECT's joins, conditions and groups. Above it come, in this order, its windows, its sets, its select
+list, DISTINCT, and ORDER BY with LIMIT. Under a domain (a subquery that reads columns from outside: `rows`) each node
+gives the domain's columns first, and groups, windows, DISTINCT and LIMIT are by them.
 """
 
 from __future__ import annotations
@@ -13,26 +14,32 @@ from itertools import count
 from typing import Any
 
 from gpudb.plan.carry import Carrier
+from gpudb.plan.dependent import NOTHING, SUBQUERIES, Ctes, Dependent
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.forms import as_type
+from gpudb.plan.groups import grouped
+from gpudb.plan.limits import is_known, limited
 from gpudb.plan.nodes import (
     Aggregate,
     DistinctOn,
-    Filter,
     Node,
     Plan,
     Project,
+    ProjectSet,
+    Recursive,
     SetOperation,
     Shared,
-    Sort,
     Values,
     Window,
+    Working,
     column,
 )
 from gpudb.plan.planner import relational_plan
 from gpudb.plan.restore import Restorer
+from gpudb.plan.rows import Domain, Rows, placed
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import INT4
 
 
@@ -51,6 +58,7 @@ class _Builder:
         self._numbers = count(highest + 1)
         self._uses = Counter(node.cte for node in nodes if isinstance(node, bound.CteScan))
         self._shared: dict[int, Node] = {}
+        self._working: dict[int, Working] = {}
         self._estimate = estimate
 
     def plan(self, query: bound.Query) -> Plan:
@@ -59,70 +67,127 @@ class _Builder:
         root = self.block(query, ())
         return Plan(Project(root, root_columns(root), tuple(c.name for c in query.columns)), query.columns)
 
-    def block(self, query: bound.Query, ctes: tuple[bound.Cte, ...]) -> Node:
-        """The node of a query that reads no column from outside."""
+    def fresh(self) -> int:
+        """A number that no relation has."""
+        return next(self._numbers)
+
+    def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
+        """The node of a query; under a domain, of a query that reads its columns."""
         match query:
             case bound.Select():
-                return self._select(query, (*ctes, *query.ctes))
+                return self._select(query, (*ctes, *query.ctes), domain)
             case bound.SetOperation():
-                return self._set_operation(query, (*ctes, *query.ctes))
+                return self._set_operation(query, (*ctes, *query.ctes), domain)
             case bound.Values():
-                return self._values(query)
+                return self._values(query, (*ctes, *query.ctes), domain)
+
+    # ------------------------------------------------------------------------------------------ WITH
+
+    def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
+        """A reference to a WITH query: its shared node, or the query itself where it stands in its place."""
+        if source.cte in self._working:
+            return self._working[source.cte]
+        cte = next(each for each in ctes if each.number == source.cte)
+        if cte.recursive and any(isinstance(each, bound.CteScan) and each.cte == cte.number for each in walk(cte)):
+            if cte.number not in self._shared:
+                self._shared[cte.number] = Shared(self._recursive(cte, ctes), cte.number)
+            return self._shared[cte.number]
+        once = self._uses.get(source.cte, 0) < 2 and not cte.materialized
+        if once or self.outer_columns_of(cte.number, ctes):
+            return cte.query
+        if cte.number not in self._shared:
+            self._shared[cte.number] = Shared(self.block(cte.query, ctes), cte.number)
+        return self._shared[cte.number]
+
+    def _recursive(self, cte: bound.Cte, ctes: Ctes) -> Node:
+        query = cte.query
+        if not isinstance(query, bound.SetOperation) or query.op != "UNION":
+            raise NotCarried("WITH RECURSIVE of this shape")
+        if self.outer_columns_of(cte.number, ctes):
+            raise NotCarried("WITH RECURSIVE that reads columns from outside")
+        names = (*ctes, *query.ctes)
+        first = _as_columns(self.block(query.left, names), query.columns)
+        working = Working(cte.number, tuple((column.name, column.type) for column in query.columns))
+        self._working[cte.number] = working
+        try:
+            second = _as_columns(self.block(query.right, names), query.columns)
+        finally:
+            del self._working[cte.number]
+        return self._ordered(query, Recursive(first, second, cte.number, not query.all), names, None)
+
+    def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
+        """The columns that a WITH query reads from outside itself, by other WITH queries too."""
+        query = next(each.query for each in ctes if each.number == cte)
+        found = outer_columns(query)
+        inside = {each.number for each in walk(query) if isinstance(each, bound.Cte)} | {cte}
+        for each in walk(query):
+            if isinstance(each, bound.CteScan) and each.cte not in inside:
+                found |= self.outer_columns_of(each.cte, ctes)
+        return found
 
     # ------------------------------------------------------------------------------------------ SELECT
 
-    def _select(self, query: bound.Select, ctes: tuple[bound.Cte, ...]) -> Node:
-        above: list[Any] = [*query.targets, *(key.expr for key in query.order_by)]
-        above += [] if isinstance(query.distinct, bool) else query.distinct
-        if any(isinstance(node, bound.SetReturning) for each in above for node in walk(each)):
-            raise NotCarried("a set-returning function in the select list")
-        if query.grouping_sets is not None:
-            node, places = self._by_sets(query, query.grouping_sets, ctes, above)
-        else:
-            node, places = self._core(query, ctes, above)
-        node, places = self._windows(node, places, above)
-
-        def over(expr: Any) -> Any:
-            return _placed(expr, places)
-
-        targets = [over(each) for each in query.targets]
-        keys = [bound.SortKey(over(key.expr), key.descending, key.nulls_first) for key in query.order_by]
+    def _select(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> Node:
+        rows, query = self._block_rows(query, ctes, domain)
+        own = [*rows.places[: domain.width]] if domain is not None else []
+        above = _above(query)
+        rows = _with_sets(_with_windows(rows, above, len(own)), above)
+        given = [rows.at(index) for index in range(len(own))]
+        targets = [rows.over(each) for each in query.targets]
+        keys = [bound.SortKey(rows.over(key.expr), key.descending, key.nulls_first) for key in query.order_by]
+        limit, offset = (each if is_known(each) else rows.over(each) for each in (query.limit, query.offset))
+        labels = (*("",) * len(given), *(column.name for column in query.columns))
         if query.distinct is True:
-            return self._distinct(query, node, targets, keys)
-        if query.distinct:
-            node = DistinctOn(node, tuple(over(each) for each in query.distinct), tuple(keys))
-        # ORDER BY may want what the select list does not have.
-        extra = [key.expr for key in keys if key.expr not in targets]
-        wide = Project(node, (*targets, *extra), tuple(c.name for c in query.columns) + ("",) * len(extra))
-        return self._finished(query, wide, keys, [*targets, *extra])
+            wide: Node = Project(rows.node, (*given, *targets), labels)
+            if any(kind.carried for kind in wide.types):
+                raise NotCarried("DISTINCT of numerics of varying scale")
+            wide, held = Aggregate(wide, root_columns(wide)), [*given, *targets]
+        else:
+            node = rows.node
+            if query.distinct:
+                node = DistinctOn(node, (*given, *(rows.over(each) for each in query.distinct)), tuple(keys))
+            # ORDER BY and LIMIT may want what the select list does not have.
+            wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_known(each))]
+            extra = [each for n, each in enumerate(wanted) if each not in targets and each not in wanted[:n]]
+            held = [*given, *targets, *extra]
+            wide = Project(node, tuple(held), labels + ("",) * len(extra))
+        order = tuple(
+            bound.SortKey(_at(held.index(key.expr), key.expr), key.descending, key.nulls_first) for key in keys
+        )
+        limit, offset = (each if is_known(each) else placed(each, held) for each in (limit, offset))
+        made = limited(wide, len(given), order, limit, offset)
+        if len(held) == len(given) + len(targets):
+            return made
+        return Project(made, root_columns(made)[: len(given) + len(targets)], labels)
 
-    def _distinct(self, query: bound.Select, node: Node, targets: list[Any], keys: list[bound.SortKey]) -> Node:
-        wide = Project(node, tuple(targets), tuple(column.name for column in query.columns))
-        if any(kind.carried for kind in wide.types):
-            raise NotCarried("DISTINCT of numerics of varying scale")
-        return self._finished(query, Aggregate(wide, root_columns(wide)), keys, targets)
+    def _block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
+        """The block's rows, and the query with what stands above them over what they hold."""
+        parts = Dependent(self, ctes)
+        if domain is None and all(is_known(each) for each in (query.limit, query.offset)):
+            try:
+                if query.grouping_sets is None:
+                    return self._core(query, ctes, _above(query)), query
+                plain = replace(query, grouped=False, group_by=(), grouping_sets=None, having=None)
+                rows, made = grouped(self._core(plain, ctes, _grouping_parts(query)), query, None, parts)
+                return parts.valued(rows, _above(made)), made
+            except NotCarried:
+                # What the planner's text cannot say, or what it does not undo.
+                pass
+        rows = parts.filtered(parts.source(query.source, domain), query.where)
+        if query.grouped:
+            rows, query = grouped(rows, query, domain, parts)
+        return parts.valued(rows, (*_above(query), query.limit, query.offset)), query
 
-    def _finished(self, query: bound.Select, wide: Node, keys: list[bound.SortKey], given: list[Any]) -> Node:
-        """ORDER BY and LIMIT over the columns `given`, of which the select list's come first."""
-        if keys or query.limit is not None or query.offset is not None:
-            sort = tuple(
-                bound.SortKey(_at(given.index(key.expr), key.expr), key.descending, key.nulls_first) for key in keys
-            )
-            wide = Sort(wide, sort, _row_count(query.limit), _row_count(query.offset))
-        if len(given) == len(query.columns):
-            return wide
-        return Project(wide, root_columns(wide)[: len(query.columns)], tuple(c.name for c in query.columns))
-
-    def _core(self, query: bound.Select, ctes: tuple[bound.Cte, ...], above: list[Any]) -> tuple[Node, list[Any]]:
-        """The block's planned part, and the expressions that its columns hold."""
-        carrier = Carrier(self.block, self._estimate, lambda: next(self._numbers), ctes, self._shared, self._uses)
+    def _core(self, query: bound.Select, ctes: Ctes, above: list[Any]) -> Rows:
+        """The block's rows as dask-sql plans them."""
+        carrier = Carrier(self, self._estimate, ctes)
         # What stands above sees values: columns, groups' keys and aggregates, scalar subqueries.
         values: list[Any] = []
         keys = query.group_by
 
         def leaf(each: Any) -> Any:
             is_value = isinstance(each, bound.Column | bound.Aggregate) or each in keys
-            if isinstance(each, bound.ScalarSubquery | bound.Exists | bound.AnySubquery | bound.ArraySubquery):
+            if isinstance(each, SUBQUERIES):
                 is_value = True
             if not is_value or isinstance(each, bound.Constant):
                 return None
@@ -131,6 +196,8 @@ class _Builder:
             return each
 
         for each in above:
+            if any(isinstance(node, bound.Grouping) for node in walk(each)):
+                raise NotCarried("GROUPING")
             transform(each, leaf)
         text = carrier.core(query, values)
         if not values:
@@ -140,94 +207,56 @@ class _Builder:
         rel = relational_plan(text, relations)
         restorer = Restorer(carrier.symbols, {name: found.node for name, found in carrier.leaves.items()})
         try:
-            return restorer.node(rel), values
+            return Rows(restorer.node(rel), tuple(values))
         except TypeError as error:
             # What the planner's accessors raise for parts that they do not know.
             raise NotCarried("a subquery that the planner cannot undo") from error
 
-    def _by_sets(
-        self, query: bound.Select, sets: tuple[tuple[int, ...], ...], ctes: tuple[bound.Cte, ...], above: list[Any]
-    ) -> tuple[Node, list[Any]]:
-        """GROUPING SETS: the rows that are grouped, shared, and a grouping of them for each set."""
-        keys = list(query.group_by)
-        if any(isinstance(key, bound.Constant) for key in keys):
-            raise NotCarried("GROUPING SETS of constants")
-        calls: list[bound.Aggregate] = []
-        groupings: list[bound.Grouping] = []
-        for node in (node for each in (*above, query.having) if each is not None for node in walk(each)):
-            if isinstance(node, bound.Aggregate) and node not in calls:
-                calls.append(node)
-            if isinstance(node, bound.Grouping) and node not in groupings:
-                groupings.append(node)
-        plain = replace(query, grouped=False, group_by=(), grouping_sets=None, having=None)
-        inside = [part for call in calls for part in (*call.args, *(k.expr for k in call.order_by), call.filter)]
-        rows, values = self._core(plain, ctes, [*keys, *(part for part in inside if part is not None)])
-        shared = Shared(rows, -next(self._numbers))
-        made: Node | None = None
-        for each in sets:
-            # A key that stands twice in GROUP BY is one.
-            kept = [number for number, key in enumerate(keys) if any(keys[other] == key for other in each)]
-            group = Aggregate(
-                shared,
-                tuple(_placed(keys[number], values) for number in kept),
-                tuple(_placed(call, values, whole=False) for call in calls),
-            )
-            outputs: list[Any] = [
-                column(kept.index(number), key.type) if number in kept else bound.Constant(None, key.type)
-                for number, key in enumerate(keys)
-            ]
-            outputs += [column(len(kept) + number, call.type) for number, call in enumerate(calls)]
-            outputs += [bound.Constant(_mask(grouping, keys, kept), grouping.type) for grouping in groupings]
-            part = Project(group, tuple(outputs))
-            made = part if made is None else SetOperation("UNION", True, made, part)
-        assert made is not None
-        places = [*keys, *calls, *groupings]
-        if query.having is not None:
-            made = Filter(made, _placed(query.having, places))
-        return made, places
-
-    def _windows(self, node: Node, places: list[Any], above: list[Any]) -> tuple[Node, list[Any]]:
-        calls: list[bound.Window] = []
-        for each in above:
-            for inner in walk(each):
-                if isinstance(inner, bound.Window) and inner not in calls:
-                    calls.append(inner)
-        # Calls that share a PARTITION BY share the node, and so the exchange.
-        groups: dict[Any, list[bound.Window]] = {}
-        for call in calls:
-            groups.setdefault(repr(call.partition_by), []).append(call)
-        places = list(places)
-        for group in groups.values():
-            made = tuple(_placed(call, places, whole=False) for call in group)
-            node = Window(node, made)
-            places += group
-        return node, places
-
     # ------------------------------------------------------------------------------------------ the others
 
-    def _set_operation(self, query: bound.SetOperation, ctes: tuple[bound.Cte, ...]) -> Node:
-        left, right = self.block(query.left, ctes), self.block(query.right, ctes)
+    def _set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
+        left, right = self.block(query.left, ctes, domain), self.block(query.right, ctes, domain)
         if any(a.carried != b.carried or a.carried for a, b in zip(left.types, right.types, strict=True)):
             raise NotCarried(f"{query.op} of numerics of varying scale")
         node: Node = SetOperation(query.op, query.all or query.op == "UNION", left, right)
         if query.op == "UNION" and not query.all:
             node = Aggregate(node, root_columns(node))
-        return self._ordered(query, node)
+        return self._ordered(query, node, ctes, domain)
 
-    def _values(self, query: bound.Values) -> Node:
+    def _values(self, query: bound.Values, ctes: Ctes, domain: Domain | None) -> Node:
+        if domain is None and not any(isinstance(node, SUBQUERIES) for row in query.rows for node in _all_below(row)):
+            values = Values(query.rows, tuple(column.type for column in query.columns))
+            return self._ordered(query, values, ctes, domain)
+        parts = Dependent(self, ctes)
+        made: Node | None = None
+        outside = domain.rows if domain is not None else NOTHING
         for row in query.rows:
-            for each in row:
-                if any(
-                    isinstance(node, bound.ScalarSubquery | bound.Exists | bound.AnySubquery) for node in walk(each)
-                ):
-                    raise NotCarried("a subquery in VALUES")
-        return self._ordered(query, Values(query.rows, tuple(column.type for column in query.columns)))
+            rows = parts.valued(outside, row)
+            own = (rows.at(index) for index in range(len(outside.places)))
+            one = Project(rows.node, (*own, *(rows.over(each) for each in row)))
+            made = one if made is None else SetOperation("UNION", True, made, one)
+        assert made is not None
+        return self._ordered(query, made, ctes, domain)
 
-    def _ordered(self, query: bound.SetOperation | bound.Values, node: Node) -> Node:
-        if not query.order_by and query.limit is None and query.offset is None:
-            return node
-        keys = tuple(bound.SortKey(column(i, node.types[i]), down, first) for i, down, first in query.order_by)
-        return Sort(node, keys, _row_count(query.limit), _row_count(query.offset))
+    def _ordered(self, query: bound.SetOperation | bound.Values, node: Node, ctes: Ctes, domain: Domain | None) -> Node:
+        width = domain.width if domain is not None else 0
+        keys = tuple(
+            bound.SortKey(column(width + i, node.types[width + i]), down, first) for i, down, first in query.order_by
+        )
+        counts = (query.limit, query.offset)
+        rows = Rows(node, domain.rows.places if domain is not None else ())
+        if not all(map(is_known, counts)):
+            rows = Rows(node, (*rows.places, *(bound.Column(self.fresh(), 0, c.type, c.name) for c in query.columns)))
+            rows = Dependent(self, ctes).valued(rows, counts)
+        made = limited(rows.node, width, keys, *(each if is_known(each) else rows.over(each) for each in counts))
+        return Rows(made, rows.places).only(range(width + len(query.columns))).node
+
+
+def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
+    """A node's columns as the types that a query declares."""
+    if all(kind == declared.type for kind, declared in zip(node.types, columns, strict=True)):
+        return node
+    return Project(node, tuple(as_type(each, c.type) for each, c in zip(root_columns(node), columns, strict=True)))
 
 
 def root_columns(node: Node) -> tuple[bound.Column, ...]:
@@ -241,32 +270,65 @@ def _at(index: int, expr: Any) -> bound.Column:
     return column(index, expr.type, getattr(expr, "name", ""))
 
 
-def _mask(grouping: bound.Grouping, keys: list[Any], kept: list[int]) -> int:
-    """GROUPING(…) of a set: a bit for each argument, 1 for one that the set leaves out."""
-    made = 0
-    for arg in grouping.args:
-        made = made * 2 + (keys.index(arg) not in kept)
-    return made
+def _above(query: bound.Select) -> list[Any]:
+    """What stands above a block's rows."""
+    distinct = [] if isinstance(query.distinct, bool) else list(query.distinct)
+    return [*query.targets, *(key.expr for key in query.order_by), *distinct]
 
 
-def _placed(expr: Any, places: list[Any], *, whole: bool = True) -> Any:
-    """An expression over a node whose columns hold `places`; with `whole` the expression itself may be one of them."""
+def _grouping_parts(query: bound.Select) -> list[Any]:
+    """What GROUPING SETS read of the rows that they group."""
+    parts: list[Any] = list(query.group_by)
+    for each in (*_above(query), query.having):
+        for call in walk(each) if each is not None else ():
+            if isinstance(call, bound.Aggregate):
+                parts += [*call.args, *(key.expr for key in (*call.order_by, *call.within_group))]
+                parts += [call.filter] if call.filter is not None else []
+    return parts
 
-    def change(each: Any) -> Any:
-        if isinstance(each, bound.Constant) or (not whole and each is expr):
-            return None
-        if each in places:
-            return _at(places.index(each), each)
-        if isinstance(each, bound.Column):
-            raise NotCarried("a column that stands in no group")
+
+def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
+    """The rows with their window calls' values; a domain's columns, the first `width`, part them too."""
+    calls: list[bound.Window] = []
+
+    def look(each: Any) -> Any:
+        if isinstance(each, bound.Window) and each not in calls:
+            calls.append(each)
         return None
 
-    return transform(expr, change)
+    for each in above:
+        transform(each, look)
+    # Calls that share a PARTITION BY share the node, and so the exchange.
+    groups: dict[Any, list[bound.Window]] = {}
+    for call in calls:
+        groups.setdefault(repr(call.partition_by), []).append(call)
+    domain = tuple(rows.at(index) for index in range(width))
+    for group in groups.values():
+        made = [placed(call, rows.places, whole=False) for call in group]
+        parted = tuple(replace(call, partition_by=(*domain, *call.partition_by)) for call in made)
+        rows = Rows(Window(rows.node, parted), (*rows.places, *group))
+    return rows
 
 
-def _row_count(limit: Any | None) -> Any | None:
-    if limit is None or (isinstance(limit, bound.Constant) and limit.value is None):
+def _with_sets(rows: Rows, above: list[Any]) -> Rows:
+    """The rows for each row of the select list's sets, which stand side by side."""
+    calls: list[bound.SetReturning] = []
+
+    def look(each: Any) -> Any:
+        if isinstance(each, bound.SetReturning):
+            if each not in calls:
+                calls.append(each)
+            return each
         return None
-    if any(isinstance(node, bound.Column | bound.ScalarSubquery) for node in walk(limit)):
-        raise NotCarried("LIMIT of a subquery")
-    return limit
+
+    for each in above:
+        transform(each, look)
+    if not calls:
+        return rows
+    made = tuple(placed(call, rows.places, whole=False) for call in calls)
+    return Rows(ProjectSet(rows.node, made), (*rows.places, *calls))
+
+
+def _all_below(exprs: tuple[Any, ...]) -> list[Any]:
+    """Expressions and all below them."""
+    return [node for each in exprs for node in walk(each)]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from gpudb.catalog.model import Table
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
-from gpudb.types import SqlType
+from gpudb.types import INT8, SqlType
 
 INPUT = 0
 """The relation of every column of a plan's expressions."""
@@ -196,6 +196,40 @@ class Window(Node):
 
 
 @dataclass(frozen=True)
+class Numbered(Node):
+    """The input's columns, then a bigint that differs from row to row, over all workers."""
+
+    input: Node
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return (*self.input.types, INT8)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return (*self.input.names, "row")
+
+
+@dataclass(frozen=True)
+class ProjectSet(Node):
+    """For each row of the input, its columns beside the rows of sets: as many as the longest has, NULLs after shorter
+    ones; with `numbered` the last column counts them from 1."""
+
+    input: Node
+    calls: tuple[bound.SetReturning, ...]
+    numbered: bool = False
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.input.types + tuple(call.type for call in self.calls) + (INT8,) * self.numbered
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        names = self.input.names + tuple(call.function.name for call in self.calls)
+        return names + ("ordinality",) * self.numbered
+
+
+@dataclass(frozen=True)
 class Sort(Node):
     """The input's rows in order; with `limit` or `offset` (expressions over nothing) some of them."""
 
@@ -231,6 +265,33 @@ class Shared(Node):
 
     input: Node
     number: int
+
+
+@dataclass(frozen=True)
+class Recursive(Node):
+    """WITH RECURSIVE: the left input's rows, then again and again the right input's over the rows of the last time
+    (`Working` of the same number), until it gives none; with `distinct` only rows that have not been there."""
+
+    left: Node
+    right: Node
+    number: int
+    distinct: bool
+
+
+@dataclass(frozen=True)
+class Working(Node):
+    """In the right input of a Recursive, the rows of the last time."""
+
+    number: int
+    columns: tuple[tuple[str, SqlType], ...]
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return tuple(kind for _, kind in self.columns)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,14 @@ class Sample(Node):
 
 
 @dataclass(frozen=True)
+class Kept(Node):
+    """A shared part within a recursion, which is computed once each time round; equal numbers are one."""
+
+    input: Node
+    number: int
+
+
+@dataclass(frozen=True)
 class Receive(Node):
     """What a worker gets of another stage's rows; `rows` is how many there are thought to be on all workers."""
 

@@ -16,7 +16,8 @@ from gpudb.plan.distribution import ANY, ONE, Distribution, hashed, shifted
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Exchange, Node, column
 from gpudb.plan.optimize.estimate import estimate, profile, size
-from gpudb.plan.physical import Final, Partial
+from gpudb.plan.physical import Final, Kept, Partial
+from gpudb.plan.traversal import walk_nodes
 from gpudb.sql import bound
 
 
@@ -109,6 +110,10 @@ class _Placing:
                 return replace(node, input=below), where
             case nodes.SetOperation():
                 return self._set_operation(node)
+            case nodes.Recursive():
+                # Each time round waits for the last: one worker goes round, over rows that have come to it before.
+                left, right = _gathered(*self.place(node.left)), self._looped(node.right)
+                return node.with_inputs(left, right), ONE
             case nodes.Shared():
                 if node.number not in self._shared:
                     below, where = self.place(node.input)
@@ -118,6 +123,14 @@ class _Placing:
                 (below,) = node.inputs
                 made, where = self.place(below)
                 return node.with_inputs(made), where
+
+    def _looped(self, node: Node) -> Node:
+        """A recursion's second term on one worker: what is the same each time round comes from outside."""
+        if not any(isinstance(each, nodes.Working) for each in walk_nodes(node)):
+            return _gathered(*self.place(node))
+        if isinstance(node, nodes.Shared):
+            return Kept(self._looped(node.input), node.number)
+        return node.with_inputs(*map(self._looped, node.inputs))
 
     def _met(self, node: Node, keys: tuple[Any, ...]) -> Placed:
         """A node's rows, equal keys on one worker; all on the first without keys."""

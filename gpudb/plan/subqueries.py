@@ -1,25 +1,21 @@
-"""Subqueries as values, each made a scalar subquery over one aggregate: the form that the planner decorrelates.
+"""Scalar subqueries, each made a subquery over one aggregate: the form that the planner decorrelates.
 
-`EXISTS` is a count, `IN` under OR three counts, a value of at most one row the aggregate `single_value`, which raises
-21000 for a second row. What is computed from aggregates is computed outside the subquery, since a group that is not
-there must still count 0.
+A value of at most one row is the aggregate `single_value`, which raises 21000 for a second row. What is computed from
+aggregates is computed outside the subquery, since a group that is not there must still count 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpudb.functions.library import Function, functions_by_name
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.predicates import equality, is_plain_core
 from gpudb.plan.symbols import FIRST, SINGLE
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
-from gpudb.types import BOOL, INT8, SqlType
 
-_COUNTS = {"count", "regr_count"}
+COUNTS = {"count", "regr_count"}
+"""Aggregates whose value over no rows is 0; that of the others is NULL."""
 HELD = 0
 """The OID of an aggregate that has been pulled out already: its NULL for no group is mended outside."""
 
@@ -48,7 +44,7 @@ def _over_aggregates(subquery: bound.ScalarSubquery, query: bound.Select) -> Any
         raise NotCarried("a correlated subquery with GROUP BY")
     if query.offset is not None or (query.limit is not None and not _is_positive(query.limit)):
         raise NotCarried("a correlated subquery with LIMIT")
-    if isinstance(target, bound.Aggregate) and (target.function.name not in _COUNTS or target.function.oid == HELD):
+    if isinstance(target, bound.Aggregate) and (target.function.name not in COUNTS or target.function.oid == HELD):
         return subquery if query.limit is None and not query.order_by else replace(subquery, query=_only(query, target))
 
     def change(each: Any) -> Any:
@@ -56,7 +52,7 @@ def _over_aggregates(subquery: bound.ScalarSubquery, query: bound.Select) -> Any
             raise NotCarried("a window function in a correlated subquery")
         if not isinstance(each, bound.Aggregate):
             return None
-        counted = each.function.name in _COUNTS
+        counted = each.function.name in COUNTS
         call = replace(each, function=replace(each.function, oid=HELD)) if counted else each
         held = bound.ScalarSubquery(_only(query, call), each.type)
         return bound.Choice("COALESCE", (held, bound.Constant(0, each.type)), each.type) if counted else held
@@ -79,62 +75,3 @@ def _only(query: bound.Select, call: bound.Aggregate) -> bound.Select:
         order_by=(),
         limit=None,
     )
-
-
-def _function(name: str, *args: SqlType) -> Function:
-    for function in functions_by_name()[name]:
-        if tuple(each.name for each in function.args) == tuple(each.name for each in args):
-            return function
-    raise LookupError(name)
-
-
-def _counted(query: bound.Query, rel: int, where: Any | None = None) -> Any:
-    """`(SELECT count(*) FROM (query) WHERE …) > 0`; `where` is over the query's own relations, or over `rel`."""
-    count = bound.Aggregate(_function("count"), (), INT8, star=True)
-    if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped and rel == 0:
-        parts = tuple(part for part in (query.where, where) if part is not None)
-        condition = parts[0] if len(parts) == 1 else bound.BoolOp("AND", parts) if parts else None
-        inner = _only(replace(query, where=condition), count)
-    else:
-        source = bound.Derived(rel, query)
-        column = (bound.OutputColumn("count", INT8),)
-        inner = bound.Select(column, (count,), source, where, grouped=True)
-    subquery = bound.ScalarSubquery(inner, INT8)
-    return bound.Call(_function("int8gt", INT8, INT8), (subquery, bound.Constant(0, INT8)), BOOL)
-
-
-def exists_as_count(exists: bound.Exists, fresh: Callable[[], int] | None = None) -> Any:
-    """EXISTS as a value: whether the count of its rows is positive."""
-    query = exists.query
-    plain = is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped
-    if plain:
-        return _counted(query, 0)
-    if fresh is None:
-        raise NotCarried("EXISTS over this subquery outside WHERE")
-    return _counted(query, fresh())
-
-
-def any_as_counts(expr: bound.AnySubquery, fresh: Callable[[], int]) -> Any:
-    """`x IN (subquery)` as a value: true for a match, else NULL if x or any of the rows is NULL, else false."""
-    if expr.all or len(expr.left) != 1:
-        raise NotCarried("ALL of a subquery, or rows IN a subquery, outside WHERE")
-    query, left = expr.query, expr.left[0]
-    kind = query.columns[0].type
-    rel = fresh()
-    right: Any = bound.Column(rel, 0, kind)
-    call = bound.Call(expr.functions[0], (left, right), BOOL)
-    if equality(call) is None:
-        raise NotCarried("ANY of a subquery outside WHERE")
-    plain = is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped
-    if plain:
-        assert isinstance(query, bound.Select)
-        rel, right = 0, query.targets[0]
-    matched = _counted(query, rel, bound.Call(expr.functions[0], (left, right), BOOL))
-    other = 0 if plain else fresh()
-    unknown_right = bound.Test(right if plain else bound.Column(other, 0, kind), "NULL")
-    unknown = _counted(query, other, unknown_right)
-    some = _counted(query, 0 if plain else fresh())
-    null_left = bound.BoolOp("AND", (bound.Test(left, "NULL"), some))
-    null = bound.Constant(None, BOOL)
-    branches = ((matched, bound.Constant(True, BOOL)), (bound.BoolOp("OR", (null_left, unknown)), null))
-    return bound.Case(branches, bound.Constant(False, BOOL), BOOL)

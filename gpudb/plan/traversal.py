@@ -84,7 +84,7 @@ def used(expr: Any) -> frozenset[int]:
     found: set[int] = set()
 
     def look(each: Any) -> Any:
-        if isinstance(each, bound.Column):
+        if isinstance(each, bound.Column) and each.rel == INPUT:
             found.add(each.index)
         return None
 

@@ -72,13 +72,12 @@ def test_nothing_is_folded_by_the_planner(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("sql", "construct"),
     [
-        ("SELECT * FROM nc a, LATERAL (SELECT b FROM nc WHERE nc.a = a.a LIMIT 1) s", "LATERAL"),
         (
-            "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r, nc WHERE n < 3) SELECT * FROM r",
+            "SELECT (WITH RECURSIVE r AS (SELECT o.a AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3)"
+            " SELECT max(n) FROM r) FROM nc o",
             "RECURSIVE",
         ),
-        ("SELECT ARRAY(SELECT a FROM nc)", "ARRAY"),
-        ("SELECT (SELECT count(*) FROM nc i WHERE i.a < o.a) FROM nc o", "more than equalities"),
+        ("SELECT a.a, j.a FROM nc a, LATERAL (SELECT x.a FROM nc x FULL JOIN nc y ON x.b = y.b + a.a) j", "FULL JOIN"),
     ],
 )
 def test_what_is_not_carried_is_named(lab: Lab, sql: str, construct: str) -> None:

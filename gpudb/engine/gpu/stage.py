@@ -89,10 +89,10 @@ def compute(
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return source(part)
 
-        return Lowering(inside, frames, host).frame(node.root)
+        return Lowering(inside, frames, host, work.share.index).frame(node.root)
 
     host = asked or Host(work.parameters, work.timezone)
-    lowering = Lowering(source, frames, host)
+    lowering = Lowering(source, frames, host, work.share.index)
     frame = lowering.frame(work.stage.root)
     if work.stage.output == "hash":
         return _split(work, frame, frames, host)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.filters_into_joins import filters_into_joins
+from gpudb.plan.optimize.inline_shared import inline_shared
 from gpudb.plan.optimize.lower_semi_joins import lower_semi_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
 from gpudb.plan.optimize.order_joins import order_joins
@@ -14,6 +15,7 @@ from gpudb.plan.optimize.share_subplans import share_subplans
 
 Rule = Callable[[Node], Node]
 RULES: tuple[Rule, ...] = (
+    inline_shared,
     merge_projects,
     filters_into_joins,
     lower_semi_joins,

@@ -22,6 +22,10 @@ from gpudb.sql import bound
 _KEYLIKE = 0.9
 """A column of that many distinct values a row is taken for a key."""
 _KEPT = "profile"
+_SET = 10.0
+"""Rows that a set-returning function is thought to give."""
+_ROUNDS = 100.0
+"""How often a recursion is thought to go round."""
 
 
 def estimate(node: Node) -> int:
@@ -195,6 +199,31 @@ def _(node: Receive | Built) -> Profile:
 def _(node: nodes.Window) -> Profile:
     below = profile(node.input)
     return Profile(below.rows, below.columns + tuple(unknown(below.rows) for _ in node.calls), below.base)
+
+
+@_profile.register
+def _(node: nodes.Recursive) -> Profile:
+    rows = profile(node.left).rows * _ROUNDS
+    return Profile(rows, tuple(unknown(rows) for _ in node.types), rows)
+
+
+@_profile.register
+def _(node: nodes.Working) -> Profile:
+    return Profile(_ROUNDS, tuple(unknown(_ROUNDS) for _ in node.columns), _ROUNDS)
+
+
+@_profile.register
+def _(node: nodes.Numbered) -> Profile:
+    below = profile(node.input)
+    return Profile(below.rows, (*below.columns, ColumnProfile(below.rows, domain=below.rows)), below.base)
+
+
+@_profile.register
+def _(node: nodes.ProjectSet) -> Profile:
+    below = profile(node.input)
+    rows = below.rows * _SET
+    more = len(node.types) - len(below.columns)
+    return Profile(rows, below.columns + tuple(unknown(rows) for _ in range(more)), rows)
 
 
 @_profile.register

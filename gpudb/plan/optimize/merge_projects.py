@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.plan.nodes import Node, Project
+from gpudb.plan.nodes import INPUT, Node, Project
 from gpudb.plan.traversal import rebuild, substituted, transform
 from gpudb.sql import bound
 
@@ -29,7 +29,7 @@ def _once(node: Project, below: Project) -> bool:
     uses = [0] * len(below.exprs)
 
     def look(each: object) -> None:
-        if isinstance(each, bound.Column):
+        if isinstance(each, bound.Column) and each.rel == INPUT:
             uses[each.index] += 1
 
     transform(node.exprs, look)

@@ -22,8 +22,16 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     ("string_data_right_truncation", "value too long for type"),
     ("substring_error", "negative substring length not allowed"),
     ("datetime_field_overflow", "date out of range"),
+    ("invalid_row_count_in_limit_clause", "LIMIT must not be negative"),
+    ("invalid_row_count_in_result_offset_clause", "OFFSET must not be negative"),
+    ("invalid_parameter_value", "step size cannot equal zero"),
+    ("null_value_not_allowed", "frame offset must not be null"),
+    ("invalid_preceding_or_following_size", "frame offset must not be negative"),
+    ("invalid_argument_for_ntile_function", "argument of ntile must be greater than zero"),
+    ("invalid_argument_for_nth_value_function", "argument of nth_value must be greater than zero"),
 )
 DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS, LENGTH, SUBSTRING, DATE = range(1, 13)
+LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH = range(13, 20)
 RANGES = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}
 
 Error = pl.Expr | None

@@ -14,22 +14,23 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.frames import Frames
-from gpudb.engine.gpu.lower import windows
+from gpudb.engine.gpu.lower import sets, windows
 from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, raised, worst
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.joins import joined, not_in
 from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.recursion import recursive
 from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Built, Fused
-from gpudb.plan.physical import Final, Partial, Receive, Sample
+from gpudb.plan.physical import Final, Kept, Partial, Receive, Sample
 from gpudb.plan.traversal import conjuncts
 from gpudb.sql import bound
-from gpudb.types import BOOL, SqlType
+from gpudb.types import BOOL, INT8, SqlType
 
 NOTHING = "_"
 """The column of a frame of no columns: a frame's rows are counted by what is in it."""
@@ -47,7 +48,7 @@ class Lowering:
     """Lowers one stage on one worker.
 
     `source` gives the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames` computes lazy
-    frames, `host` what has no lanes' operation.
+    frames, `host` what has no lanes' operation; `worker` is which of the workers this is.
     """
 
     def __init__(
@@ -55,10 +56,14 @@ class Lowering:
         source: Callable[[nodes.Node], Frame],
         frames: Frames,
         host: Host,
+        worker: int = 0,
     ) -> None:
         self._source = source
         self._frames = frames
         self._host = host
+        self._worker = worker
+        self._working: dict[int, Frame] = {}
+        self._kept: dict[int, Frame] = {}
 
     @singledispatchmethod
     def frame(self, node: Any) -> Frame:
@@ -396,6 +401,40 @@ class Lowering:
         return Frame(self._named(self._frames.given(made).lazy, values, put_off), tuple(each.bounds for each in values))
 
     @frame.register
+    def _(self, node: nodes.Numbered) -> Frame:
+        frame = self.frame(node.input)
+        first = self._worker << 48
+        number = pl.int_range(first, pl.len() + first, dtype=pl.Int64).alias(f"c{len(node.input.types)}")
+        return Frame(frame.lazy.with_columns(number), (*frame.bounds, type_bounds(INT8)))
+
+    @frame.register
+    def _(self, node: nodes.ProjectSet) -> Frame:
+        frame = self.frame(node.input)
+        over = self._over(frame)
+        found = [sets.set_of(call, [over.value(arg) for arg in call.args]) for call in node.calls]
+        errors = [over.value(arg).error for call in node.calls for arg in call.args]
+        counts = [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found)]
+        lazy = self._checked(frame.lazy, worst(*errors, *(each.error for each in found)), over.put_off)
+        made = sets.expanded(
+            self._frames.fetched(lazy.with_columns(counts), "set-returning functions"),
+            [f"t{n}" for n in range(len(found))],
+            "i",
+        )
+        place = pl.col("i")
+        values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        for n, each in enumerate(found):
+            item = each.item(place)
+            # Beyond its own rows a shorter set is NULL.
+            there = pl.when(place < pl.col(f"t{n}"))
+            rest = tuple((suffix, there.then(expr).otherwise(None)) for suffix, expr in item.others)
+            values.append(Value(item.type, there.then(item.expr).otherwise(None), item.error, item.bounds, rest))
+        if node.numbered:
+            values.append(Value(INT8, place + 1, None, (1, 2**62)))
+        return Frame(
+            self._named(self._frames.given(made).lazy, values, PutOff()), tuple(each.bounds for each in values)
+        )
+
+    @frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:
         frame = self.frame(node.input)
         over = self._over(frame)
@@ -440,8 +479,30 @@ class Lowering:
         )
 
     @frame.register
-    def _(self, node: nodes.Shared) -> Frame:
-        return self.frame(node.input)
+    def _(self, node: nodes.Recursive) -> Frame:
+        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
+        bounds = tuple(map(type_bounds, node.types))
+
+        def step(rows: pl.DataFrame) -> pl.DataFrame:
+            self._working[node.number] = Frame(self._frames.given(rows).lazy, bounds)
+            self._kept.clear()
+            return self._frames.fetched(self.frame(node.right).lazy.select(names), "recursion")
+
+        first = self._frames.fetched(self.frame(node.left).lazy.select(names), "recursion")
+        keys = [f"c{n}" for n in range(len(node.types))]
+        made = recursive(first, step, keys, distinct=node.distinct)
+        return Frame(self._frames.given(made).lazy, bounds)
+
+    @frame.register
+    def _(self, node: nodes.Working) -> Frame:
+        return self._working[node.number]
+
+    @frame.register
+    def _(self, node: Kept) -> Frame:
+        if node.number not in self._kept:
+            frame = self.frame(node.input)
+            self._kept[node.number] = Frame(self._frames.held(frame.lazy).lazy, frame.bounds)
+        return self._kept[node.number]
 
     @frame.register
     def _(self, node: Sample) -> Frame:

@@ -15,7 +15,7 @@ Lowering = Callable[[tuple[Value, ...], SqlType], Value]
 """From the operands and the call's type to its value. Operands' errors are added by the caller."""
 
 _LOWERED: dict[str, Lowering] = {}
-TOPICS = ("arithmetic", "numeric", "comparison", "text", "dates")
+TOPICS = ("arithmetic", "numeric", "comparison", "text", "dates", "limits")
 
 
 def lowers(names: str) -> Callable[[Lowering], Lowering]:

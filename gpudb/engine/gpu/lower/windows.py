@@ -1,80 +1,53 @@
-"""Window functions over one collected frame: sorted by partition and order, frames as positions of first and last rows.
-
-A frame's sum is a difference of running sums, which is exact for integers and numerics; floats are only summed from
-their partition's first row on.
-"""
+"""Window functions over one collected frame: sorted by partition and order, frames as places of rows in it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.arithmetic import integer
+from gpudb.engine.gpu.lower import window_aggregates
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.faults import FORMAT, Error, fault
+from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, raised
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.window_frames import offsets, runs
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
-from gpudb.types import FLOAT8, INT8, MAX_DIGITS, exact
 
-_RANKS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist"}
-_VALUES = {"first_value", "last_value", "nth_value", "lag", "lead"}
-_AGGREGATES = {"count", "sum", "avg", "min", "max"}
-LOWERED = frozenset(_RANKS | _VALUES | _AGGREGATES | {"ntile"})
-"""The functions that are lowered; others are the host's."""
-_LIMIT = 10**MAX_DIGITS
+_RANKS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
+_MOVED = {"lag", "lead"}
+_FROM_FRAMES = {"first_value", "last_value", "nth_value"}
+LOWERED = frozenset(_RANKS | _MOVED | _FROM_FRAMES | {"count", "sum", "avg", "min", "max"})
+"""The functions that are lowered; of others those are that are lowered as aggregates."""
 
 
 def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.Expr], list[Error]]:
-    """Columns that the calls need beside the input's: partitions `p`, order keys `o`, arguments `x`; and errors."""
+    """Columns that the calls need beside the input's: partitions `p`, order keys `o`, arguments `x`, filters `f` and
+    what frames reach to; and errors."""
     columns: list[pl.Expr] = []
     errors: list[Error] = []
 
-    def add(name: str, expr: Any) -> Value:
-        made = over.value(expr)
-        if made.others:
-            raise NotCarried(f"a window over {made.type.plain} of varying scale or several parts")
-        columns.append(made.expr.cast(lanes(made.type)[""]).alias(name))
+    def add(name: str, made: Value, *, whole: bool = True) -> None:
+        # Of keys the first lane alone says what they equal and come before.
+        columns.extend(made.columns(name) if whole else [made.expr.cast(lanes(made.type)[""]).alias(name)])
         errors.append(made.error)
-        return made
 
     for number, key in enumerate(calls[0].partition_by):
-        add(f"p{number}", key)
+        add(f"p{number}", over.value(key), whole=False)
     for number, call in enumerate(calls):
-        _check(call)
+        if call.distinct:
+            raise NotCarried(f"window function {call.function} over DISTINCT")
         for place, sort in enumerate(call.order_by):
-            add(f"o{number}_{place}", sort.expr)
+            add(f"o{number}_{place}", over.value(sort.expr), whole=False)
         for place, arg in enumerate(call.args):
-            add(f"x{number}_{place}", arg)
+            add(f"x{number}_{place}", over.value(arg))
         if call.filter is not None:
-            add(f"f{number}", call.filter)
+            add(f"f{number}", over.value(call.filter))
+        reaching, error = offsets(call, number, over)
+        columns += reaching
+        errors.append(error)
     return columns, errors
-
-
-def _check(call: bound.Window) -> None:
-    name, frame = call.function.name, call.frame
-    if name not in LOWERED or call.distinct:
-        raise NotCarried(f"window function {call.function}")
-    if frame is not None:
-        offsets = [each for each in (frame.start_offset, frame.end_offset) if each is not None]
-        if frame.exclude or (frame.unit != "ROWS" and offsets):
-            raise NotCarried("a window frame with EXCLUDE, or RANGE or GROUPS with an offset")
-        if not all(_is_count(each, 0) for each in offsets):
-            raise NotCarried("a window frame whose offset is no constant")
-    if name in {"lag", "lead", "nth_value", "ntile"}:
-        counts = call.args[:1] if name == "ntile" else call.args[1:2]
-        least = 1 if name in {"ntile", "nth_value"} else -(2**31)
-        if not all(_is_count(each, least) for each in counts):
-            raise NotCarried(f"{name} by something that is no constant")
-    if name == "sum" and call.args[0].type.name in {"interval", "money"}:
-        raise NotCarried(f"sum of {call.args[0].type}")
-
-
-def _is_count(expr: bound.Expr, least: int) -> bool:
-    return isinstance(expr, bound.Constant) and isinstance(expr.value, int) and expr.value >= least
 
 
 def computed(frame: pl.DataFrame, calls: Sequence[bound.Window]) -> tuple[pl.DataFrame, PutOff]:
@@ -87,7 +60,7 @@ def computed(frame: pl.DataFrame, calls: Sequence[bound.Window]) -> tuple[pl.Dat
     for numbers in groups.values():
         frame = _sorted(frame, partition, numbers[0], calls[numbers[0]].order_by)
         for number in numbers:
-            frame = frame.with_columns(_columns(frame, number, calls[number]))
+            frame = frame.with_columns(_columns(frame, number, calls[number], partition))
     return frame, PutOff("q")
 
 
@@ -113,41 +86,74 @@ def _sorted(frame: pl.DataFrame, partition: list[str], number: int, order: Seque
     )
 
 
-def _columns(frame: pl.DataFrame, number: int, call: bound.Window) -> list[pl.Series]:
+def _columns(frame: pl.DataFrame, number: int, call: bound.Window, partition: list[str]) -> list[pl.Series]:
     name = call.function.name
-    at = f"w{number}"
-    i, first, last = frame["i"], frame["part0"], frame["part1"]
-    if name in _RANKS:
-        return [_rank(frame, call).alias(at)]
     if name == "ntile":
-        tiles = _number(call.args[0])
-        size, place = last - first + 1, i - first
-        small, large = size // tiles, size % tiles
-        in_large = place < large * (small + 1)
-        one = (small == 0).cast(pl.Int64) + small
-        made = pl.select(
-            pl.when(in_large).then(place // (small + 1)).otherwise(large + (place - large * (small + 1)) // one) + 1
-        ).to_series()
-        return [made.alias(at)]
-    if name in {"lag", "lead"}:
-        step = _number(call.args[1]) if len(call.args) > 1 else 1
-        target = i - step if name == "lag" else i + step
-        inside = (target >= first) & (target <= last)
-        given = frame[f"x{number}_0"].gather(target.clip(0, max(frame.height - 1, 0)))
-        other = frame[f"x{number}_2"] if len(call.args) > 2 else pl.Series([None], dtype=given.dtype)
-        return [pl.select(pl.when(inside).then(given).otherwise(other.cast(given.dtype))).to_series().alias(at)]
-    start, end = _edges(frame, call)
-    if name in {"first_value", "last_value", "nth_value"}:
-        target = start if name == "first_value" else end if name == "last_value" else start + _number(call.args[1]) - 1
-        inside = (target <= end) & (target >= start)
-        given = frame[f"x{number}_0"].gather(target.clip(0, max(frame.height - 1, 0)))
-        return [pl.select(pl.when(inside).then(given).otherwise(None)).to_series().alias(at)]
-    return _aggregate(frame, number, call, start, end)
+        return [_tile(frame, number).alias(f"w{number}")]
+    if name in _RANKS:
+        return [_rank(frame, call).alias(f"w{number}")]
+    if name in _MOVED:
+        return _beside(frame, number, call)
+    spans = runs(frame, number, call, partition)
+    if name not in _FROM_FRAMES:
+        return window_aggregates.columns(frame, number, call, spans)
+    if name == "last_value":
+        wanted = spans[0].rows
+        for run in spans[1:]:
+            wanted = wanted + run.rows
+    elif name == "nth_value":
+        wanted = frame[f"x{number}_1"].cast(pl.Int64)
+        if (wanted <= 0).any():
+            raise raised(NTH)
+    else:
+        wanted = pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
+    # The place of the so many-th row of a frame: in the run that has it, those before it passed over.
+    place = pl.repeat(None, frame.height, dtype=pl.Int64, eager=True)
+    for run in spans:
+        here = (wanted >= 1) & (wanted <= run.rows)
+        place = pl.select(pl.when(here).then(run.first + wanted - 1).otherwise(place)).to_series()
+        wanted = wanted - run.rows
+    return _taken(frame, number, call, place)
 
 
-def _number(expr: bound.Expr) -> int:
-    assert isinstance(expr, bound.Constant)
-    return int(str(expr.value))
+def _taken(frame: pl.DataFrame, number: int, call: bound.Window, place: pl.Series) -> list[pl.Series]:
+    """The first argument's lanes at a place for each row, NULL for none."""
+    return [frame[f"x{number}_0{suffix}"].gather(place).alias(f"w{number}{suffix}") for suffix in lanes(call.type)]
+
+
+def _beside(frame: pl.DataFrame, number: int, call: bound.Window) -> list[pl.Series]:
+    """lag and lead: the row so many before or after in the partition; the default, or NULL, where there is none."""
+    i = frame["i"]
+    if len(call.args) > 1:
+        step = frame[f"x{number}_1"].cast(pl.Int64).clip(-frame.height - 1, frame.height + 1)
+    else:
+        step = pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
+    target = i - step if call.function.name == "lag" else i + step
+    inside = (target >= frame["part0"]) & (target <= frame["part1"])
+    taken = _taken(frame, number, call, pl.select(pl.when(inside).then(target).otherwise(None)).to_series())
+    if len(call.args) < 3:
+        return taken
+    others = [frame[f"x{number}_2{suffix}"] for suffix in lanes(call.type)]
+    return [
+        pl.select(pl.when(inside | step.is_null()).then(one).otherwise(other.cast(one.dtype)))
+        .to_series()
+        .alias(one.name)
+        for one, other in zip(taken, others, strict=True)
+    ]
+
+
+def _tile(frame: pl.DataFrame, number: int) -> pl.Series:
+    """Which of so many tiles of its partition a row is in; the partition's first row tells how many."""
+    i, first = frame["i"], frame["part0"]
+    tiles = frame[f"x{number}_0"].cast(pl.Int64).gather(first)
+    if (tiles <= 0).any():
+        raise raised(NTILE)
+    size, place = frame["part1"] - first + 1, i - first
+    small, large = size // tiles, size % tiles
+    one = pl.select(pl.when(small == 0).then(1).otherwise(small)).to_series()
+    in_large = place < large * (small + 1)
+    made = pl.when(in_large).then(place // (small + 1)).otherwise(large + (place - large * (small + 1)) // one) + 1
+    return pl.select(pl.when(tiles.is_null()).then(None).otherwise(made)).to_series()
 
 
 def _rank(frame: pl.DataFrame, call: bound.Window) -> pl.Series:
@@ -169,95 +175,10 @@ def _rank(frame: pl.DataFrame, call: bound.Window) -> pl.Series:
             return (frame["peer1"] - first + 1).cast(pl.Float64) / size
 
 
-def _edges(frame: pl.DataFrame, call: bound.Window) -> tuple[pl.Series, pl.Series]:
-    """The places of each row's frame's first and last row; the last before the first for an empty frame."""
-    i, first, last = frame["i"], frame["part0"], frame["part1"]
-    spec = call.frame
-    if spec is None:
-        return first, frame["peer1"] if call.order_by else last
-
-    def edge(kind: str, offset: bound.Expr | None, *, begins: bool) -> pl.Series:
-        if kind.startswith("UNBOUNDED"):
-            return first if kind.endswith("PRECEDING") else last
-        if kind == "CURRENT ROW":
-            return i if spec.unit == "ROWS" else frame["peer0" if begins else "peer1"]
-        assert offset is not None
-        return i - _number(offset) if kind == "PRECEDING" else i + _number(offset)
-
-    start = edge(spec.start, spec.start_offset, begins=True)
-    end = edge(spec.end, spec.end_offset, begins=False)
-    return (
-        pl.select(pl.max_horizontal(start, first)).to_series(),
-        pl.select(pl.min_horizontal(end, last)).to_series(),
-    )
-
-
-def _aggregate(
-    frame: pl.DataFrame, number: int, call: bound.Window, start: pl.Series, end: pl.Series
-) -> list[pl.Series]:
-    name, at = call.function.name, f"w{number}"
-    kept = frame[f"f{number}"].fill_null(False) if call.filter is not None else None
-    given = frame[f"x{number}_0"] if call.args else pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
-    if kept is not None:
-        given = pl.select(pl.when(kept).then(given).otherwise(None)).to_series()
-    counts = _between(given.is_not_null().cast(pl.Int64).cum_sum(), start, end)
-    if name == "count":
-        return [counts.alias(at)]
-    floats = given.dtype.is_float()
-    whole = bool((start == frame["part0"]).all())
-    partition = [f"p{n}" for n in range(len(call.partition_by))]
-    if name in {"min", "max"} or floats:
-        if not whole or (floats and name in {"min", "max"}):
-            raise NotCarried(f"{name} over a frame that moves, or of floats")
-        # Texts and booleans run as their ranks.
-        ordered = given.drop_nulls().unique().sort() if given.dtype in {pl.String, pl.Boolean, pl.Binary} else None
-        given = given.rank("dense").cast(pl.Int64) if ordered is not None else given
-        value = pl.col("v")
-        running = value.cum_min() if name == "min" else value.cum_max() if name == "max" else value.cum_sum()
-        running = running.forward_fill() if name in {"min", "max"} else running
-        held = given.fill_null(0.0).cast(pl.Float64) if floats else given
-        table = frame.select(partition).with_columns(held.alias("v"))
-        made = table.select(running.over(partition) if partition else running).to_series()
-        taken = made.gather(end.clip(0, max(frame.height - 1, 0)))
-        taken = pl.select(pl.when(counts > 0).then(taken).otherwise(None)).to_series()
-        taken = taken if ordered is None else ordered.gather(taken - 1)
-        return [taken.alias(at), counts.alias(at + "n")]
-    totals = _between(given.fill_null(0).cast(pl.Int128).cum_sum(), start, end)
-    totals = pl.select(pl.when(counts > 0).then(totals).otherwise(None)).to_series()
-    return [totals.alias(at), counts.alias(at + "n")]
-
-
-def _between(running: pl.Series, start: pl.Series, end: pl.Series) -> pl.Series:
-    """The sum of each row's frame, from running sums; 0 for an empty one."""
-    top = max(len(running) - 1, 0)
-    upper = running.gather(end.clip(0, top))
-    lower = running.gather((start - 1).clip(0, top))
-    zero = pl.lit(0, running.dtype)
-    made = upper - pl.select(pl.when(start > 0).then(lower).otherwise(zero)).to_series()
-    return pl.select(pl.when(end >= start).then(made).otherwise(zero)).to_series()
-
-
 def value(number: int, call: bound.Window, put_off: PutOff) -> Value:
     """A call's value over the frame that `computed` gave."""
-    name, kind = call.function.name, call.type
-    held = pl.col(f"w{number}")
-    if name in {"percent_rank", "cume_dist"}:
-        return Value(FLOAT8, held)
-    if name in {"sum", "avg"} and call.args[0].type.name in {"float4", "float8"}:
-        made = held / pl.col(f"w{number}n") if name == "avg" else held
-        return Value(kind, made.cast(lanes(kind)[""]))
-    if name == "avg":
-        source = call.args[0].type
-        scale = source.numeric_digits[1] if source.name == "numeric" else 0
-        count = pl.col(f"w{number}n")
-        filled = pl.when(count > 0).then(count).otherwise(None)
-        total = Value(exact(MAX_DIGITS, scale), held)
-        divisor = Value(INT8, filled, None, (1, 2**62))
-        return put_off.quotient(total, divisor, pl.lit(scale, pl.Int8), kind).failing(None)
-    if name == "sum" and kind.name == "numeric":
-        return Value(kind, held, fault((held >= _LIMIT) | (held <= -_LIMIT), FORMAT), (1 - _LIMIT, _LIMIT - 1))
-    if name == "sum":
-        return integer(held, kind, None)
-    if kind.name in {"int2", "int4", "int8"}:
-        return Value(kind, held.cast(lanes(kind)[""]), None, type_bounds(kind))
-    return Value(kind, held, None, type_bounds(kind))
+    name, held = call.function.name, lanes(call.type)
+    if name not in _RANKS | _MOVED | _FROM_FRAMES:
+        return window_aggregates.value(number, call, put_off)
+    others = tuple((suffix, pl.col(f"w{number}{suffix}")) for suffix in held if suffix)
+    return Value(call.type, pl.col(f"w{number}").cast(held[""]), None, type_bounds(call.type), others)

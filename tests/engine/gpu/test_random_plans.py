@@ -21,7 +21,7 @@ from gpudb.plan.placing import Costs
 from tests.differential.generated import queries
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import _embedded, _rows
+from tests.engine.gpu.test_cases import embedded, sorted_rows
 
 EXAMPLES = 150
 MANY = 4000
@@ -68,7 +68,7 @@ def labs() -> Iterator[dict[str, Lab]]:
 
 def _outcome(run: Any) -> Any:
     try:
-        return _rows(run())
+        return sorted_rows(run())
     except GpudbError as error:
         return error.sqlstate
 
@@ -78,7 +78,7 @@ def _check(lab: Lab, sql: str) -> None:
         request = lab.request(sql)
     except GpudbError:
         return
-    wanted = _outcome(lambda: _embedded(lab, request))
+    wanted = _outcome(lambda: embedded(lab, request))
     try:
         for workers in WORKERS:
             costs = CLOSE if workers in {2, 5} else None

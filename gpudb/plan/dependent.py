@@ -57,8 +57,11 @@ class Dependent:
         outside = domain.rows if domain is not None else NOTHING
         if source is None:
             return outside
-        if outside is NOTHING:
+        if domain is None:
             return self._alone(source)
+        if isinstance(source, bound.Derived) and self._reads(outside, source.query):
+            # All of FROM is over the domain itself: nothing to join it back to, and its order is the rows'.
+            return self._under(domain, source.rel, source.query)
         return self._beside(outside, source)
 
     def _beside(self, outside: Rows, source: Any) -> Rows:

@@ -25,12 +25,13 @@ def is_known(expr: Any | None) -> bool:
 
 def limited(node: Node, width: int, keys: tuple[bound.SortKey, ...], limit: Any | None, offset: Any | None) -> Node:
     """A node's rows in order, LIMIT and OFFSET applied; under a domain, whose columns are the first `width`, to the
-    rows of each of its rows, and then in no order."""
+    rows of each of its rows."""
     limit, offset = (None if isinstance(e, bound.Constant) and e.value is None else e for e in (limit, offset))
     if width == 0 and is_known(limit) and is_known(offset):
         return Sort(node, keys, limit, offset) if keys or limit is not None or offset is not None else node
     if limit is None and offset is None:
-        return node
+        # An aggregate over the subquery takes its rows in their order.
+        return Sort(node, keys) if keys else node
     every = tuple(column(index, kind, name) for index, (kind, name) in enumerate(zip(node.types, node.names)))
     made: Node = Window(node, (bound.Window(function("row_number"), (), INT8, every[:width], keys),))
     place: Any = column(len(every), INT8)

@@ -58,6 +58,9 @@ STATEMENTS = (
     "SELECT a, count(*), count(*) IN (SELECT count(*) FROM s) FROM o GROUP BY a HAVING EXISTS (SELECT 1 FROM s"
     " WHERE s.a < o.a) OR count(*) > 1",
     "SELECT (SELECT s.b FROM s WHERE s.a = o.a AND s.b < 3) AS m, count(*) FROM o GROUP BY m",
+    "SELECT a, (SELECT string_agg(x.t, ',') FROM (SELECT t FROM s WHERE s.a >= o.a ORDER BY b DESC) x) FROM o",
+    "SELECT ARRAY(SELECT ARRAY[a] FROM s WHERE a IS NULL OR b = 1), ARRAY(SELECT s.t FROM s WHERE s.a = o.a ORDER BY s.b) FROM o",
+    "SELECT ARRAY(SELECT CASE WHEN a > 1 THEN ARRAY[a] ELSE ARRAY[a, b] END FROM s) FROM o",
     # LATERAL: joins, groups, limits, sets, values.
     "SELECT o.a, x.b FROM o, LATERAL (SELECT s.b FROM s WHERE s.a <= o.a ORDER BY s.b DESC NULLS LAST LIMIT 1) x",
     "SELECT o.a, x.n FROM o LEFT JOIN LATERAL (SELECT count(*) AS n FROM s WHERE s.a = o.a) x ON x.n > 0",

@@ -30,7 +30,7 @@ from gpudb.sql.bound import (
     Window,
 )
 from gpudb.sql.parse import inner, kind, leftmost, strings
-from gpudb.sql.traverse import children
+from gpudb.sql.traverse import children, walk
 
 Sets = tuple[tuple[int, ...], ...]
 
@@ -104,7 +104,7 @@ def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
 def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> Expr:
     """A GROUP BY item: an output's position, a column, an output's name, or an expression, in that order."""
     if kind(node) == "a_const":
-        return _grouped(binder, output_at(binder, node, targets, "GROUP BY"), node)
+        return _grouped(binder, scope, output_at(binder, node, targets, "GROUP BY"), node)
     if kind(node) == "column_ref" and len(inner(node).fields) == 1:
         (name,) = strings(inner(node).fields)
         if scope.column(name) is None:
@@ -113,12 +113,12 @@ def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, E
                 error = SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
                 raise binder.locate(error, inner(node).location)
             if named:
-                return _grouped(binder, named[0], node)
-    return _grouped(binder, settled(binder, bind_expression(binder, scope, node)), node)
+                return _grouped(binder, scope, named[0], node)
+    return _grouped(binder, scope, settled(binder, bind_expression(binder, scope, node)), node)
 
 
-def _grouped(binder: Binder, expr: Expr, node: Any) -> Expr:
-    if any(isinstance(each, Aggregate) for each in _walk_level(expr)):
+def _grouped(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
+    if any(isinstance(each, Aggregate) for each in _walk_level(expr)) or any(each in scope.lent for each in walk(expr)):
         raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
     if any(isinstance(each, Window) for each in _walk_level(expr)):
         raise SqlError.of("windowing_error", "window functions are not allowed in GROUP BY")
@@ -158,9 +158,11 @@ def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Exp
 
 
 def _walk_level(expr: Any) -> Iterator[Any]:
+    """The nodes of an expression without those of its subqueries."""
     yield expr
     for child in children(expr):
-        yield from _walk_level(child)
+        if not isinstance(child, Select | SetOperation | Values):
+            yield from _walk_level(child)
 
 
 def check_grouped(

@@ -93,6 +93,10 @@ SELECT k || count(*), sum(n) FROM gr_s GROUP BY 1;
 SELECT row_number() OVER (), k FROM gr_s GROUP BY 1, 2;
 -- error 42804
 SELECT k FROM gr_s GROUP BY k HAVING count(*);
+SELECT (SELECT max(b.n) FROM gr_s b WHERE b.n <= a.n) AS m, count(*) FROM gr_s a GROUP BY m;
+SELECT (SELECT max(b.n) FROM gr_s b WHERE b.n <= a.n), count(*) FROM gr_s a GROUP BY 1;
+-- error 42803
+SELECT (SELECT max(a.n) FROM gr_s b LIMIT 1) AS m FROM gr_s a GROUP BY 1;
 -- error 42P10
 SELECT DISTINCT k FROM gr_s ORDER BY n;
 SELECT g % 3 FROM generate_series(1, 30) AS s(g) GROUP BY 1 HAVING width_bucket(max(g), 0, 41, 4) > 1 AND round(avg(g) * 1.5, 2) > 20;

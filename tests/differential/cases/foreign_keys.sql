@@ -54,7 +54,7 @@ INSERT INTO fk_c (id, p) VALUES (50, 50);
 ALTER TABLE fk_parent RENAME TO fk_p;
 SELECT conname, contype, confrelid::regclass, conkey, confkey, confupdtype, confdeltype, confmatchtype, convalidated FROM pg_constraint WHERE conrelid = 'fk_c'::regclass;
 SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'fk_c'::regclass AND contype = 'f';
-SELECT constraint_name, unique_constraint_name, match_option, update_rule, delete_rule FROM information_schema.referential_constraints;
+SELECT constraint_name, unique_constraint_name, match_option, update_rule, delete_rule FROM information_schema.referential_constraints WHERE constraint_name LIKE 'fk\_%';
 SELECT table_name, column_name, constraint_name FROM information_schema.constraint_column_usage WHERE constraint_name LIKE 'fk_c%';
 ALTER TABLE fk_c DROP CONSTRAINT pair;
 INSERT INTO fk_c VALUES (60, 1, 'one', 60, 60);

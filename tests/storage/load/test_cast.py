@@ -42,7 +42,8 @@ FITS: list[tuple[pa.Array, SqlType, list[object]]] = [
     (pa.array([dt.datetime(2020, 7, 1, 12)]), types.TIMESTAMPTZ, [dt.datetime(2020, 7, 1, 10, tzinfo=UTC)]),
     (pa.array([dt.datetime(2020, 7, 1, 10, tzinfo=UTC)]), types.TIMESTAMP, [dt.datetime(2020, 7, 1, 12)]),
     (pa.array([1_000], pa.timestamp("ns")), types.TIMESTAMP, [dt.datetime(1970, 1, 1, 0, 0, 0, 1)]),
-    (pa.array([1500], pa.timestamp("ms")), SqlType("timestamp", 0), [dt.datetime(1970, 1, 1, 0, 0, 2)]),
+    # away from the year 2000, as PostgreSQL rounds
+    (pa.array([1500], pa.timestamp("ms")), SqlType("timestamp", 0), [dt.datetime(1970, 1, 1, 0, 0, 1)]),
     (pa.array([3600], pa.time32("s")), types.TIME, [dt.time(1)]),
     (pa.array([b"x" * 16], pa.binary(16)).cast(pa.binary(16)), types.BYTEA, [b"x" * 16]),
     (pa.array([uuid.UUID(int=1).bytes], pa.uuid()), types.UUID, [str(uuid.UUID(int=1))]),

@@ -5,26 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpudb.plan.nodes import Node
+from gpudb.plan.nodes import Named, Node
 from gpudb.types import SqlType
 
 
 @dataclass(frozen=True)
-class Built(Node):
+class Built(Named):
     """In a fused part, the rows of its build side `number`, thought to be so many, of a table that has `base` rows."""
 
     number: int
     columns: tuple[tuple[str, SqlType], ...]
     rows: int = 1
     base: int = 1
-
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return tuple(kind for _, kind in self.columns)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.columns)
 
 
 @dataclass(frozen=True)

@@ -278,11 +278,9 @@ class Recursive(Node):
     distinct: bool
 
 
-@dataclass(frozen=True)
-class Working(Node):
-    """In the right input of a Recursive, the rows of the last time."""
+class Named(Node):
+    """A leaf that is told its columns, by name and type."""
 
-    number: int
     columns: tuple[tuple[str, SqlType], ...]
 
     @cached_property
@@ -292,6 +290,14 @@ class Working(Node):
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.columns)
+
+
+@dataclass(frozen=True)
+class Working(Named):
+    """In the right input of a Recursive, the rows of the last time."""
+
+    number: int
+    columns: tuple[tuple[str, SqlType], ...]
 
 
 @dataclass(frozen=True)

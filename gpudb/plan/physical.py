@@ -6,40 +6,38 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpudb.plan import nodes
-from gpudb.plan.nodes import Node
+from gpudb.plan.nodes import Named, Node
 from gpudb.types import SqlType
 
 
+class _Part(Node):
+    """A half of an aggregate, which shows the whole one's columns."""
+
+    aggregate: nodes.Aggregate
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        return self.aggregate.types
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.aggregate.names
+
+
 @dataclass(frozen=True)
-class Partial(Node):
+class Partial(_Part):
     """Each worker's part of an aggregate: a row of keys and states a group."""
 
     input: Node
     aggregate: nodes.Aggregate
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.aggregate.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.aggregate.names
-
 
 @dataclass(frozen=True)
-class Final(Node):
+class Final(_Part):
     """The groups that partial ones make together."""
 
     input: Node
     aggregate: nodes.Aggregate
-
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return self.aggregate.types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return self.aggregate.names
 
 
 @dataclass(frozen=True)
@@ -59,17 +57,9 @@ class Kept(Node):
 
 
 @dataclass(frozen=True)
-class Receive(Node):
+class Receive(Named):
     """What a worker gets of another stage's rows; `rows` is how many there are thought to be on all workers."""
 
     stage: int
     columns: tuple[tuple[str, SqlType], ...]
     rows: int = 1
-
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        return tuple(kind for _, kind in self.columns)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.columns)

@@ -40,7 +40,8 @@ class DataFile:
     `minimums` and `maximums` hold bool, int, float, Decimal, str and bytes; dates are days and times of
     every kind microseconds (since 1970 in UTC, or since midnight) as int, uuids their canonical text. A
     float's maximum is there only if no value is NaN. Strings compare by code point; long ones are cut, so
-    bounds need not be values. Struct columns of a field id above `last_field_id` came after the file.
+    bounds need not be values. Struct columns of a field id above `last_field_id` came after the file. `bucket` is
+    that of all its rows (`catalog.distribution`), None where they are of several.
     """
 
     path: str
@@ -50,11 +51,12 @@ class DataFile:
     maximums: Mapping[int, object] = field(default_factory=dict, compare=False)
     nulls: Mapping[int, int] = field(default_factory=dict, compare=False)
     last_field_id: int = field(default=0, compare=False)
+    bucket: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How rows are spread over workers: `kind` is hash, replication or roundrobin; `columns` are hash's."""
+    """How rows are spread over workers: `kind` is hash, replication or roundrobin; `columns` is hash's one column."""
 
     kind: str
     columns: tuple[str, ...] = ()
@@ -168,6 +170,23 @@ class Table:
     def rows(self) -> int:
         """How many rows the snapshot has."""
         return sum(file.rows for file in self.files)
+
+    @property
+    def hashed_by(self) -> Column | None:
+        """The column by whose buckets rows are written; None for a table that is not distributed by hash."""
+        if self.distribution is None or self.distribution.kind != "hash":
+            return None
+        return next(column for column in self.columns if column.name == self.distribution.columns[0])
+
+    @property
+    def bucketed(self) -> bool:
+        """Whether equal values of that column lie on one worker: every file is of one bucket."""
+        return self.hashed_by is not None and all(file.bucket is not None for file in self.files)
+
+    @property
+    def replicated(self) -> bool:
+        """Whether every worker has all rows."""
+        return self.distribution is not None and self.distribution.kind == "replication"
 
     @property
     def key_name(self) -> str:

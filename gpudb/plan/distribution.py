@@ -7,14 +7,16 @@ joins on one key, an aggregate on the key that a table is distributed by.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from gpudb.catalog.distribution import BUCKETS, hash_class
 from gpudb.plan import nodes
 from gpudb.plan.nodes import INPUT, column
 from gpudb.plan.predicates import bare
 from gpudb.plan.traversal import moved, transform
 from gpudb.sql import bound
+from gpudb.types import SqlType
 
 Keys = tuple[Any, ...]
 
@@ -22,10 +24,15 @@ Keys = tuple[Any, ...]
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """`one`: all rows on the first worker. `hash`: rows of equal `keys` on one worker, by the hash of them; several
-    such keys hold at once, as both sides' of a join do. `any`: rows lie anywhere."""
+    such keys hold at once, as both sides' of a join do. `any`: rows lie anywhere.
+
+    Rows that were moved lie by the exchanges' hash, those of a table that is distributed by hash by the buckets of a
+    class of types: `by` says which, and only what lies by the same one lies alike.
+    """
 
     kind: Literal["one", "any", "hash"]
     keys: tuple[Keys, ...] = ()
+    by: str = ""
 
     @property
     def alone(self) -> bool:
@@ -42,21 +49,52 @@ class Distribution:
 
     def matching(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
         """Which of `keys`, in which order, the rows are hashed by; None for none of them."""
-        given = [_plain(key) for key in keys]
+        given = [self.read(key) for key in keys]
         for each in self.keys:
             if all(part in given for part in each):
                 return tuple(given.index(part) for part in each)
         return None
+
+    def read(self, key: Any) -> Any:
+        """A key as `keys` have it: equal values of all types of a class are of one bucket."""
+        if self.by:
+            key = bare(key)
+            while isinstance(key, bound.Cast) and _rescaled(key.arg.type, key.type):
+                key = key.arg
+        return _plain(key)
+
+    def lies(self, keys: Sequence[Any], by: str) -> bool:
+        """Whether rows lie by the hash of just these keys."""
+        return self.by == by and tuple(map(self.read, keys)) in self.keys
+
+
+def _rescaled(old: SqlType, new: SqlType) -> bool:
+    """Whether a cast is of numerics that stay of one class and lose no digit."""
+    if old.name != "numeric" or new.name != "numeric" or hash_class(old) is None or hash_class(old) != hash_class(new):
+        return False
+    return old.numeric_digits[0] <= new.numeric_digits[0]
+
+
+def scanned(scan: nodes.Scan) -> Distribution:
+    """Of a table's rows, as its files have them."""
+    column_of = scan.table.hashed_by
+    if column_of is None or not scan.table.bucketed:
+        return ANY
+    for place, index in enumerate(scan.columns):
+        if scan.table.columns[index] is column_of:
+            by = f"{BUCKETS} buckets of {hash_class(column_of.type)}"
+            return Distribution("hash", ((column(place, column_of.type),),), by)
+    return ANY
 
 
 ONE = Distribution("one")
 ANY = Distribution("any")
 
 
-def hashed(*keys: Sequence[Any]) -> Distribution:
+def hashed(*keys: Sequence[Any], by: str = "") -> Distribution:
     """Rows that lie by the hash of these keys, each of which holds."""
-    made = tuple(tuple(_plain(part) for part in each) for each in keys)
-    return Distribution("hash", made) if made else ANY
+    given = Distribution("hash", (), by)
+    return replace(given, keys=tuple(tuple(map(given.read, each)) for each in keys)) if keys else ANY
 
 
 def _plain(expr: Any) -> Any:
@@ -72,7 +110,7 @@ def shifted(given: Distribution, by: int) -> Distribution:
     """Of rows whose columns have all moved to the right."""
     if given.kind != "hash":
         return given
-    return Distribution("hash", tuple(moved(each, lambda index: index + by) for each in given.keys))
+    return replace(given, keys=tuple(moved(each, lambda index: index + by) for each in given.keys))
 
 
 def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
@@ -81,7 +119,7 @@ def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
         return given
     places = [None if isinstance(expr, bound.Constant) else _plain(expr) for expr in exprs]
     kept = tuple(made for each in given.keys if (made := _placed(each, places)) is not None)
-    return Distribution("hash", kept) if kept else ANY
+    return replace(given, keys=kept) if kept else ANY
 
 
 def _placed(keys: Keys, places: Sequence[Any]) -> Keys | None:
@@ -105,7 +143,7 @@ def joined(node: nodes.Join, left: Distribution, right: Distribution) -> Distrib
     """Of a join whose sides lie alike, by keys."""
     other = shifted(right, len(node.left.types))
     if node.kind == "INNER":
-        return Distribution("hash", left.keys + other.keys) if left.keys or other.keys else ANY
+        return replace(left, keys=left.keys + other.keys) if left.keys or other.keys else ANY
     # The rows that an outer join fills up with NULLs lie where their own side does.
     return ANY if node.kind == "FULL" else left
 
@@ -117,5 +155,5 @@ def grouped(node: nodes.Aggregate, given: Distribution) -> Distribution:
 
 def both(left: Distribution, right: Distribution) -> Distribution:
     """Of the rows of either of two inputs."""
-    kept = tuple(each for each in left.keys if each in right.keys)
-    return Distribution("hash", kept) if kept else ANY
+    kept = tuple(each for each in left.keys if each in right.keys and left.by == right.by)
+    return replace(left, keys=kept) if kept else ANY

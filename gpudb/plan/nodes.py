@@ -72,11 +72,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """Some columns of a table, by their positions in it. `filter` is over the scan's own output."""
+    """Some columns of a table, by their positions in it. `filter` is over the scan's own output.
+
+    A worker reads its share of the rows, or all of a replicated table's where the scan is `whole`.
+    """
 
     table: Table
     columns: tuple[int, ...]
     filter: Expr | None = None
+    whole: bool = False
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:

@@ -85,7 +85,7 @@ class _Placing:
         """A node with what it needs below it, and where its rows lie."""
         match node:
             case nodes.Scan():
-                return node, ANY
+                return node, distribution.scanned(node)
             case nodes.Values():
                 return node, ONE
             case nodes.Join():
@@ -93,7 +93,7 @@ class _Placing:
             case nodes.Aggregate():
                 return self._aggregate(node)
             case Fused():
-                builds = [Exchange(self.place(each)[0], "broadcast") for each in node.builds]
+                builds = [whole(each) or Exchange(self.place(each)[0], "broadcast") for each in node.builds]
                 return node.with_inputs(*builds), ANY
             case Final(input=Fused() as fused):
                 return self._merged(self.place(fused)[0], node.aggregate)
@@ -152,6 +152,8 @@ class _Placing:
             return node.with_inputs(left, right), ONE
         if node.kind == "FULL" and not node.keys:
             return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
+        if (near := _near(node, (left, one), (right, other))) is not None:
+            return near
         ways: list[tuple[float, Callable[[], Placed]]] = []
         first, second = size(node.left), size(node.right)
         costs, workers = self._costs, self._costs.workers
@@ -191,12 +193,17 @@ class _Placing:
             if order is None:
                 continue
             other, others = (right, theirs) if number == 0 else (left, mine)
-            wanted = hashed(tuple(others[place] for place in order))
-            own = hashed(tuple(keys[place] for place in order))
+            by = placed_side[1].by
+            wanted = tuple(others[place] for place in order)
+            own = hashed(tuple(keys[place] for place in order), by=by)
             moved: tuple[str, ...] = ()
-            if wanted.keys[0] not in other[1].keys:
-                other = Exchange(other[0], "hash", tuple(others[place] for place in order)), wanted
+            if not other[1].lies(wanted, by):
+                if by:  # rows that are moved go by the exchanges' hash
+                    continue
+                other = Exchange(other[0], "hash", wanted), hashed(wanted)
                 moved = ("right",) if number == 0 else ("left",)
+            else:
+                other = other[0], hashed(wanted, by=by)
             pair = ((placed_side[0], own), other) if number == 0 else (other, (placed_side[0], own))
             (one, here), (two, there) = pair
             return (node.with_inputs(one, two), distribution.joined(node, here, there)), moved
@@ -249,6 +256,29 @@ class _Placing:
         if alike.keys:
             return node.with_inputs(left, right), alike
         return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hashed(keys)
+
+
+def whole(node: Node) -> Node | None:
+    """A part over replicated tables alone as every worker makes all of it; None for any other part."""
+    match node:
+        case nodes.Scan():
+            return replace(node, whole=True) if node.table.replicated else None
+        case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
+            inputs = [whole(each) for each in node.inputs]
+            made = [each for each in inputs if each is not None]
+            return node.with_inputs(*made) if len(made) == len(inputs) else None
+    return None
+
+
+def _near(node: nodes.Join, left: Placed, right: Placed) -> Placed | None:
+    """A join for which no row is moved, since every worker has all of a side."""
+    if node.kind == "FULL":
+        return None
+    side = whole(node.right)
+    if side is not None:
+        return node.with_inputs(left[0], side), left[1]
+    side = whole(node.left) if node.kind == "INNER" else None
+    return None if side is None else (node.with_inputs(side, right[0]), shifted(right[1], len(node.left.types)))
 
 
 def _gathered(node: Node, where: Distribution) -> Node:

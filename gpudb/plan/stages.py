@@ -97,6 +97,8 @@ class _Cutting:
 def _is_alone(node: Node, stages: list[Stage]) -> bool:
     """Whether a stage's rows come from the first worker alone: from constants, or from what was gathered there."""
     match node:
+        case nodes.Scan(whole=True):
+            return True
         case nodes.Scan() | Fused():
             return False
         case nodes.Values():

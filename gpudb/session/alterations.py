@@ -22,6 +22,7 @@ from gpudb.session.constraints import add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
 from gpudb.session.dependents import Dependent, settle, through_views, views_of_column
 from gpudb.session.dependents import named as named_as
+from gpudb.session.distributions import alter_distribution, check_stays
 from gpudb.session.drops import drop_with_dependents
 from gpudb.session.foreign_keys import keys_upon, without_keys
 from gpudb.session.generations import check_default, check_generations, check_retyped, drop_expression, users_of
@@ -43,6 +44,7 @@ from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
 from gpudb.sql.parse import inner, present, strings
+from gpudb.storage.buckets import check_hashable
 from gpudb.storage.transaction import widens
 
 
@@ -188,6 +190,8 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     users = users_of(table, column.name)
     found = [Dependent(f"column {each.name} of table {table.name}", what) for each in users]
     lost = {column.name, *(each.name for each in users)}
+    for each in lost:
+        check_stays(table, each)
     keys = [
         each
         for key in table.keys
@@ -245,6 +249,8 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     target = type_name(definition.type_name, context.session.binder(context))
     check_column_type(column.name, target)
     check_retyped(table, column)
+    if table.hashed_by == column:
+        check_hashable(target, column.name)
     if column.identity:
         check_identity_type(target)
     views = views_of_column(context, table, column.name)
@@ -332,6 +338,7 @@ _ACTIONS = {
     "ValidateConstraint": validate_constraint,
     "SetLogged": _set_logged,
     "SetUnLogged": _set_logged,
+    "SetTableSpace": alter_distribution,
 }
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column, Distribution, Table
+from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session import execution
 from gpudb.session.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.context import Context, command, handles
+from gpudb.session.distributions import declared
 from gpudb.session.generations import check_generations
 from gpudb.session.identity import copy_identities, own, with_sequences
 from gpudb.session.kept_expressions import default_expression
@@ -59,7 +60,7 @@ def create_table(context: Context) -> Result:
         name,
         tuple(columns),
         context.session.user,
-        distribution=_distribution(context, columns),
+        distribution=declared(context.statement, columns),
         temporary=temporary,
         on_commit=on_commit(node.oncommit, temporary=temporary),
     )
@@ -68,18 +69,6 @@ def create_table(context: Context) -> Result:
     own(context, oid, sequences)
     copy_identities(context, oid)
     return command("CREATE TABLE")
-
-
-def _distribution(context: Context, columns: list[Column]) -> Distribution | None:
-    clause = context.statement.distribution
-    if clause is None:
-        return None
-    for name in clause.columns:
-        if all(column.name != name for column in columns):
-            raise SqlError.of("undefined_column", f'column "{name}" named in DISTRIBUTE BY does not exist')
-    if clause.kind == "hash" and not clause.columns:
-        raise SqlError.of("syntax_error", "DISTRIBUTE BY HASH needs a column")
-    return Distribution(clause.kind, clause.columns)
 
 
 def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Definition]]:
@@ -175,7 +164,7 @@ def create_table_as(context: Context) -> Result:
         columns,
         context.session.user,
         temporary=temporary,
-        distribution=_distribution(context, list(columns)),
+        distribution=declared(context.statement, columns),
         on_commit=on_commit(into.on_commit, temporary=temporary),
     )
     context.transaction.set_catalog(catalog.with_relation(table))

@@ -1,6 +1,7 @@
-"""Clauses of Postgres-XL that PostgreSQL's grammar does not know: DISTRIBUTE BY after CREATE TABLE.
+"""Clauses of Postgres-XL that PostgreSQL's grammar does not know: DISTRIBUTE BY after CREATE TABLE, and in ALTER TABLE.
 
-They are taken out of the text (blanked, so that positions stay) before it is parsed.
+They are taken out of the text (blanked, so that positions stay) before it is parsed. As an action of ALTER TABLE one
+leaves SET TABLESPACE behind, an action that no table here has.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ _CLAUSE = re.compile(
     r"\bDISTRIBUTE\s+BY\s+(?P<kind>HASH|REPLICATION|ROUNDROBIN|MODULO|RANGE)\b\s*(\((?P<columns>[^()]*)\))?",
     re.I,
 )
+_ALTERED = re.compile(r"\bALTER\s+(?:FOREIGN\s+)?TABLE\b[^;]*\Z", re.I)
+TABLESPACE = "spread"
+_ACTION = f"SET TABLESPACE {TABLESPACE}"
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Distributed:
-    """A DISTRIBUTE BY clause, and the byte offset at which it stood."""
+    """A DISTRIBUTE BY clause, and the byte offset at which it stood; `alters` if it is an action of ALTER TABLE."""
 
     kind: str
     columns: tuple[str, ...]
     offset: int
+    alters: bool = False
 
 
 def take_distribution(text: str) -> tuple[str, list[Distributed]]:
@@ -38,8 +43,9 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
             raise FeatureNotSupported(f"DISTRIBUTE BY {kind.upper()} is not supported")
         raw = text[match.start("columns") : match.end("columns")] if match["columns"] else ""
         columns = tuple(name for part in raw.split(",") if (name := _identifier(part.strip())))
-        found.append(Distributed(kind, columns, len(text[: match.start()].encode())))
-        blank = " " * len(match.group())
+        alters = _ALTERED.search(hidden, 0, match.start()) is not None
+        found.append(Distributed(kind, columns, len(text[: match.start()].encode()), alters))
+        blank = (_ACTION if alters else "").ljust(len(match.group()))
         text = text[: match.start()] + blank + text[match.end() :]
     return text, found
 

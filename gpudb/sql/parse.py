@@ -23,6 +23,7 @@ from gpudb.sql.nesting import check_text, decoded
 from gpudb.sql.qualify import Clause, hang, take_qualify
 
 MAX_TEXT = 64 << 20
+_DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,10 @@ def parse(text: str) -> list[RawStatement]:
             if start <= hung.offset <= end:
                 hang(inner(node), hung.select - start, _condition(hung, start))
         own = own_text[start:end].decode().rstrip()
-        clause = next((d for d in distributions if start <= d.offset <= end), None)
-        statement = RawStatement(inner(node), own, len(encoded[:start].decode()), clause)
-        if clause is not None and statement.kind not in {"CreateStmt", "CreateTableAsStmt"}:
-            at = position(plain, clause.offset)
+        spread = [each for each in distributions if start <= each.offset <= end]
+        statement = RawStatement(inner(node), own, len(encoded[:start].decode()), spread[0] if spread else None)
+        if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
+            at = position(plain, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
         found.append(statement)
     return found

@@ -1,14 +1,16 @@
 """Compaction: many small files of a table become few, in a transaction that never stands in anyone's way.
 
-Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background
-after a commit. An UPDATE or DELETE that began before and replaces a merged file undoes the merge (see
-`merge`), and while one holds the table's lock none begins.
+Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background after a
+commit; of a table that is distributed by hash it is each bucket's files, more than BUCKET_FILES of them. An UPDATE or
+DELETE that began before and replaces a merged file undoes the merge (see `merge`), and while one holds the table's
+lock none begins.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 SMALL_BYTES = 16 << 20
 SMALL_FILES = 16
+BUCKET_FILES = 4
 MERGED_BYTES = 128 << 20
 """At most so many bytes of small files are merged at a time."""
 RETRY_SECONDS = 5.0
@@ -34,9 +37,7 @@ BATCH_ROWS = 1 << 16
 
 def wanted(table: Table) -> tuple[DataFile, ...]:
     """The files of a table that are worth merging now; none if they are few."""
-    small = [file for file in table.files if file.bytes < SMALL_BYTES]
-    if len(small) <= SMALL_FILES:
-        return ()
+    small = _worth_it([file for file in table.files if file.bytes < SMALL_BYTES])
     chosen: list[DataFile] = []
     size = 0
     for file in small:
@@ -45,6 +46,13 @@ def wanted(table: Table) -> tuple[DataFile, ...]:
         chosen.append(file)
         size += file.bytes
     return tuple(chosen)
+
+
+def _worth_it(small: list[DataFile]) -> list[DataFile]:
+    """Those of which there are many: what is merged lies in one bucket before and after."""
+    count = Counter(file.bucket for file in small)
+    most = {bucket: SMALL_FILES if bucket is None else BUCKET_FILES for bucket in count}
+    return [file for file in small if count[file.bucket] > most[file.bucket]]
 
 
 def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:

@@ -7,6 +7,7 @@ import errno
 import os
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,16 +26,27 @@ SAMPLE_ROWS = 8192
 class FileWriter:
     """Writes row groups of `schema` (stored form) into new files; used by one thread at a time.
 
-    A file ends once it has `file_bytes`. With `durable`, a closed file is on the disk.
+    A file ends once it has `file_bytes`. With `durable`, a closed file is on the disk. All rows are of one `bucket`,
+    where there is one.
     """
 
-    def __init__(self, directory: Path, table: Table, schema: pa.Schema, file_bytes: int, *, durable: bool) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        table: Table,
+        schema: pa.Schema,
+        file_bytes: int,
+        *,
+        durable: bool,
+        bucket: int | None = None,
+    ) -> None:
         self._directory = directory
         self._columns = table.columns
         self._keys = frozenset(name for key in table.keys for name in key.columns)
         self._schema = schema
         self._file_bytes = file_bytes
         self._durable = durable
+        self._bucket = bucket
         self._writer: pq.ParquetWriter | None = None
         self._paths: list[Path] = []
         self._with_nan: set[int] = set()
@@ -99,7 +111,8 @@ class FileWriter:
         if self._durable:
             sync(path)
         nan = frozenset(self._with_nan)
-        self._files.append(file_statistics(str(path), path.stat().st_size, collected[0], self._columns, nan))
+        made = file_statistics(str(path), path.stat().st_size, collected[0], self._columns, nan)
+        self._files.append(replace(made, bucket=self._bucket))
         self._with_nan = set()
 
 

@@ -7,7 +7,13 @@ nothing imports this file before a durable table is touched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform
+from pyiceberg.typedef import Record
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -28,7 +34,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from gpudb.catalog.model import Column, Table
+from gpudb.catalog.distribution import BUCKETS, NULLS
+from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.storage.stored import member_ids
 from gpudb.types import SqlType
 
@@ -133,6 +140,27 @@ def iceberg_schema(table: Table, schema_id: int) -> Schema:
         f.required and f.field_type.is_primitive and not isinstance(f.field_type, FloatType | DoubleType) for f in keys
     )
     return Schema(*fields, schema_id=schema_id, identifier_field_ids=[f.field_id for f in keys] if fit else [])
+
+
+def partition_spec(table: Table, known: Sequence[PartitionSpec]) -> PartitionSpec:
+    """How the table's files are parted: by the buckets of the column that it is distributed by, or not at all.
+
+    One of the specs that are `known`, the unpartitioned one the first of them, or a new one.
+    """
+    column = table.hashed_by
+    if column is None:
+        return known[0]
+    by: BucketTransform[Any] = BucketTransform(BUCKETS)
+    for spec in known[1:]:
+        if spec.fields[0].source_id == column.field_id and spec.fields[0].transform == by:
+            return spec
+    field = PartitionField(column.field_id, 1000 + len(known) - 1, by, "gpudb_bucket")
+    return PartitionSpec(field, spec_id=known[-1].spec_id + 1)
+
+
+def partition_of(file: DataFile) -> Record:
+    """A file's values of its spec's fields: NULL is a bucket of its own."""
+    return Record() if file.bucket is None else Record(None if file.bucket == NULLS else file.bucket)
 
 
 def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:

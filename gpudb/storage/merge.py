@@ -187,9 +187,8 @@ class _Relations:
         if not isinstance(old, Table) or not isinstance(new, Table) or not isinstance(now, Table):
             return Change(oid, now, new)
         files, added, joined = self._files(old, new, now)
-        rules = (new.columns, new.primary_key, new.constraints) != (old.columns, old.primary_key, old.constraints)
-        if rules and joined:
-            # Rows written meanwhile may lack what new columns and constraints ask of them.
+        if joined and _rules(new) != _rules(old):
+            # Rows written meanwhile may lack what new columns and constraints ask of them, or lie in other buckets.
             raise _conflict(f"{old.schema}.{old.name}")
         analyzed = new.analyzed if new.analyzed != old.analyzed else now.analyzed
         merged = replace(new, files=files, metadata_location=now.metadata_location, analyzed=analyzed)
@@ -224,6 +223,11 @@ class _Relations:
             if outputs <= {file.path for file in files}:
                 files = compaction.inputs + tuple(file for file in files if file.path not in outputs)
         return files
+
+
+def _rules(table: Table) -> tuple[object, ...]:
+    """What a table asks of its rows."""
+    return table.columns, table.primary_key, table.constraints, table.distribution
 
 
 def _paths(relation: Relation | None) -> set[str]:

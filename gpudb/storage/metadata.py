@@ -11,7 +11,7 @@ import io
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +29,18 @@ from pyiceberg.manifest import (
     write_manifest,
     write_manifest_list,
 )
-from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromByteStream
 from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
-from pyiceberg.typedef import Record
 
+from gpudb.catalog.distribution import NULLS
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.filewriter import disk_errors, sync
-from gpudb.storage.iceberg import iceberg_schema, type_properties
+from gpudb.storage.iceberg import iceberg_schema, partition_of, partition_spec, type_properties
 from gpudb.storage.statistics import IcebergStatistics, from_iceberg, to_iceberg
 
 MANIFESTS = 8
@@ -101,6 +101,11 @@ def _stage(state: TableState | None, directory: Path, folder: Path, table: Table
         current = old.schema()
         changed = current.fields != schema.fields or current.identifier_field_ids != schema.identifier_field_ids
         schema = iceberg_schema(table, old.current_schema_id + 1) if changed else current
+    specs = (
+        [UNPARTITIONED_PARTITION_SPEC] if old is None else sorted(old.partition_specs, key=lambda each: each.spec_id)
+    )
+    spec = partition_spec(table, specs)
+    specs += [spec] if spec not in specs else []
     sequence = 0 if old is None else old.last_sequence_number
     paths = {file.path for file in table.files}
     live = state.added if state is not None else {}
@@ -111,7 +116,7 @@ def _stage(state: TableState | None, directory: Path, folder: Path, table: Table
         snapshot_id = _snapshot_id(snapshot)
         if paths != live.keys() or (table.files and not manifests):
             sequence += 1
-            writer = _ManifestWriter(directory, version, schema, snapshot_id, sequence, table, written)
+            writer = _ManifestWriter(directory, version, schema, snapshot_id, sequence, table, written, spec)
             manifests, added = writer.next_manifests(manifests, live)
             list_path = directory / f"snap-{snapshot_id}-{version}.avro"
             written.append(list_path)
@@ -136,9 +141,9 @@ def _stage(state: TableState | None, directory: Path, folder: Path, table: Table
             "last-column-id": table.last_field_id,
             "schemas": [schema],
             "current-schema-id": schema.schema_id,
-            "partition-specs": [UNPARTITIONED_PARTITION_SPEC],
-            "default-spec-id": 0,
-            "last-partition-id": 999,
+            "partition-specs": specs,
+            "default-spec-id": spec.spec_id,
+            "last-partition-id": 998 + len(specs),
             "properties": properties,
             "current-snapshot-id": None if snapshot is None else snapshot.snapshot_id,
             "snapshots": [] if snapshot is None else [snapshot],
@@ -177,7 +182,9 @@ class _ManifestWriter:
         sequence: int,
         table: Table,
         written: list[Path],
+        spec: PartitionSpec,
     ) -> None:
+        self._parted = spec
         self._directory = directory
         self._version = version
         self._schema = schema
@@ -199,17 +206,23 @@ class _ManifestWriter:
         holding = {path for manifest in kept for path in manifest.paths}
         moved = [path for path in self._files if path in live and path not in holding]
         assert whole or not manifests or listed >= set(moved)
-        if new or moved:
-            kept.append(self._write(new, moved, live))
+        for spec in {0: UNPARTITIONED_PARTITION_SPEC, self._parted.spec_id: self._parted}.values():
+            # A manifest's files are all of one spec.
+            fresh, again = ([path for path in paths if self._spec(path) == spec.spec_id] for paths in (new, moved))
+            if fresh or again:
+                kept.append(self._write(spec, fresh, again, live))
         return tuple(kept), added
 
-    def _write(self, new: list[str], moved: list[str], live: Mapping[str, _Added]) -> _Manifest:
-        path = self._directory / f"{self._version}-m0.avro"
+    def _spec(self, path: str) -> int:
+        return 0 if self._files[path].bucket is None else self._parted.spec_id
+
+    def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, _Added]) -> _Manifest:
+        path = self._directory / f"{self._version}-m{spec.spec_id}.avro"
         self._written.append(path)
         output = _DiskFile(path)
         with write_manifest(
             2,
-            UNPARTITIONED_PARTITION_SPEC,
+            spec,
             self._schema,
             output,
             self._snapshot_id,
@@ -234,7 +247,7 @@ class _ManifestWriter:
             content=DataFileContent.DATA,
             file_path=_uri(Path(path)),
             file_format=FileFormat.PARQUET,
-            partition=Record(),
+            partition=partition_of(file),
             record_count=file.rows,
             file_size_in_bytes=file.bytes,
             value_counts=dict(statistics.value_counts),
@@ -243,7 +256,7 @@ class _ManifestWriter:
             lower_bounds=dict(statistics.lower_bounds),
             upper_bounds=dict(statistics.upper_bounds),
         )
-        data_file.spec_id = 0
+        data_file.spec_id = self._spec(path)
         return ManifestEntry.from_args(
             status=status,
             snapshot_id=snapshot_id,
@@ -294,6 +307,7 @@ def _load(
     def here(uri: str) -> Path:
         return folder / uri[len(old) + 1 :] if uri.startswith(old + "/") else _path(uri)
 
+    parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
     manifests: list[_Manifest] = []
     files: list[DataFile] = []
     added: dict[str, _Added] = {}
@@ -308,6 +322,9 @@ def _load(
             entries = manifest.fetch_manifest_entry(reader, discard_deleted=True)
             for entry in entries:
                 file = _data_file(here(entry.data_file.file_path), entry.data_file, columns)
+                if manifest.partition_spec_id in parted:
+                    value = entry.data_file.partition[0]
+                    file = replace(file, bucket=NULLS if value is None else value)
                 files.append(file)
                 added[file.path] = _Added(entry.snapshot_id or 0, entry.sequence_number or 0)
             inside = frozenset(str(here(entry.data_file.file_path)) for entry in entries)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import DataFile, Table
 from gpudb.errors import GpudbError, InternalError
+from gpudb.storage.buckets import parted
 from gpudb.storage.failing_rows import null_violation
 from gpudb.storage.filewriter import FileWriter, disk_errors
 from gpudb.storage.stored import stored_schema, to_stored
@@ -23,10 +24,41 @@ FILE_BYTES = 128 << 20
 GROUP_ROWS = 1 << 20
 GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
+HELD_BYTES = 256 << 20
+"""Where rows go to files by their bucket, the fullest one's are written once all that wait take so much."""
+
+
+class _Lane:
+    """The rows that go to the files of one bucket, or to a table's only ones, and wait for their row group."""
+
+    def __init__(self, files: FileWriter) -> None:
+        self.files = files
+        self.batches: list[pa.RecordBatch] = []
+        self.rows = 0
+        self.bytes = 0
+
+    def add(self, batch: pa.RecordBatch, size: int) -> None:
+        """Takes rows of so many bytes."""
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.bytes += size
+
+    @property
+    def full(self) -> bool:
+        """Whether there is enough for a row group."""
+        return self.rows >= GROUP_ROWS or self.bytes >= GROUP_BYTES
+
+    def group(self) -> pa.Table:
+        """The rows, which are the encoder's from now on."""
+        made = pa.Table.from_batches(self.batches)
+        self.batches, self.rows, self.bytes = [], 0, 0
+        return made
 
 
 class DataWriter:
     """Writes one append's rows into files of `directory`; `finish` gives them, `abort` removes them.
+
+    Rows of a table that is distributed by hash go to files of one bucket each.
 
     With `durable`, files are on the disk once `finish` returns; the directory's own entry is the caller's.
     `ascending` says that the rows came in the order of a primary key of one column, no two alike.
@@ -38,10 +70,10 @@ class DataWriter:
         self._columns = table.columns
         self._keys = [i for i, column in enumerate(table.columns) if column.name in table.primary_key]
         self._schema = stored_schema(table.columns)
-        self._files = FileWriter(directory, table, self._schema, FILE_BYTES, durable=durable)
-        self._pending: list[pa.RecordBatch] = []
-        self._pending_rows = 0
-        self._pending_bytes = 0
+        hashed = table.hashed_by
+        self._hashed = None if hashed is None else (table.columns.index(hashed), hashed.type)
+        self._directory, self._durable = directory, durable
+        self._lanes: dict[int | None, _Lane] = {}
         self._encoder: ThreadPoolExecutor | None = None
         self._encoding: Future[None] | None = None
         self.rows = 0
@@ -68,41 +100,50 @@ class DataWriter:
         # A huge batch is cut, so that a row group stays within its limits.
         step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
         for start in range(0, batch.num_rows, step):
-            part = stored_batch.slice(start, step)
-            self._pending.append(part)
-            self._pending_rows += part.num_rows
-            self._pending_bytes += size * part.num_rows // batch.num_rows
-            if self._pending_rows >= GROUP_ROWS or self._pending_bytes >= GROUP_BYTES:
-                self._hand_over()
+            for bucket, part in self._parts(stored_batch.slice(start, step)):
+                lane = self._lanes.get(bucket)
+                if lane is None:
+                    lane = self._lanes[bucket] = _Lane(self._files(bucket))
+                lane.add(part, size * part.num_rows // batch.num_rows)
+                if lane.full:
+                    self._hand_over(lane)
+            if self._hashed is not None and sum(lane.bytes for lane in self._lanes.values()) > HELD_BYTES:
+                self._hand_over(max(self._lanes.values(), key=lambda lane: lane.bytes))
         self.rows += batch.num_rows
+
+    def _files(self, bucket: int | None) -> FileWriter:
+        durable = self._durable
+        return FileWriter(self._directory, self._table, self._schema, FILE_BYTES, durable=durable, bucket=bucket)
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
+        return [(None, batch)] if self._hashed is None else parted(batch, *self._hashed)
 
     def finish(self) -> list[DataFile]:
         """Closes the last file and gives all of them."""
         self._settle()
+        found: list[DataFile] = []
         with disk_errors():
-            if self._pending:
-                self._files.write(self._group())
-            return self._files.finish()
+            for _, lane in sorted(self._lanes.items(), key=lambda each: -2 if each[0] is None else each[0]):
+                if lane.batches:
+                    lane.files.write(lane.group())
+                found += lane.files.finish()
+        return found
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         with contextlib.suppress(GpudbError):
             self._settle()
-        self._files.abort()
+        for lane in self._lanes.values():
+            lane.files.abort()
 
-    def _group(self) -> pa.Table:
-        group = pa.Table.from_batches(self._pending, schema=self._schema)
-        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
-        return group
-
-    def _hand_over(self) -> None:
+    def _hand_over(self, lane: _Lane) -> None:
         """Gives a full row group to the encoder, once it is done with the one before: two at most are held."""
         if self._encoding is not None:
             with disk_errors():
                 self._encoding.result()
         if self._encoder is None:
             self._encoder = ThreadPoolExecutor(1, "gpudb-encoder")
-        self._encoding = self._encoder.submit(self._files.write, self._group())
+        self._encoding = self._encoder.submit(lane.files.write, lane.group())
 
     def _settle(self) -> None:
         """Waits for the encoder and ends it."""

@@ -103,6 +103,8 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
     match node:
         case nodes.Scan():
             details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
+            if node.table.distribution is not None:
+                details.append(("Distribution", _spread(node)))
             if node.filter is not None:
                 details.append(("Filter", text(node.filter, node.names)))
             return "Scan", tuple(details)
@@ -132,6 +134,16 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             return f"{node.op.title()}{' All' if node.all else ''}", ()
         case _:
             return type(node).__name__, ()
+
+
+def _spread(node: nodes.Scan) -> str:
+    """Which of a table's rows a worker reads."""
+    if node.whole:
+        return "replicated, all rows on each worker"
+    by = node.table.hashed_by
+    if by is None or node.table.distribution is None:
+        return "rows spread over the workers"
+    return f"hash of {by.name}" + ("" if node.table.bucketed else ", but for files of several buckets")
 
 
 def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -1,7 +1,8 @@
 """A worker's share of tables, kept in memory by column and file: the least recently used go first.
 
-A worker's share of a file is a run of its rows: of N workers, worker i has those from rows·i/N on. So a new snapshot
-reads only new files, and the same file is on the same workers always.
+Of a table that is distributed by hash a worker has the files of its buckets, of one that is replicated all of them. Of
+any other it has a run of each file's rows: of N workers, worker i has those from rows·i/N on. So a new snapshot reads
+only new files, and the same file is on the same workers always.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.gpu.lower.arrow import series
@@ -37,9 +39,25 @@ class Share:
     index: int
     count: int
 
-    def rows(self, total: int) -> tuple[int, int]:
-        """The first row of a file's share, and the one after its last."""
-        return total * self.index // self.count, total * (self.index + 1) // self.count
+    def rows(self, table: Table, file: DataFile) -> tuple[int, int]:
+        """The first row of the share of a table's file, and the one after its last."""
+        if file.bucket is None or not table.bucketed:
+            return file.rows * self.index // self.count, file.rows * (self.index + 1) // self.count
+        return 0, file.rows * (worker_of(file.bucket, self.count) == self.index)
+
+
+WHOLE = Share(0, 1)
+"""All rows."""
+
+
+def held_share(table: Table, share: Share) -> Share:
+    """What a worker keeps of a table, of which it may be asked for less."""
+    return WHOLE if table.replicated else share
+
+
+def read_share(scan: Scan, share: Share) -> Share:
+    """What a scan on a worker reads."""
+    return WHOLE if scan.whole else share
 
 
 _Key = tuple[str, int, SqlType, Share]
@@ -57,19 +75,25 @@ class ResidentTables:
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
-        files = files_of(scan, parameters)
+        share = read_share(scan, share)
         columns = [scan.table.columns[index] for index in scan.columns]
-        parts = [self._file(file, columns, share) for file in files]
+        parts = [
+            self._file(scan.table, file, columns, share)
+            for file in files_of(scan, parameters)
+            if len(range(*share.rows(scan.table, file)))
+        ]
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
             lazy = _empty([column.type for column in columns]).lazy()
         return Frame(lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
-    def _file(self, file: DataFile, columns: Sequence[Column], share: Share) -> pl.DataFrame:
-        first, last = share.rows(file.rows)
+    def _file(self, table: Table, file: DataFile, columns: Sequence[Column], share: Share) -> pl.DataFrame:
+        first, last = share.rows(table, file)
         if not columns:
             return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
+        share = held_share(table, share)
+        begin, end = share.rows(table, file)
         keys = [(file.path, column.field_id, column.type, share) for column in columns]
         with self._lock:
             found = {key: self._columns[key] for key in keys if key in self._columns}
@@ -77,12 +101,13 @@ class ResidentTables:
                 self._columns.move_to_end(key)
         missing = [column for column, key in zip(columns, keys, strict=True) if key not in found]
         if missing:
-            found |= self._read(file, missing, share, first, last)
+            found |= self._read(file, missing, share, begin, end)
         parts = [
             found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
             for place, key in enumerate(keys)
         ]
-        return pl.DataFrame([series for part in parts for series in part])
+        whole = pl.DataFrame([series for part in parts for series in part])
+        return whole if (begin, end) == (first, last) else whole.slice(first, last - first)
 
     def _read(
         self, file: DataFile, columns: Sequence[Column], share: Share, first: int, last: int

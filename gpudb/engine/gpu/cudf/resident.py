@@ -15,13 +15,13 @@ from typing import Any
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.catalog.model import Column, DataFile
+from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.read import read
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
-from gpudb.engine.gpu.resident import Share, column_bounds, files_of
+from gpudb.engine.gpu.resident import Share, column_bounds, files_of, held_share, read_share
 from gpudb.plan.nodes import Scan
 
 _Key = tuple[int, int, str, Share]
@@ -57,9 +57,10 @@ class CudfTables:
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
-        files = files_of(scan, parameters)
+        share = read_share(scan, share)
+        files = tuple(file for file in files_of(scan, parameters) if _share(scan.table, file, share))
         columns = [scan.table.columns[index] for index in scan.columns]
-        rows = sum(_share(file, share) for file in files)
+        rows = sum(_share(scan.table, file, share) for file in files)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
@@ -77,7 +78,8 @@ class CudfTables:
         return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
     def _lanes(self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share) -> list[Any]:
-        """A column's lanes over some files of its table."""
+        """A column's lanes over a share of some files of its table."""
+        table, wanted, share = scan.table, share, held_share(scan.table, share)
         key = (scan.table.oid, column.field_id, str(column.type), share)
         with self._lock:
             held = self._columns.get(key)
@@ -86,13 +88,15 @@ class CudfTables:
         there = {file.path for file in held.files} if held is not None else set()
         if held is None or not all(file.path in there for file in files):
             held = self._grown(key, held, scan, column, files, share)
-        if [file.path for file in held.files] == [file.path for file in files]:
+        if share == wanted and [file.path for file in held.files] == [file.path for file in files]:
             return list(held.lanes)
         edges: dict[str, tuple[int, int]] = {}
         start = 0
         for file in held.files:
-            edges[file.path] = start, start + _share(file, share)
-            start += _share(file, share)
+            first, last = wanted.rows(table, file)
+            skipped = share.rows(table, file)[0]
+            edges[file.path] = start + first - skipped, start + last - skipped
+            start += _share(table, file, share)
         runs: list[int] = []
         for file in files:
             first, last = edges[file.path]
@@ -118,10 +122,10 @@ class CudfTables:
         if held is not None:
             start = 0
             for file in held.files:
-                last = start + _share(file, share)
+                last = start + _share(scan.table, file, share)
                 old[file.path] = [plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]
                 start = last
-        parts = [old.get(file.path) or read(file, column, *share.rows(file.rows)) for file in order]
+        parts = [old.get(file.path) or read(file, column, *share.rows(scan.table, file)) for file in order]
         count = len(lanes(column.type))
         whole = tuple(_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(count)) if parts else ()
         if not parts:
@@ -138,8 +142,8 @@ class CudfTables:
         return made
 
 
-def _share(file: DataFile, share: Share) -> int:
-    first, last = share.rows(file.rows)
+def _share(table: Table, file: DataFile, share: Share) -> int:
+    first, last = share.rows(table, file)
     return last - first
 
 

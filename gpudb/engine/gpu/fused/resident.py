@@ -16,7 +16,7 @@ from gpudb.engine.gpu.fused.packed import PackedColumn, pack_series
 from gpudb.engine.gpu.fused.prepare import Known
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
-from gpudb.engine.gpu.resident import ResidentTables, Share, files_of
+from gpudb.engine.gpu.resident import ResidentTables, Share, files_of, read_share
 from gpudb.plan.nodes import Scan
 
 _Key = tuple[str, int, str, Share]
@@ -53,7 +53,8 @@ class PackedTables:
 
     def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
         """The columns of a scan, over this worker's share of the files that its filter does not exclude."""
-        files = files_of(scan, parameters)
+        share = read_share(scan, share)
+        files = [file for file in files_of(scan, parameters) if len(range(*share.rows(scan.table, file)))]
         return PackedSource(self, scan, share, files)
 
     def column(self, scan: Scan, file: DataFile, column: int, share: Share) -> PackedColumn:
@@ -99,7 +100,7 @@ class PackedSource:
         self._scan = scan
         self._share = share
         self._files = files
-        self.rows = sum(last - first for first, last in (share.rows(file.rows) for file in files))
+        self.rows = sum(last - first for first, last in (share.rows(scan.table, file) for file in files))
 
     def _column(self, column: int) -> list[PackedColumn]:
         return [self._tables.column(self._scan, file, column, self._share) for file in self._files]
@@ -121,5 +122,5 @@ class PackedSource:
     def segments(self, columns: Sequence[int]) -> list[Segment]:
         """The scan's rows, file by file."""
         parts = [self._column(column) for column in columns]
-        counts = [last - first for first, last in (self._share.rows(file.rows) for file in self._files)]
+        counts = [last - first for first, last in (self._share.rows(self._scan.table, file) for file in self._files)]
         return [Segment(count, tuple(part[place] for part in parts)) for place, count in enumerate(counts) if count]

@@ -1,0 +1,163 @@
+"""Tables DISTRIBUTE BY HASH and REPLICATION: which joins and groups move no rows, and the same answers everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.catalog.distribution import worker_of
+from gpudb.catalog.model import Table
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.resident import ResidentTables, Share, read_share
+from gpudb.errors import GpudbError
+from gpudb.plan import nodes
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.plan.shape import stages
+
+SETUP = """
+CREATE TABLE ds_order (o int, c bigint, day date, total numeric(10,2)) DISTRIBUTE BY HASH (o);
+INSERT INTO ds_order SELECT nullif(i, 77), i % 40, '2024-01-01'::date + i % 9, i / 4.0 FROM generate_series(1, 900) i;
+CREATE TABLE ds_line (o bigint, n int, what text, price numeric(12,2)) DISTRIBUTE BY HASH (o);
+INSERT INTO ds_line SELECT nullif(i % 700, 5), i, 'w' || i % 11, i / 8.0 FROM generate_series(1, 2500) i;
+CREATE TABLE ds_nation (c int, name varchar(20)) DISTRIBUTE BY REPLICATION;
+INSERT INTO ds_nation SELECT i, 'n' || i % 6 FROM generate_series(0, 30) i;
+CREATE TABLE ds_region (name text, region text) DISTRIBUTE BY REPLICATION;
+INSERT INTO ds_region SELECT 'n' || i, 'r' || i % 2 FROM generate_series(0, 5) i;
+CREATE TABLE ds_word (what varchar(9), k int) DISTRIBUTE BY HASH (what);
+INSERT INTO ds_word SELECT 'w' || i, i FROM generate_series(0, 20) i;
+CREATE TABLE ds_loose (o int, x int) DISTRIBUTE BY ROUNDROBIN;
+INSERT INTO ds_loose SELECT i, i * 3 FROM generate_series(1, 600) i;
+CREATE TABLE ds_cents (total numeric(14,2), y int) DISTRIBUTE BY HASH (total);
+INSERT INTO ds_cents SELECT i / 4.0, i FROM generate_series(1, 300) i;
+CREATE TABLE ds_totals (total numeric(10,2)) DISTRIBUTE BY HASH (total);
+INSERT INTO ds_totals SELECT i / 2.0 FROM generate_series(1, 300) i
+"""
+STILL = {
+    "join on the columns, of other widths": "SELECT a.o, n, price FROM ds_order a JOIN ds_line l ON a.o = l.o",
+    "left join": "SELECT a.o, n FROM ds_order a LEFT JOIN ds_line l ON a.o = l.o AND n > 100",
+    "semi-join": "SELECT o, total FROM ds_order a WHERE EXISTS (SELECT FROM ds_line l WHERE l.o = a.o AND n < 300)",
+    "anti-join": "SELECT o FROM ds_order a WHERE NOT EXISTS (SELECT FROM ds_line l WHERE l.o = a.o)",
+    "group by the column": "SELECT o, count(*), sum(price) FROM ds_line GROUP BY o",
+    "group by it and more": "SELECT o, what, count(distinct n) FROM ds_line GROUP BY o, what",
+    "join, then groups": """SELECT a.o, count(*), max(day) FROM ds_order a JOIN ds_line l ON a.o = l.o
+        WHERE what <> 'w3' GROUP BY a.o""",
+    "window by the column": "SELECT o, n, row_number() OVER (PARTITION BY o ORDER BY n) FROM ds_line",
+    "replicated side": "SELECT a.o, name FROM ds_order a JOIN ds_nation r ON a.c = r.c WHERE name < 'n4'",
+    "replicated join as a side": """SELECT l.n, region FROM ds_line l JOIN ds_order a ON a.o = l.o
+        JOIN ds_nation r ON r.c = a.c JOIN ds_region g ON g.name = r.name""",
+    "two replicated": "SELECT r.c, region FROM ds_nation r JOIN ds_region g ON g.name = r.name",
+    "replicated, filtered by NOT EXISTS": """SELECT o FROM ds_order a
+        WHERE NOT EXISTS (SELECT FROM ds_nation r WHERE r.c = a.c AND r.name = 'n1')""",
+    "decimals of one scale": "SELECT y FROM ds_cents c JOIN ds_totals t ON c.total = t.total",
+    "of a union": "SELECT o FROM ds_order UNION ALL SELECT o FROM ds_loose",
+}
+MOVED = {
+    "another column": "SELECT a.c, count(*) FROM ds_order a JOIN ds_line l ON a.c = l.o GROUP BY a.c",
+    "a spread table": "SELECT a.o, x FROM ds_order a JOIN ds_loose l ON a.o = l.o",
+    "texts": "SELECT what, count(*), min(k) FROM ds_word JOIN ds_line USING (what) GROUP BY what",
+    "no keys": "SELECT count(*), sum(price), count(distinct what) FROM ds_line",
+    "full join": "SELECT a.o, l.o FROM ds_order a FULL JOIN ds_line l ON a.o = l.o",
+    "all of a replicated table": "SELECT * FROM ds_nation",
+    "groups of one": "SELECT name, count(*) FROM ds_nation GROUP BY name",
+    "not in": "SELECT o FROM ds_loose WHERE o NOT IN (SELECT c FROM ds_nation)",
+    "the last of an order": "SELECT o, n FROM ds_line ORDER BY n DESC LIMIT 5",
+    "no columns": "SELECT count(*) FROM ds_order, ds_nation",
+    "one bucket": "SELECT * FROM ds_line WHERE o = 33",
+    "set operation": "SELECT o FROM ds_order EXCEPT SELECT o FROM ds_line",
+}
+APART = Costs(exchange=0, broadcast=64, range=10**9, groups=10**9)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run(SETUP)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", STILL)
+def test_no_row_moves(lab: Lab, name: str) -> None:
+    (only,) = stages(lab, STILL[name], APART)
+    assert only.output == "result"
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_answers_are_the_same(lab: Lab, workers: int) -> None:
+    for sql in [*STILL.values(), *MOVED.values()]:
+        request = lab.request(sql)
+        wanted = sorted_rows(embedded(lab, request))
+        assert wanted, sql
+        for costs in (APART, Costs()):
+            given = local.rows(request, workers, lab.database.cpu, costs)
+            assert sorted_rows(given) == wanted, sql
+        fused = local.rows(request, workers, lab.database.cpu, kernels=Twin(local.PACKED))
+        assert sorted_rows(fused) == wanted, sql
+
+
+def _table(lab: Lab, name: str) -> Table:
+    found = lab.database.store.catalog().relation("public", name)
+    assert isinstance(found, Table)
+    return found
+
+
+def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
+    table = _table(lab, "ds_line")
+    held = [ResidentTables(2**30) for _ in range(3)]
+    rows = [
+        tables.frame(nodes.Scan(table, (0,)), Share(n, 3), ()).lazy.collect().height for n, tables in enumerate(held)
+    ]
+    assert sum(rows) == 2500
+    assert rows == [sum(f.rows for f in table.files if worker_of(f.bucket or 0, 3) == n) for n in range(3)]
+    assert len(table.files) == 33  # NULL's is a file of its own
+
+
+def test_a_replicated_table_is_held_once(lab: Lab) -> None:
+    table, tables = _table(lab, "ds_nation"), ResidentTables(2**30)
+    for whole, rows in ((False, 15), (True, 31)):
+        scan = nodes.Scan(table, (0,), whole=whole)
+        assert tables.frame(scan, Share(0, 2), ()).lazy.collect().height == rows
+        assert read_share(scan, Share(0, 2)).count == (1 if whole else 2)
+    size = tables.bytes
+    tables.frame(nodes.Scan(table, (0,)), Share(1, 2), ())
+    assert tables.bytes == size
+
+
+def test_writes_and_changes_keep_the_buckets(lab: Lab) -> None:
+    lab.run(
+        "CREATE TABLE ds_kept AS SELECT i AS k, 'v' || i AS v FROM generate_series(1, 500) i DISTRIBUTE BY HASH (k)"
+    )
+    lab.run("UPDATE ds_kept SET k = k + 1000 WHERE k % 3 = 0; DELETE FROM ds_kept WHERE k < 20")
+    assert _table(lab, "ds_kept").bucketed
+    before = lab.run("SELECT count(*), sum(k) FROM ds_kept")
+    for clause, bucketed in (("HASH (v)", True), ("REPLICATION", False), ("ROUNDROBIN", False), ("HASH (k)", True)):
+        lab.run(f"ALTER TABLE ds_kept DISTRIBUTE BY {clause}")
+        assert _table(lab, "ds_kept").bucketed is bucketed
+        assert lab.run("SELECT count(*), sum(k) FROM ds_kept") == before
+    lab.run("ALTER TABLE ds_kept ALTER COLUMN k TYPE bigint; ALTER TABLE ds_kept RENAME COLUMN k TO key")
+    assert _table(lab, "ds_kept").bucketed
+    assert len(stages(lab, "SELECT key FROM ds_kept GROUP BY key", APART)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "state"),
+    [
+        ("CREATE TABLE ds_bad (a float8) DISTRIBUTE BY HASH (a)", "0A000"),
+        ("CREATE TABLE ds_bad (a int, b int) DISTRIBUTE BY HASH (a, b)", "0A000"),
+        ("CREATE TABLE ds_bad (a int) DISTRIBUTE BY HASH (b)", "42703"),
+        ("CREATE TABLE ds_bad (a int) DISTRIBUTE BY HASH", "42601"),
+        ("CREATE TABLE ds_bad (a int) DISTRIBUTE BY REPLICATION (a)", "42601"),
+        ("ALTER TABLE ds_line DISTRIBUTE BY HASH (nope)", "42703"),
+        ("ALTER TABLE ds_line DROP COLUMN o", "0A000"),
+        ("ALTER TABLE ds_line ALTER COLUMN o TYPE float8", "0A000"),
+        ("ALTER TABLE ds_line SET TABLESPACE spread", "0A000"),
+    ],
+)
+def test_what_is_refused(lab: Lab, sql: str, state: str) -> None:
+    with pytest.raises(GpudbError) as refused:
+        lab.run(sql)
+    assert refused.value.sqlstate == state

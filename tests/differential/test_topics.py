@@ -18,8 +18,8 @@ _TOPICS = {
     if name.startswith("topics/")
 }
 _NAMES = (
-    "aggregates arrays case date delete groupingsets insert interval join json limit numeric select strings"
-    " subselect timestamp union update window with"
+    "aggregates arrays case date delete groupingsets insert interval join json limit numeric rowtypes select"
+    " strings subselect timestamp union update window with"
 ).split()
 
 

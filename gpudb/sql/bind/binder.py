@@ -10,7 +10,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
 from gpudb.sql.parse import leftmost, position
-from gpudb.types import TEXT, UNKNOWN, SqlType, by_oid
+from gpudb.types import UNKNOWN, SqlType, by_oid
 
 
 @dataclass(slots=True)
@@ -44,7 +44,8 @@ class Binder:
     bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
     for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
     `most_parameters` is how many values a client gave, where that is known. `fresh_labels` are the OIDs of labels that
-    the transaction has added to enums, which are not to be used before it ends.
+    the transaction has added to enums, which are not to be used before it ends. `subqueries` has the first column's
+    name of each subquery in an expression, by its location.
     """
 
     catalog: Catalog
@@ -65,6 +66,7 @@ class Binder:
     nested: int = 0
     most_parameters: int = 65535
     fresh_labels: frozenset[int] = frozenset()
+    subqueries: dict[int, str] = field(default_factory=dict)
 
     def declare_parameters(self, oids: Sequence[int]) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""
@@ -95,9 +97,9 @@ class Binder:
         types = []
         for number in range(1, count + 1):
             found = self.parameters.get(number, UNKNOWN)
-            if number not in self.parameters:
+            if found.name == "unknown":
                 raise SqlError.of("indeterminate_datatype", f"could not determine data type of parameter ${number}")
-            types.append(TEXT if found.name == "unknown" else found)
+            types.append(found)
         return tuple(types)
 
     def rel(self) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpudb.catalog.model import Routine
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import default_text, functions_by_name
 from gpudb.functions.registry import Function, implementation
+from gpudb.sql.bind import records
 from gpudb.sql.bind.aggregates import ORDERED_SETS, aggregate, ordered_set
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
@@ -70,6 +71,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
         candidate = resolve.function(name, types, "fawp", node.func_variadic, own, given_names(node.args))
     except UndefinedFunction as missing:
+        if (part := _field_called(node, name, args)) is not None:
+            return part
         if len(names) == 1:
             raise
         written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
@@ -109,6 +112,40 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     return aggregate(
         binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
     )
+
+
+def applied(binder: Binder, name: str, row: Expr) -> Expr | None:
+    """`name(row)` for what is written `row.name`, where that is a plain function of one value; None if it is not."""
+    routines = find_routines(binder, (name,))
+    try:
+        candidate = resolve.function(name, (row.type.plain,), "f", own=tuple(map(as_function, routines)))
+    except SqlError:
+        return None
+    routine = chosen(routines, candidate)
+    if routine is None:
+        return call(binder, candidate, [row])
+    routine, args = complete(binder, routine, candidate, [row])
+    return None if routine.kind != "f" or routine.returns_set else scalar(binder, routine, args)
+
+
+def member(binder: Binder, row: Expr, name: str) -> Expr:
+    """`(row).name`: a field, or else a function of the row."""
+    try:
+        return records.field_named(row, name)
+    except UndefinedColumn:
+        made = applied(binder, name, row)
+        if made is None:
+            raise
+        return made
+
+
+def _field_called(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
+    """The field that `name(row)` stands for where there is no such function; None if it is none."""
+    decorated = node.agg_star or node.agg_distinct or node.func_variadic or len(node.agg_order)
+    if len(args) != 1 or decorated or node.HasField("over") or present(node.agg_filter):
+        return None
+    fields = [each for each, _ in args[0].type.fields] if records.is_row(args[0].type) else []
+    return records.field_at(args[0], fields.index(name)) if name in fields else None
 
 
 def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
@@ -196,7 +233,7 @@ def in_places(
 
 def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
     """`type(value)` as a cast, where no function of that name takes the value: text(x), float8(x), date(x)."""
-    if len(args) != 1 or not exists(name) or name.startswith("_"):
+    if len(args) != 1 or not exists(name) or name.startswith("_") or records.is_row(args[0].type):
         return None
     source = args[0].type.plain
     if any(len(f.args) == 1 and f.args[0].name == source.name for f in functions_by_name().get(name, ())):

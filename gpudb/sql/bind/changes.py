@@ -20,6 +20,7 @@ from gpudb.sql.bind.from_clause import find_relation, named, table_columns
 from gpudb.sql.bind.part_assignments import part_assigned
 from gpudb.sql.bind.scope import Columns, Item, Scope
 from gpudb.sql.bind.select import bind_query, bind_targets
+from gpudb.sql.bind.stars import bind_list
 from gpudb.sql.bind.view_targets import Through, through, view_item
 from gpudb.sql.bound import (
     CHANGED,
@@ -151,9 +152,10 @@ def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
     source = inner(reference.source)
     message = "number of columns does not match number of values"
     if kind(reference.source) == "row_expr":
-        if len(source.args) != reference.ncolumns:
+        items = tuple(expr for _, expr in bind_list(binder, scope, source.args))
+        if len(items) != reference.ncolumns:
             raise binder.locate(SqlError.of("syntax_error", message), source.location)
-        return Row(tuple(bind_expression(binder, scope, each) for each in source.args))
+        return Row(items)
     if kind(reference.source) != "sub_link" or source.sub_link_type != pg.EXPR_SUBLINK:
         message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression"
         raise binder.locate(FeatureNotSupported(message), leftmost(reference.source))

@@ -13,14 +13,14 @@ from gpudb.errors import (
     FeatureNotSupported,
     GpudbError,
     SqlError,
+    UndefinedColumn,
     UndefinedObject,
     UndefinedTable,
 )
-from gpudb.sql.bind import aggregates, arrays, calls, operators, quantified, records, sql_json
+from gpudb.sql.bind import aggregates, arrays, calls, operators, quantified, records, sql_json, stars
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition, unify_branches
 from gpudb.sql.bind.constants import literal
-from gpudb.sql.bind.missing import missing_table
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import value_type
 from gpudb.sql.bound import (
@@ -99,7 +99,7 @@ def _default(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
     last = node.fields[-1]
     if kind(last) == "a_star":
-        raise SqlError.of("syntax_error", "* is not allowed here")
+        return stars.relation_row(binder, scope, node)
     names = strings(node.fields)
     match names:
         case (name,):
@@ -121,12 +121,26 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 argument = known.named(name)
                 if argument is not None:
                     return argument
-            return scope.qualified(alias, name)
+            return _qualified(binder, scope, alias, name)
         case (schema, alias, name):
-            return scope.qualified(alias, name, schema)
+            return _qualified(binder, scope, alias, name, schema)
         case (database, schema, alias, name) if database == binder.catalog.database:
-            return scope.qualified(alias, name, schema)
+            return _qualified(binder, scope, alias, name, schema)
     raise UndefinedTable(f"cross-database references are not implemented: {'.'.join(names)}")
+
+
+def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
+    """alias.name: a column of the relation, or a function of its row."""
+    try:
+        return scope.qualified(alias, name, schema)
+    except UndefinedColumn:
+        item = scope.relation(alias, schema)
+        if item is None or not item.columns:
+            raise
+        made = calls.applied(binder, name, records.whole_row(binder, item))
+        if made is None:
+            raise
+        return made
 
 
 @binds("type_cast")
@@ -241,36 +255,11 @@ def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("row_expr")
 def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
-    items: list[Expr] = []
-    for each in node.args:
-        spread = spread_row(binder, scope, each)
-        items += [bind_expression(binder, scope, each)] if spread is None else [expr for _, expr in spread]
-    return records.row(items)
-
-
-def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
-    """The names and expressions that `t.*` or `(row).*` stands for; None for a node that is no such star."""
-    if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
-        names = strings(inner(node).fields[:-1])
-        if not names:
-            return list(scope.columns)
-        item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
-        if item is None:
-            raise binder.locate(missing_table(scope, names[-1]), inner(node).location)
-        return list(item.columns)
-    if kind(node) != "a_indirection" or kind(inner(node).indirection[-1]) != "a_star":
-        return None
-    shorter = type(inner(node))()
-    shorter.CopyFrom(inner(node))
-    del shorter.indirection[-1]
-    made = _indirection(binder, scope, shorter)
-    if not records.is_row(made.type) or not made.type.fields:
-        raise SqlError.of("wrong_object_type", f"type {made.type} is not composite")
-    return [(name, records.field_at(made, index)) for index, (name, _) in enumerate(made.type.fields)]
+    return records.row([expr for _, expr in stars.bind_list(binder, scope, node.args)])
 
 
 @binds("a_indirection")
-def _indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
+def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
     made = bind_expression(binder, scope, node.arg)
     steps = list(node.indirection)
     while steps:
@@ -279,15 +268,15 @@ def _indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
             made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
             steps = steps[count:]
         else:
-            made = _field(made, steps.pop(0))
+            made = _field(binder, made, steps.pop(0))
     return made
 
 
-def _field(arg: Expr, step: Any) -> Expr:
-    """(record).name."""
+def _field(binder: Binder, arg: Expr, step: Any) -> Expr:
+    """(record).name, be it a function of the record."""
     if kind(step) == "a_star":
         raise FeatureNotSupported("(record).* is not supported")
-    return records.field_named(arg, inner(step).sval)
+    return calls.member(binder, arg, inner(step).sval)
 
 
 @binds("func_call")
@@ -407,6 +396,7 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
         case "EXPR_SUBLINK":
             if len(query.columns) != 1:
                 raise SqlError.of("syntax_error", "subquery must return only one column")
+            binder.subqueries[node.location] = query.columns[0].name
             return ScalarSubquery(query, query.columns[0].type)
         case "ARRAY_SUBLINK":
             if len(query.columns) != 1:

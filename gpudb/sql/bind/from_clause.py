@@ -243,8 +243,7 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     left = bind_source(binder, scope, node.larg)
     # The right side may be LATERAL to the left one.
     inside = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries)
-    inside.add(scope.items, tuple(scope.columns))
-    inside.add(left.items, left.columns)
+    inside.items, inside.columns = [*scope.items, *left.items], [*scope.columns, *left.columns]
     inside.rels = scope.rels | left.rels
     how = _KINDS[node.jointype]
     inside.barred = scope.barred
@@ -252,6 +251,9 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
         inside.barred |= frozenset(item.alias for item in left.items)
     right = bind_source(binder, inside, node.rarg)
     columns: Columns
+    level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
+    level.add(left.items, left.columns)
+    level.add(right.items, right.columns)
     on: Expr | None = None
     if node.is_natural or len(node.using_clause):
         shared = strings(node.using_clause)
@@ -262,9 +264,6 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     else:
         columns = left.columns + right.columns
         if present(node.quals):
-            level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
-            level.add(left.items, left.columns)
-            level.add(right.items, right.columns)
             level.rels = set(left.rels | right.rels)
             on = condition(binder, bind_expression(binder, level, node.quals), "JOIN/ON")
     if on is None:
@@ -287,6 +286,9 @@ def _nullable(items: tuple[Item, ...], outer: bool) -> tuple[Item, ...]:
 
 def _aliased(columns: Columns, alias: Any) -> Columns:
     given = strings(alias.colnames)
+    if len(given) > len(columns):
+        shown = f'join expression "{alias.aliasname}" has {len(columns)} columns available'
+        raise SqlError.of("invalid_column_reference", f"{shown} but {len(given)} columns specified", position=0)
     names = [*given, *(name for name, _ in columns[len(given) :])]
     return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
 

@@ -19,7 +19,6 @@ from gpudb.sql.bind.changes import (
     default_of,
     table_column,
 )
-from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import table_columns
 from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.on_conflict import bind_on_conflict
@@ -27,6 +26,7 @@ from gpudb.sql.bind.part_assignments import part_assigned
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.set_operations import check_lengths
+from gpudb.sql.bind.stars import bind_list
 from gpudb.sql.bind.view_targets import Through
 from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bind.wrap import retyped
@@ -70,7 +70,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         return _inserted(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
-        check_lengths(binder, source.values_lists)
+        check_lengths(binder, source.values_lists, [len(inner(each).items) for each in source.values_lists])
         rows = tuple(
             insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
             for each in source.values_lists
@@ -180,15 +180,15 @@ def insert_row(
     """A row of VALUES as all the table's columns; `listed` are the columns as they were named, `override` OVERRIDING's
     SYSTEM or USER."""
     scope.clause = "VALUES"
+    values = bind_list(binder, scope, nodes)
     try:
-        _check_width(len(nodes), wanted, bool(len(listed)))
+        _check_width(len(values), wanted, bool(len(listed)))
     except GpudbError as error:
-        extra = len(nodes) > len(wanted)
-        at = leftmost(nodes[len(wanted)]) if extra else inner(listed[len(nodes)]).location
+        extra = len(values) > len(wanted)
+        at = leftmost(values[len(wanted)][0]) if extra else inner(listed[len(values)]).location
         raise binder.locate(error, at) from None
     given: dict[str, Expr] = {}
-    for index, (column, node) in enumerate(zip(wanted, nodes, strict=False)):
-        expr = bind_expression(binder, scope, node)
+    for index, (column, (node, expr)) in enumerate(zip(wanted, values, strict=False)):
         if any(isinstance(each, SetReturning) for each in walk(expr)):
             raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
         target = inner(listed[index]) if len(listed) else None

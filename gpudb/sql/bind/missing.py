@@ -71,8 +71,12 @@ def missing_table(scope: Scope, name: str) -> SqlError:
     return UndefinedTable(message, detail=detail, hint=lateral if found.alias in _beside(scope) else None)
 
 
-def barred(alias: str) -> SqlError:
-    """42P10 for a LATERAL reference out of a join that must not have one."""
+def barred(alias: str, *, changed: bool) -> SqlError:
+    """42P10 for a LATERAL reference out of a join that must not have one, or to the table that is changed."""
+    if changed:
+        hint = f'There is an entry for table "{alias}", but it cannot be referenced from this part of the query.'
+        message = f'invalid reference to FROM-clause entry for table "{alias}"'
+        return SqlError.of("invalid_column_reference", message, hint=hint)
     detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference."
     message = f'invalid reference to FROM-clause entry for table "{alias}"'
     return SqlError.of("invalid_column_reference", message, detail=detail)

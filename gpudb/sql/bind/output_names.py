@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -9,14 +11,18 @@ from postgast import pg_query_pb2 as pg
 from gpudb.sql.parse import inner, kind, strings
 
 UNNAMED = "?column?"
+_NONE: Mapping[int, str] = MappingProxyType({})
 
 
-def output_name(node: Any) -> str:
-    """The name for an expression's output; `?column?` where PostgreSQL finds none."""
-    return _figure(node)[0]
+def output_name(node: Any, subqueries: Mapping[int, str] = _NONE) -> str:
+    """The name for an expression's output; `?column?` where PostgreSQL finds none.
+
+    `subqueries` has the first column's name of each subquery by its location, as it was bound.
+    """
+    return _figure(node, subqueries)[0]
 
 
-def _figure(node: Any) -> tuple[str, int]:
+def _figure(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
     """The name and how good it is: 0 none, 1 weak (a type's name), 2 strong."""
     which = kind(node)
     message: Any = inner(node) if which else None
@@ -26,22 +32,22 @@ def _figure(node: Any) -> tuple[str, int]:
             return (names[-1], 2) if names else (UNNAMED, 0)
         case "a_indirection":
             names = [each.string.sval for each in message.indirection if kind(each) == "string"]
-            return (names[-1], 2) if names else _figure(message.arg)
+            return (names[-1], 2) if names else _figure(message.arg, subqueries)
         case "func_call":
             return strings(message.funcname)[-1], 2
         case "a_expr" if message.kind == pg.AEXPR_NULLIF:
             return "nullif", 2
         case "type_cast":
-            name, strength = _figure(message.arg)
+            name, strength = _figure(message.arg, subqueries)
             return (strings(message.type_name.names)[-1], 1) if strength <= 1 else (name, strength)
         case "collate_clause":
-            return _figure(message.arg)
+            return _figure(message.arg, subqueries)
         case "grouping_func":
             return "grouping", 2
         case "sub_link":
-            return _sub_link(message)
+            return _sub_link(message, subqueries)
         case "case_expr":
-            name, strength = _figure(message.defresult)
+            name, strength = _figure(message.defresult, subqueries)
             return ("case", 1) if strength <= 1 else (name, strength)
         case "a_array_expr":
             return "array", 2
@@ -66,20 +72,13 @@ def _figure(node: Any) -> tuple[str, int]:
             return UNNAMED, 0
 
 
-def _sub_link(node: Any) -> tuple[str, int]:
+def _sub_link(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
     match pg.SubLinkType.Name(node.sub_link_type):
         case "EXISTS_SUBLINK":
             return "exists", 2
         case "ARRAY_SUBLINK":
             return "array", 2
-        case "EXPR_SUBLINK":
-            query = inner(node.subselect)
-            while query.op != pg.SETOP_NONE:
-                query = query.larg
-            if len(query.values_lists):
-                return "column1", 2
-            if len(query.target_list):
-                # the subquery's column has a name by now, so even "?column?" is a good one
-                target = inner(query.target_list[0])
-                return target.name or output_name(target.val), 2
+        case "EXPR_SUBLINK" if node.location in subqueries:
+            # the subquery's column has a name by now, so even "?column?" is a good one
+            return subqueries[node.location], 2
     return UNNAMED, 0

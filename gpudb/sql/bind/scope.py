@@ -36,7 +36,8 @@ class Scope:
     """What one query level sees. `columns` are the unqualified ones, in the order that `*` gives them.
 
     `entries` are all relations that its FROM has brought so far, seen or not; `beside` the aliases that LATERAL would
-    let a subquery see; `barred` those that LATERAL may not reach over the join at hand. `lent` are
+    let a subquery see; `barred` those that LATERAL may not reach over the join at hand, or because they are
+    to be `changed`. `lent` are
     aggregates of this query that stand in subqueries of it; `sets` counts calls that give sets, the last one at
     `set_location`. `outputs` are the select list's columns, where QUALIFY sees those too.
     """
@@ -57,6 +58,7 @@ class Scope:
     entries: list[Entry] = field(default_factory=list)
     beside: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()
+    changed: bool = False
     outputs: Columns = ()
 
     def add(self, items: Sequence[Item], columns: Columns) -> None:
@@ -83,17 +85,17 @@ class Scope:
         if self.barred and found:
             for item in self.items:
                 if item.alias in self.barred and (name, found[0]) in item.columns:
-                    raise barred(item.alias)
+                    raise barred(item.alias, changed=self.changed)
         return found[0] if found else None
 
     def item(self, alias: str, schema: str | None = None) -> Item | None:
-        """The relation of that alias at this level alone."""
-        for item in self.items:
-            if item.alias == alias and (schema is None or item.schema == schema):
-                if alias in self.barred:
-                    raise barred(alias)
-                return item
-        return None
+        """The relation of that alias at this level alone; 42P09 if several have it."""
+        found = [item for item in self.items if item.alias == alias and (schema is None or item.schema == schema)]
+        if len(found) > 1 and alias:
+            raise SqlError.of("ambiguous_alias", f'table reference "{alias}" is ambiguous')
+        if found and alias in self.barred:
+            raise barred(alias, changed=self.changed)
+        return found[0] if found else None
 
     def lookup(self, name: str) -> Expr:
         """An unqualified column here or further out; 42703 with near names as hint."""

@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, condition, settled
-from gpudb.sql.bind.expressions import bind_expression, spread_row
+from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_reference
 from gpudb.sql.bind.lending import grouped_below
@@ -22,6 +22,7 @@ from gpudb.sql.bind.qualify import bind_qualify, qualified
 from gpudb.sql.bind.records import with_presence
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.set_operations import bind_values, set_operation
+from gpudb.sql.bind.stars import spread_row
 from gpudb.sql.bind.windows import named_windows
 from gpudb.sql.bind.with_clause import bind_with
 from gpudb.sql.bound import (
@@ -124,7 +125,8 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: 
             targets += spread
             continue
         expr = bind_expression(binder, scope, node.val)
-        targets.append((node.name or output_name(node.val), settled(binder, expr) if settle else expr))
+        name = node.name or output_name(node.val, binder.subqueries)
+        targets.append((name, settled(binder, expr) if settle else expr))
     if len(targets) > _MOST_TARGETS:
         raise SqlError.of("too_many_columns", f"target lists can have at most {_MOST_TARGETS} entries")
     return targets

@@ -10,10 +10,10 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import branch_type, check_equality, unify_branches
-from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.grouping import output_reference
 from gpudb.sql.bind.limits import bind_limits, limited
 from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.stars import bind_list
 from gpudb.sql.bind.wrap import retyped
 from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, SetOperation, Values
 from gpudb.sql.parse import inner, kind, leftmost, output_location, strings
@@ -81,10 +81,10 @@ def _positions(
     return tuple(made)
 
 
-def check_lengths(binder: Binder, rows: Sequence[Any]) -> None:
+def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -> None:
     """42601 for rows of VALUES that are not of one length."""
-    for row in rows:
-        if len(inner(row).items) != len(inner(rows[0]).items):
+    for row, length in zip(rows, lengths, strict=True):
+        if length != lengths[0]:
             error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
             raise binder.locate(error, leftmost(inner(row).items[0]))
 
@@ -92,8 +92,8 @@ def check_lengths(binder: Binder, rows: Sequence[Any]) -> None:
 def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
     """A SelectStmt message with VALUES."""
     scope.clause = "VALUES"
-    rows = [[bind_expression(binder, scope, each) for each in inner(values).items] for values in node.values_lists]
-    check_lengths(binder, node.values_lists)
+    rows = [[expr for _, expr in bind_list(binder, scope, inner(values).items)] for values in node.values_lists]
+    check_lengths(binder, node.values_lists, [len(row) for row in rows])
     columns, cells = [], []
     for number, column in enumerate(zip(*rows, strict=True), 1):
         untyped = not settle and all(expr.type.name == "unknown" for expr in column)

@@ -99,7 +99,9 @@ def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[
 def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]) -> tuple[From, Others]:
     """The target beside the relations of FROM or USING, and what RETURNING may ask of those."""
     items, columns = len(scope.items), len(scope.columns)
+    scope.barred, scope.changed = frozenset(item.alias for item in scope.items), True
     source = bind_from(binder, scope, nodes)
+    scope.barred, scope.changed = frozenset(), False
     if source is None:
         return scan, NO_OTHERS
     joined = Join("CROSS", scan, source, None)

@@ -89,6 +89,22 @@ def tpcds(scale: float, folder: Path) -> Suite:
     return Suite("tpcds", schema("tpcds"), tables, queries("tpcds"), _indexes({}, _TPCDS_FOREIGN))
 
 
+def taxi(rows: int, folder: Path) -> Suite:
+    """The taxi rides by our own maker."""
+    from gpudb.demo import taxi as maker
+
+    path = folder / f"taxi-{rows}.parquet"
+    if not path.exists():
+        import pyarrow.parquet as pq
+
+        made = path.with_suffix(".part")
+        with pq.ParquetWriter(made, maker.SCHEMA) as writer:
+            for batch in maker.rides(rows, seed=1):
+                writer.write_batch(batch)
+        made.rename(path)
+    return Suite("taxi", schema("taxi"), {"trips": path}, queries("taxi"), [])
+
+
 def schema(suite: str) -> list[str]:
     """The statements of queries/SUITE/schema.sql."""
     text = (HERE / "queries" / suite / "schema.sql").read_text(encoding="utf-8")

@@ -139,8 +139,6 @@ class _Builder:
         labels = (*("",) * len(given), *(column.name for column in query.columns))
         if query.distinct is True:
             wide: Node = Project(rows.node, (*given, *targets), labels)
-            if any(kind.carried for kind in wide.types):
-                raise NotCarried("DISTINCT of numerics of varying scale")
             wide, held = Aggregate(wide, root_columns(wide)), [*given, *targets]
         else:
             node = rows.node
@@ -215,9 +213,8 @@ class _Builder:
     # ------------------------------------------------------------------------------------------ the others
 
     def _set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
-        left, right = self.block(query.left, ctes, domain), self.block(query.right, ctes, domain)
-        if any(a.carried != b.carried or a.carried for a, b in zip(left.types, right.types, strict=True)):
-            raise NotCarried(f"{query.op} of numerics of varying scale")
+        sides = (self.block(query.left, ctes, domain), self.block(query.right, ctes, domain))
+        left, right = (_as_columns(side, query.columns) for side in sides)
         node: Node = SetOperation(query.op, query.all or query.op == "UNION", left, right)
         if query.op == "UNION" and not query.all:
             node = Aggregate(node, root_columns(node))
@@ -253,10 +250,12 @@ class _Builder:
 
 
 def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
-    """A node's columns as the types that a query declares."""
-    if all(kind == declared.type for kind, declared in zip(node.types, columns, strict=True)):
+    """A node's last columns as the types that a query declares; those before them are a domain's."""
+    own, made = node.types[-len(columns) :], root_columns(node)
+    if not columns or all(kind == declared.type for kind, declared in zip(own, columns, strict=True)):
         return node
-    return Project(node, tuple(as_type(each, c.type) for each, c in zip(root_columns(node), columns, strict=True)))
+    given, made = made[: -len(columns)], made[-len(columns) :]
+    return Project(node, (*given, *(as_type(each, c.type) for each, c in zip(made, columns, strict=True))))
 
 
 def root_columns(node: Node) -> tuple[bound.Column, ...]:

@@ -21,7 +21,7 @@ from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.gpu.lower.arrow import series
-from gpudb.engine.gpu.lower.host import restored_lanes
+from gpudb.engine.gpu.lower.host import lanes_of_text, restored_lanes
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
 from gpudb.errors import SqlError
@@ -147,12 +147,19 @@ def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
 
 def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
     """Rows of a file's columns, each as the lanes of its type under their suffixes."""
+    if first == last:
+        return [pl.DataFrame(schema=lanes(column.type)) for column in columns]
     arrays = _arrays(file, columns, first, last)
-    return [to_lanes(array, column.type) for column, array in zip(columns, arrays, strict=True)]
+    return [
+        lanes_of_text(column.initial, column.type, last - first)
+        if array is None and column.initial is not None
+        else to_lanes(pa.chunked_array([pa.nulls(last - first)]) if array is None else array, column.type)
+        for column, array in zip(columns, arrays, strict=True)
+    ]
 
 
-def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray]:
-    """Rows of a file's columns, by field id, in their stored form; NULLs for a column that came after the file."""
+def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
+    """Rows of a file's columns, by field id, in their stored form; None for a column that came after the file."""
     try:
         with pq.ParquetFile(file.path) as opened:
             names = {int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in opened.schema_arrow}
@@ -165,14 +172,10 @@ def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) ->
                     groups.append(number)
                 start += rows
             wanted = [names[column.field_id] for column in columns if column.field_id in names]
-            table = opened.read_row_groups(groups, columns=wanted) if groups else opened.schema_arrow.empty_table()
-            table = table.slice(first - skipped, last - first)
+            table = opened.read_row_groups(groups, columns=wanted).slice(first - skipped, last - first)
     except (OSError, pa.ArrowException) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
-    return [
-        table.column(names[column.field_id]) if column.field_id in names else pa.chunked_array([pa.nulls(last - first)])
-        for column in columns
-    ]
+    return [table.column(names[each.field_id]) if each.field_id in names else None for each in columns]
 
 
 def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:

@@ -30,7 +30,7 @@ from gpudb.functions.equality import order as ordering
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
-from gpudb.storage.stored import restored
+from gpudb.storage.stored import restored, stored_duckdb
 from gpudb.types import SqlType
 
 SLICE = 1 << 18
@@ -106,6 +106,7 @@ def _read(exprs: Sequence[Any], elsewhere: tuple[type, ...]) -> Columns:
 def _given(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
     """Columns of a frame as an Arrow table, and the SQL that reads them from `held` as types that DuckDB holds."""
     arrays = {f"c{index}": column(frame, f"c{index}", kind) for index, kind in columns}
+    arrays |= {f"c{index}": _copied(arrays[f"c{index}"]) for index, kind in columns if is_keyed(kind)}
     selected = [
         f"c{index}" if outside(kind) == kind.duckdb else f"CAST(c{index} AS {kind.duckdb}) AS c{index}"
         for index, kind in columns
@@ -178,10 +179,21 @@ def restored_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     """A column in its stored form (`storage.stored`) as lanes."""
     parts = [pl.DataFrame(schema=lanes(kind))]
     for start in range(0, len(array), SLICE):
-        # A copy: DuckDB takes no structs below an offset.
-        table = pa.table({"c": array.take(np.arange(start, min(start + SLICE, len(array))))})
+        table = pa.table({"c": _copied(array.slice(start, SLICE))})
         parts += _computed(f"SELECT {restored(kind, 'c')} AS v0 FROM held", table, (kind,), "UTC")
     return pl.concat(parts)
+
+
+def lanes_of_text(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
+    """So many times the value that DuckDB casts from a text to the stored form of a type, as lanes."""
+    quoted = text.replace("'", "''")
+    value = restored(kind, f"CAST('{quoted}' AS {stored_duckdb(kind)})")
+    return _computed(f"SELECT {value} AS v0 FROM held", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
+
+
+def _copied(array: Any) -> Any:
+    """An array of its own: DuckDB takes no structs below an offset."""
+    return array.take(np.arange(len(array)))
 
 
 def _computed(

@@ -60,6 +60,11 @@ __device__ __forceinline__ u32 load_valid(const u8* bits, i64 first) {
     return bits[first >> 3] >> (first & 7) & ((1u << V) - 1);
 }
 
+// Whole words into shared memory, by all threads of a block.
+static __device__ __noinline__ void copy_words(u32* to, const u32* from, int count) {
+    for (int k = threadIdx.x; k < count; k += blockDim.x) to[k] = from[k];
+}
+
 // The rows of a group that are rows of the table.
 template <int V>
 __device__ __forceinline__ u32 rows_there(i64 first, i64 rows) {

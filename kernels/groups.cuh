@@ -3,6 +3,7 @@
 #include "lookup.cuh"
 
 // A 64-bit sum in shared memory by two 32-bit atomics, which the hardware has; the second one is rare for small values.
+// (What runs once a block, or seldom, is no part of its caller: it would be compiled for every place it is used at.)
 __device__ __forceinline__ void shared_add(u32* low, u32* high, i64 value) {
     const u32 part = (u32)value;
     const u32 before = atomicAdd(low, part);
@@ -10,16 +11,62 @@ __device__ __forceinline__ void shared_add(u32* low, u32* high, i64 value) {
     if (rest) atomicAdd(high, rest);
 }
 
-// The slot of a group in a hash table, made if it is new; -1 where the table is too full.
-__device__ __forceinline__ i64 group_slot(i64* keys, i64 mask, i64 key) {
-    i64 place = (i64)(mixed((u64)key) & (u64)mask);
+// A group's key: WORDS numbers below 2^62.
+template <int WORDS>
+struct GroupKey {
+    i64 word[WORDS];
+};
+
+// The slot of a group in a hash table, made if it is new; -1 where the table is too full. Of several words the first is
+// written last: until then it is -2, and who finds that waits.
+template <int WORDS>
+__device__ __noinline__ i64 group_slot(i64* keys, i64 mask, GroupKey<WORDS> key) {
+    u64 hash = mixed((u64)key.word[0]);
+#pragma unroll
+    for (int w = 1; w < WORDS; ++w) hash = mixed(hash ^ (u64)key.word[w]);
+    i64 place = (i64)(hash & (u64)mask);
+#pragma unroll 1
     for (int tries = 0; tries < 256; ++tries) {
-        i64 held = *(volatile i64*)(keys + place);
-        if (held == -1) held = (i64)atomicCAS((u64*)(keys + place), ~0ull, (u64)key);
-        if (held == -1 || held == key) return place;
+        volatile i64* at = keys + place;
+        i64 held = *at;
+        if (held == -1) {
+            held = (i64)atomicCAS((u64*)at, ~0ull, WORDS == 1 ? (u64)key.word[0] : (u64)-2);
+            if (held == -1) {
+                if (WORDS > 1) {
+#pragma unroll
+                    for (int w = 1; w < WORDS; ++w) at[w * (mask + 1)] = key.word[w];
+                    __threadfence();
+                    *at = key.word[0];
+                }
+                return place;
+            }
+        }
+        if (WORDS > 1) {
+            while (held == -2) held = *at;
+            __threadfence();
+        }
+        bool same = held == key.word[0];
+#pragma unroll
+        for (int w = 1; w < WORDS; ++w) same = same && at[w * (mask + 1)] == key.word[w];
+        if (same) return place;
         place = place + 1 & mask;
     }
     return -1;
+}
+
+// The sum of the lanes that are in `same`, for all of them. The hardware adds 32 bits: 16 of 32 lanes' values do not
+// overflow, the upper ones wrap as they should.
+static __device__ __noinline__ u64 warp_sum(u64 x, u32 same) {
+    const u64 low = __reduce_add_sync(same, (u32)x & 0xFFFF);
+    const u64 middle = __reduce_add_sync(same, (u32)(x >> 16) & 0xFFFF);
+    const u64 high = __reduce_add_sync(same, (u32)(x >> 32));
+    return low + (middle << 16) + (high << 32);
+}
+static __device__ __noinline__ double warp_sum(double x, u32 same) {
+    double sum = 0;
+#pragma unroll 1
+    for (u32 left = same; left; left &= left - 1) sum += __shfl_sync(same, x, __ffs(left) - 1);
+    return sum;
 }
 
 // Each way to accumulate: of two values, into the GPU's memory, and there for all lanes of a warp that have one slot
@@ -30,11 +77,7 @@ struct Add {
     static __device__ __forceinline__ void put(u64* at, u64 x) { if (x) atomicAdd(at, x); }
     static __device__ __forceinline__ void together(u64* at, u64 x, u32 same) {
         if (same & same - 1) {
-            // The hardware adds 32 bits: 16 of 32 lanes' values do not overflow, the upper ones wrap as they should.
-            const u64 low = __reduce_add_sync(same, (u32)x & 0xFFFF);
-            const u64 middle = __reduce_add_sync(same, (u32)(x >> 16) & 0xFFFF);
-            const u64 high = __reduce_add_sync(same, (u32)(x >> 32));
-            x = low + (middle << 16) + (high << 32);
+            x = warp_sum(x, same);
             if ((threadIdx.x & 31) != __ffs(same) - 1) return;
         }
         put(at, x);
@@ -62,14 +105,79 @@ struct Real {
     static __device__ __forceinline__ void put(u64* at, double x) { atomicAdd((double*)at, x); }
     static __device__ __forceinline__ void together(u64* at, double x, u32 same) {
         if (same & same - 1) {
-            double sum = 0;
-            for (u32 left = same; left; left &= left - 1) sum += __shfl_sync(same, x, __ffs(left) - 1);
+            x = warp_sum(x, same);
             if ((threadIdx.x & 31) != __ffs(same) - 1) return;
-            x = sum;
         }
         put(at, x);
     }
 };
+
+template <class T>
+__device__ __noinline__ void fill(T* at, u32 count, T value) {
+    for (u32 k = threadIdx.x; k < count; k += blockDim.x) at[k] = value;
+}
+
+// Cells of shared memory: what they are before the first row, how a value is put into one, and what several cells of a
+// group make together. A sum's upper halves lie behind the lower ones of all cells.
+struct Counts {
+    typedef u32 cell;
+    typedef u64 word;
+    static __device__ __forceinline__ u64 start() { return 0; }
+    static __device__ __forceinline__ u64 with(u64 total, const u32* at, u32 c, u32) { return total + at[c]; }
+    static __device__ __forceinline__ void clear(u32* at, u32 cells) { fill(at, cells, 0u); }
+};
+struct Sums {
+    typedef u32 cell;
+    typedef u64 word;
+    static __device__ __forceinline__ u64 start() { return 0; }
+    static __device__ __forceinline__ u64 with(u64 total, const u32* at, u32 c, u32 cells) {
+        return total + ((u64)at[c + cells] << 32 | at[c]);
+    }
+    static __device__ __forceinline__ void clear(u32* at, u32 cells) { fill(at, 2 * cells, 0u); }
+};
+struct Reals {
+    typedef double cell;
+    typedef double word;
+    static __device__ __forceinline__ double start() { return 0; }
+    static __device__ __forceinline__ double with(double total, const double* at, u32 c, u32) { return total + at[c]; }
+    static __device__ __forceinline__ void put(double* at, double x) { atomicAdd(at, x); }
+    static __device__ __forceinline__ void clear(double* at, u32 cells) { fill(at, cells, 0.0); }
+};
+// Few rows change what is the least or the most so far: they are asked before.
+template <class T, bool MOST>
+struct Extremes {
+    typedef T cell;
+    typedef i64 word;
+    static constexpr T FIRST = (T)(MOST ? (u64)1 << sizeof(T) * 8 - 1 : ~(u64)0 >> 65 - sizeof(T) * 8);
+    static __device__ __forceinline__ i64 start() { return MOST ? (i64)((u64)1 << 63) : (i64)(~(u64)0 >> 1); }
+    static __device__ __forceinline__ i64 with(i64 total, const T* at, u32 c, u32) {
+        const T held = at[c];
+        return held == FIRST || (MOST ? held <= total : held >= total) ? total : held;
+    }
+    static __device__ __forceinline__ void put(T* at, T x) {
+        if (MOST ? x > *(volatile T*)at : x < *(volatile T*)at) force(at, x);
+    }
+    static __device__ __noinline__ void force(T* at, T x) {
+        if (MOST) atomicMax(at, x);
+        else atomicMin(at, x);
+    }
+    static __device__ __forceinline__ void clear(T* at, u32 cells) { fill(at, cells, FIRST); }
+};
+typedef Extremes<int, false> Leasts32;
+typedef Extremes<int, true> Mosts32;
+typedef Extremes<i64, false> Leasts64;
+typedef Extremes<i64, true> Mosts64;
+
+// What a block has in its cells goes to the GPU's memory: each thread puts together the copies of some groups.
+template <class Cells, class Op>
+__device__ __noinline__ void gather(const typename Cells::cell* at, u32 slots, u32 copies, u64* words) {
+    for (u32 k = threadIdx.x; k < slots; k += blockDim.x) {
+        typename Cells::word total = Cells::start();
+#pragma unroll 1
+        for (u32 c = k * copies; c < (k + 1) * copies; ++c) total = Cells::with(total, at, c, slots * copies);
+        if (total != Cells::start()) Op::put(words + k, total);
+    }
+}
 
 // One word of all threads of a block, added to the GPU's memory by one of them. `room` holds a value a warp.
 template <class Op>
@@ -94,10 +202,15 @@ template <class T>
 __device__ __forceinline__ u32 lanes_with(T number) { return __match_any_sync(__activemask(), number); }
 
 // A group's slot for all lanes that have it: one of them looks.
-__device__ __forceinline__ i64 group_slot_together(i64* keys, i64 mask, i64 key) {
-    const u32 same = lanes_with((u64)key), leader = __ffs(same) - 1;
+template <int WORDS>
+__device__ __forceinline__ i64 group_slot_together(i64* keys, i64 mask, GroupKey<WORDS> key) {
+    const u32 here = __activemask();
+    u32 same = here;
+#pragma unroll
+    for (int w = 0; w < WORDS; ++w) same &= __match_any_sync(here, (u64)key.word[w]);
+    const u32 leader = __ffs(same) - 1;
     i64 slot = 0;
-    if ((threadIdx.x & 31) == leader) slot = group_slot(keys, mask, key);
+    if ((threadIdx.x & 31) == leader) slot = group_slot<WORDS>(keys, mask, key);
     return __shfl_sync(same, slot, leader);
 }
 

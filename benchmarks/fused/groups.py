@@ -61,8 +61,8 @@ def main() -> None:
             if dense:
                 good = bool((target.words[0] == counts).all()) and bool((target.words[1] == sums).all())
             else:
-                place = cp.flatnonzero(target.keys != -1)
-                found = target.keys[place]
+                place = cp.flatnonzero(target.keys[0] != -1)
+                found = target.keys[0][place]
                 good = len(found) == len(there) and bool((target.words[0][place] == counts[found]).all())
                 good = good and bool((target.words[1][place] == sums[found]).all())
                 del place, found

@@ -169,7 +169,7 @@ def main() -> None:
         line = {
             "case": case.name, "table_rows": segment.rows, "bytes": size, "median_ms": median, "min_ms": best,
             "roofline_ms": size / speed * 1000, "share": size / speed * 1000 / median,
-            "rows_per_s": segment.rows / median * 1000, "groups": len(answers[0].groups), "equals_twin": agrees,
+            "rows_per_s": segment.rows / median * 1000, "groups": answers[0].groups.shape[1], "equals_twin": agrees,
             "ways_agree": same, "compile_ms": loaded.milliseconds, "registers": loaded.registers,
             "blocks": loaded.blocks, "shared": loaded.kernel.shared, "options": str(default),
             "ways": {str(key): round(value[0], 4) for key, value in ways.items()},

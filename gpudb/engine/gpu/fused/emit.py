@@ -34,6 +34,8 @@ YEARS = 12
 """Of so many years the one of a date is found by comparing it with where each begins."""
 Code = tuple[str, str | None]
 """A value, and what says whether it is there (None: always)."""
+Constant = tuple[str, int | float]
+"""What a kernel takes as a parameter, since it is not what the kernel is made for: its type and value."""
 
 
 def c_type(bounds: Bounds) -> str:
@@ -67,6 +69,7 @@ class Emitter:
     def __init__(self, forms: tuple[Form, ...]) -> None:
         self.lines: list[str] = []
         self.prologue: list[str] = []
+        self.constants: list[Constant] = []
         self._forms = forms
         self._depth = 1
         self._memo: list[dict[Expr, Code]] = [{}]
@@ -94,9 +97,14 @@ class Emitter:
         self._names += 1
         return f"{prefix}{self._names}"
 
-    def forget(self) -> None:
-        """What was computed holds no more: another row begins."""
-        self._memo[-1].clear()
+    def given(self, value: int | float, kind: str) -> str:
+        """A constant that the kernel is not made for: the name of a parameter; 128 bits go as two halves."""
+        if kind == "i128":
+            assert isinstance(value, int)
+            high, low = self.given(value >> 64, "i64"), self.given(value & (2**64 - 1), "u64")
+            return f"((i128)((unsigned __int128)(u64){high} << 64 | {low}))"
+        self.constants.append((kind, value))
+        return f"c{len(self.constants) - 1}"
 
     def _kept(self, kind: str, text: str) -> str:
         made = self.name()
@@ -120,6 +128,9 @@ class Emitter:
             if expr in memo:
                 return memo[expr]
         made = self._value(expr)
+        if isinstance(expr, Literal):
+            # Each is a parameter of its own, so that which of them are equal makes no other kernel.
+            return made
         self._memo[-1][expr] = made
         return made
 
@@ -130,7 +141,7 @@ class Emitter:
                 return "0", "false"
             case Literal(value=constant):
                 assert constant is not None
-                return number(constant, kind), None
+                return (self.given if expr.given else number)(constant, kind), None
             case Field(column=column):
                 return self._field(column, kind)
             case Payload():
@@ -151,7 +162,9 @@ class Emitter:
             case Checked(arg=arg, code=code):
                 value, valid = self.value(arg)
                 assert expr.bounds is not None
-                return self._limited(value, valid, c_type(arg.bounds), expr.bounds, code, kind), valid
+                wide = c_type(arg.bounds)
+                low, high = (self.given(limit, wide) for limit in expr.bounds)
+                return self._limited(value, valid, (low, high), code, kind), valid
             case Compare(op=op, left=left, right=right):
                 return self._compare(op, left, right)
             case Logic():
@@ -168,7 +181,8 @@ class Emitter:
                 return self._kept("bool", f"!({text})" if negated else text), None
             case Mapped(arg=arg, table=table, size=size):
                 value, valid = self.value(arg)
-                place = self._kept("int", value if valid is None else f"{valid} ? (int){value} : {size}")
+                null = self.given(size, "int")
+                place = self._kept("int", value if valid is None else f"{valid} ? (int){value} : {null}")
                 made = self._kept(kind, f"({kind})m{table}[{place}]")
                 return made, self._kept("bool", f"k{table}[{place}]") if expr.nullable else None
             case Calendar():
@@ -210,7 +224,7 @@ class Emitter:
             return self._kept("double", array), hit
         raw = first if column == 0 and first is not None else self._kept("u64", array)
         bias, base = step.biases[column], step.bases[column]
-        made = self._kept(kind, f"({kind})((i64){raw} + {number(base - bias, 'i64')})")
+        made = self._kept(kind, f"({kind})((i64){raw} + {self.given(base - bias, 'i64')})")
         direct = column == 0 and step.unique and not step.hashed and not step.presence
         valid = hit
         if bias > direct:
@@ -222,8 +236,8 @@ class Emitter:
         found = sorted({each for each in valid if each is not None})
         return None if not found else found[0] if len(found) == 1 else "(" + " & ".join(found) + ")"
 
-    def _limited(self, value: str, valid: str | None, wide: str, limits: tuple[int, int], code: int, kind: str) -> str:
-        wrong = self._kept("bool", f"({value} < {number(limits[0], wide)}) | ({value} > {number(limits[1], wide)})")
+    def _limited(self, value: str, valid: str | None, limits: tuple[str, str], code: int, kind: str) -> str:
+        wrong = self._kept("bool", f"({value} < {limits[0]}) | ({value} > {limits[1]})")
         self.fail(wrong if valid is None else f"{wrong} & {valid}", code)
         return self._kept(kind, f"{wrong} ? ({kind})0 : ({kind}){value}")
 
@@ -245,7 +259,8 @@ class Emitter:
         text = f"({wide}){a} {expr.op} ({wide}){b}"
         if expr.limits is None:
             return self._kept(kind, text if wide == kind else f"({kind})({text})"), valid
-        return self._limited(self._kept(wide, text), valid, wide, expr.limits, expr.code, kind), valid
+        low, high = (number(limit, wide) for limit in expr.limits)
+        return self._limited(self._kept(wide, text), valid, (low, high), expr.code, kind), valid
 
     def _compare(self, op: str, left: Expr, right: Expr) -> Code:
         (a, one), (b, other) = self.value(left), self.value(right)

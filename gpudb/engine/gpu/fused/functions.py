@@ -140,7 +140,7 @@ def scaled(expr: Expr, factor: int) -> Expr:
     assert expr.bounds is not None
     bounds = expr.bounds[0] * factor, expr.bounds[1] * factor
     if isinstance(expr, Literal) and isinstance(expr.value, int):
-        return Literal(bounds, False, expr.value * factor)
+        return Literal(bounds, False, expr.value * factor, expr.given)
     return Arithmetic(bounds, expr.nullable, "*", expr, Literal((factor, factor), False, factor))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,17 +10,23 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.fused import nvrtc
+from gpudb.engine.gpu.fused.block import MAX, MIN, Table
 from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, headers, options_for
 from gpudb.engine.gpu.fused.pipeline import Groups, Pipeline, Rows
-from gpudb.engine.gpu.fused.twin import MAX, MIN, Grouped, Outcome, Segment, Table, in_forms
+from gpudb.engine.gpu.fused.twin import Grouped, Outcome, Segment, in_forms
 from gpudb.errors import InternalError
 
 _FEW = 1 << 16
 """So many groups' words are copied to the host as they are; of more only those that are there."""
+_KEPT = 4096
+"""So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
 _FIRST = 1 << 22
 """A hash table of groups begins with so many slots at most."""
 _SHARED, _REGISTERS = 8, 4
 """The driver's numbers of a function's attributes."""
+_SCALARS: dict[str, Any] = {
+    "int": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "double": np.float64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +42,15 @@ class Loaded:
 
 
 class Launcher:
-    """Runs pipelines on the current device. Kernels are loaded once, by the digest of their pipeline."""
+    """Runs pipelines on the current device. A kernel is loaded once, whatever the constants of its pipelines."""
 
     def __init__(self) -> None:
         import cupy
 
         self._cupy: Any = cupy
-        self._loaded: dict[tuple[str, Options], Loaded] = {}
+        self._loaded: OrderedDict[tuple[str, Options], Loaded] = OrderedDict()
+        self._functions: dict[str, tuple[Any, nvrtc.Compiled]] = {}
+        self._shared: dict[str, int] = {}
         device = cupy.cuda.Device()
         self._processors: int = device.attributes["MultiProcessorCount"]
         self._architecture = f"sm_{device.compute_capability}"
@@ -52,20 +61,29 @@ class Launcher:
         key = pipeline.digest, options
         if key not in self._loaded:
             kernel = generated(pipeline, options)
-            made = nvrtc.compiled(kernel.source, headers(), self._architecture)
+            function, made = self._function(kernel)
             driver = self._cupy.cuda.driver
-            module = self._cupy.cuda.function.Module()
-            module.load(made.cubin)
-            function = module.get_function(kernel.name)
-            if kernel.shared > 48 * 1024:
+            if kernel.shared > self._shared.get(kernel.source, 48 * 1024):
                 driver.funcSetAttribute(function.ptr, _SHARED, kernel.shared)
+                self._shared[kernel.source] = kernel.shared
             blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
             registers = driver.funcGetAttribute(_REGISTERS, function.ptr)
             self._loaded[key] = Loaded(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
+            while len(self._loaded) > _KEPT:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(key)
         return self._loaded[key]
 
+    def _function(self, kernel: Kernel) -> tuple[Any, nvrtc.Compiled]:
+        if kernel.source not in self._functions:
+            made = nvrtc.compiled(kernel.source, headers(), self._architecture)
+            module = self._cupy.cuda.function.Module()
+            module.load(made.cubin)
+            self._functions[kernel.source] = module.get_function(kernel.name), made
+        return self._functions[kernel.source]
+
     def all_loaded(self) -> list[Loaded]:
-        """The kernels that are loaded."""
+        """The kernels of the last pipelines."""
         return list(self._loaded.values())
 
     def run(
@@ -123,6 +141,9 @@ class Launcher:
                     given.append(tables[int(number)][1])
                 case ("rows",):
                     given.append(np.int64(segment.rows))
+                case ("constant", number):
+                    kind, value = kernel.constants[int(number)]
+                    given.append(_SCALARS[kind](value))
                 case _:
                     given.append(target.parameter(key))
         groups = -(-segment.rows // (kernel.block * loaded.options.rows))
@@ -141,7 +162,7 @@ class Target:
         if isinstance(sink, Groups):
             slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
             self.words = xp.zeros((len(sink.accumulators), slots), np.int64)
-            self.keys = xp.full(capacity, -1, np.int64) if sink.form == "hash" else None
+            self.keys = xp.full((len(sink.words), capacity), -1, np.int64) if sink.form == "hash" else None
         else:
             self.cursor = xp.zeros(1, np.uint64)
             self.out = [xp.zeros(capacity * _lanes(each), _kind(each)) for each in sink.values]
@@ -208,18 +229,18 @@ class Target:
     def _groups(self, sink: Groups) -> Grouped:
         xp = self._xp
         if self.keys is not None:
-            place = xp.flatnonzero(self.keys != -1)
-            groups, words = self.keys[place].get(), self.words[:, place].get()
+            place = xp.flatnonzero(self.keys[0] != -1)
+            groups, words = self.keys[:, place].get(), self.words[:, place].get()
         elif self.words.shape[1] <= _FEW:
             held = self.words.get()
-            groups = np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64)
-            words = held[:, groups]
+            groups = (np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64))[None]
+            words = held[:, groups[0]]
         else:
             place = xp.flatnonzero(self.words[0])
-            groups, words = place.get(), self.words[:, place].get()
-        order = np.argsort(groups)
+            groups, words = place.get()[None], self.words[:, place].get()
+        order = np.lexsort(groups[::-1])
         return Grouped(
-            groups[order].astype(np.int64),
+            groups[:, order].astype(np.int64),
             tuple(
                 made[order].view(np.float64) if each.op == "fadd" else made[order]
                 for each, made in zip(sink.accumulators, words, strict=True)

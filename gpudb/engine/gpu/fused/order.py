@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpudb.engine.gpu.fused.packed import Form
-from gpudb.engine.gpu.fused.pipeline import Expr, Filter, Lookup, Payload
-from gpudb.engine.gpu.fused.walk import can_fail, fields_of, parts
+from gpudb.engine.gpu.fused.pipeline import Filter, Lookup, Payload
+from gpudb.engine.gpu.fused.walk import can_fail, exprs_of, fields_of, parts
 
 _SHARED, _NEAR = 64 * 1024, 256 * 1024
 """Bytes of a lookup's first array that lie in shared memory, and in a multiprocessor's own cache."""
@@ -38,11 +38,6 @@ def ordered(
         if isinstance(best, Lookup):
             found.add(best.number)
     return tuple(made)
-
-
-def exprs_of(step: Filter | Lookup) -> tuple[Expr, ...]:
-    """The expressions of a step."""
-    return (step.condition,) if isinstance(step, Filter) else step.keys
 
 
 def _needs(step: Filter | Lookup) -> set[int]:

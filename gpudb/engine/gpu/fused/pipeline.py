@@ -19,6 +19,8 @@ from gpudb.engine.gpu.fused.packed import Form
 Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer; None for a float."""
 BOOLEAN = (0, 1)
+WORD = 2**62
+"""Keys' numbers in a hash table are less than this: what is above says that a slot is empty, or not yet written."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class Payload(Expr):
 
 @dataclass(frozen=True)
 class Literal(Expr):
-    """A constant; None is NULL."""
+    """A constant; None is NULL. One that the statement gives is a parameter: another value makes no other kernel."""
 
     value: int | float | None
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -246,6 +249,18 @@ class Groups:
     def slots(self) -> int:
         """How many groups the keys' ranges allow."""
         return prod(key.size for key in self.keys)
+
+    @property
+    def words(self) -> list[tuple[Key, ...]]:
+        """The keys, as many together as one word of a hash table holds; a direct table has one number of all."""
+        if self.form != "hash":
+            return [self.keys]
+        found: list[list[Key]] = [[]]
+        for key in self.keys:
+            if prod(each.size for each in (*found[-1], key)) >= WORD:
+                found.append([])
+            found[-1].append(key)
+        return [tuple(each) for each in found if each]
 
 
 @dataclass(frozen=True, slots=True)

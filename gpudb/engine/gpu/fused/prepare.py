@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.fused import lookups, states, twin
+from gpudb.engine.gpu.fused.block import MAX, MIN, Table
 from gpudb.engine.gpu.fused.order import ordered
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
+    WORD,
     Bounds,
     Field,
     Filter,
@@ -39,7 +41,6 @@ from gpudb.types import SqlType
 
 DENSE = 1 << 24
 """The most groups of an array of groups, where rows are as many; else 65,536."""
-_MANY = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Prepared:
     pipeline: Pipeline
     segments: Sequence[twin.Segment]
     lookups: tuple[tuple[np.ndarray[Any, Any], ...], ...]
-    tables: tuple[twin.Table, ...]
+    tables: tuple[Table, ...]
     finish: Callable[[twin.Outcome], pl.DataFrame]
 
     def frame(self, outcome: twin.Outcome) -> pl.DataFrame:
@@ -249,8 +250,8 @@ class _Preparing:
         keys = tuple(Key(each.value.expr, each.low, each.size) for each in columns)
         sink = Groups(keys, tuple(accumulators.made), "one")
         if keys:
-            if sink.slots >= _MANY:
-                raise NotFused("groups of more than 62 bits")
+            if any(key.size >= WORD for key in keys):
+                raise NotFused("a group's key of more than 62 bits")
             dense = sink.slots <= max(1 << 16, min(DENSE, self._source.rows))
             sink = replace(sink, form="dense" if dense else "hash")
 
@@ -279,16 +280,18 @@ def grouped_frame(
 ) -> pl.DataFrame:
     """Groups as the columns of a partial aggregate; without keys there is one always."""
     words = grouped.words
-    if not sink.keys and not len(grouped.groups):
-        starts = {"add": 0, "fadd": 0.0, "min": twin.MAX, "max": twin.MIN}
+    if not sink.keys and not grouped.groups.shape[1]:
+        starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
         words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
     made: list[pl.Series] = []
-    rest = grouped.groups
-    places = []
-    for column in reversed(columns):
-        places.append(rest % column.size)
-        rest = rest // column.size
-    for number, (column, place) in enumerate(zip(columns, reversed(places), strict=True)):
+    places: list[np.ndarray[Any, Any]] = []
+    for rest, keys in zip(grouped.groups, sink.words, strict=False):
+        found = []
+        for key in reversed(keys):
+            found.append(rest % key.size)
+            rest = rest // key.size
+        places += reversed(found)
+    for number, (column, place) in enumerate(zip(columns, places, strict=True)):
         made += column.columns(f"k{number}", place)
     for call in calls:
         made += call(words)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.fused.block import MAX
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     Accumulator,
@@ -26,7 +27,6 @@ from gpudb.engine.gpu.fused.pipeline import (
     Ordered,
 )
 from gpudb.engine.gpu.fused.translate import Tables, Translator
-from gpudb.engine.gpu.fused.twin import MAX
 from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.sql import bound

@@ -139,7 +139,7 @@ class Translator:
         held = found.cast(pl.Int8) if found.dtype == pl.Boolean else found
         held = held.to_physical().cast(pl.Int64)
         reached = held if text.expr.nullable else held.head(len(values))
-        nullable = bool(reached.null_count()) or not len(reached)
+        nullable = bool(reached.null_count())
         entries = held.fill_null(0).to_numpy()
         valid = held.is_not_null().to_numpy() if held.null_count() else None
         bounds = BOOLEAN if expr.type.name == "bool" else (int(entries.min()), int(entries.max()))

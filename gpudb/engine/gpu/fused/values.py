@@ -65,7 +65,7 @@ def literal(value: object, kind: SqlType) -> Value:
     shown = None
     match value:
         case bool():
-            return Value(kind, Literal(BOOLEAN, False, int(value)))
+            return Value(kind, Literal(BOOLEAN, False, int(value), True))
         case _ if kind.name == "numeric":
             number = Decimal(str(value))
             held = digits_of(number, kind.numeric_digits[1])
@@ -82,4 +82,4 @@ def literal(value: object, kind: SqlType) -> Value:
             held = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
         case _:
             raise NotFused(f"a constant of type {kind.plain}")
-    return Value(kind, Literal((held, held) if isinstance(held, int) else None, False, held), shown=shown)
+    return Value(kind, Literal((held, held) if isinstance(held, int) else None, False, held, True), shown=shown)

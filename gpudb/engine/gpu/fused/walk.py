@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused.pipeline import Arithmetic, Checked, Choose, Compare, Expr, Field, Literal, Logic, Payload
+from collections.abc import Iterable
+
+from gpudb.engine.gpu.fused.pipeline import (
+    Arithmetic,
+    Checked,
+    Choose,
+    Compare,
+    Expr,
+    Field,
+    Filter,
+    Groups,
+    Literal,
+    Logic,
+    Lookup,
+    Payload,
+    Rows,
+)
 
 
 def can_fail(expr: Expr) -> bool:
@@ -24,6 +40,30 @@ def parts(expr: Expr) -> list[Expr]:
         case Field() | Payload() | Literal():
             return []
     return [expr.arg]  # type: ignore[attr-defined]
+
+
+def exprs_of(step: Filter | Lookup) -> tuple[Expr, ...]:
+    """The expressions of a step."""
+    return (step.condition,) if isinstance(step, Filter) else step.keys
+
+
+def exprs_in(sink: Groups | Rows) -> list[Expr]:
+    """The expressions of a sink."""
+    if isinstance(sink, Rows):
+        return list(sink.values)
+    return [*(key.expr for key in sink.keys), *(each.value for each in sink.accumulators)]
+
+
+def size_of(exprs: Iterable[Expr]) -> int:
+    """How many expressions there are, those within included, equal ones once and constants not at all."""
+    seen: set[Expr] = set()
+    waiting = list(exprs)
+    while waiting:
+        each = waiting.pop()
+        if each not in seen and not isinstance(each, Literal):
+            seen.add(each)
+            waiting += parts(each)
+    return len(seen)
 
 
 def fields_of(expr: Expr) -> set[int]:

@@ -20,6 +20,7 @@ QUERIES = (
     "SELECT t, c, y, count(*), sum(n * 2) FROM f GROUP BY t, c, y",
     "SELECT d, count(*) FROM f WHERE d >= '1999-02-28' GROUP BY d",
     "SELECT b, count(*), sum(s) FROM f GROUP BY b",
+    "SELECT b, j, w, ts, t, count(*), sum(a), max(x) FROM f GROUP BY b, j, w, ts, t",
     "SELECT extract(year from d), extract(month from d), extract(dow from d), count(*) FROM f GROUP BY 1, 2, 3",
     "SELECT extract(year from ts), extract(hour from ts), extract(doy from d), count(*) FROM f GROUP BY 1, 2, 3",
     "SELECT extract(minute from ts), extract(quarter from ts), extract(isodow from d), extract(day from d), count(*)"

@@ -1,0 +1,171 @@
+"""Lookups of build sides as CUDA C++: for all rows of a thread at once, or row by row where partners are several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from gpudb.engine.gpu.fused.emit import Emitter, c_type
+from gpudb.engine.gpu.fused.hashing import bitmap_bytes
+from gpudb.engine.gpu.fused.pipeline import Filter, Lookup, Pipeline
+
+BITMAPS = 180 * 1024
+"""Of a block's shared memory what lookups' bitmaps may take."""
+Taken = list[tuple[str, str, tuple[str, ...]]]
+"""Parameters: the type, the name, and what `launch` gives for it."""
+
+
+def repeats(step: Filter | Lookup) -> bool:
+    """Whether a step can make several rows of one."""
+    return isinstance(step, Lookup) and not step.unique
+
+
+def parameters(step: Lookup) -> Taken:
+    """The arrays of a lookup, in the order in which `lookups.build` makes them."""
+    n = step.number
+    found: Taken = []
+    places = iter(range(len(step.payloads) + 2))
+
+    def array(kind: str, label: str) -> None:
+        found.append((f"const {kind}* __restrict__", label, ("array", str(n), str(next(places)))))
+
+    if step.hashed:
+        array("i64", f"h{n}")
+        found.append(("const i64", f"mask{n}", ("mask", str(n))))
+    if not step.unique:
+        array("u32", f"s{n}")
+    elif step.presence:
+        array("u8", f"z{n}")
+    for column, width in enumerate(step.payloads):
+        array({0: "double", 1: "u8", 2: "u16", 4: "u32", 8: "u64"}[width], f"a{n}_{column}")
+    return found
+
+
+class Probes:
+    """Writes the lookups of a pipeline, of which a thread has `v` rows at once.
+
+    `near` are the lookups whose bitmaps every block has in shared memory, the first ones that fit; `bytes` is what
+    these take.
+    """
+
+    def __init__(self, pipeline: Pipeline, out: Emitter, v: int) -> None:
+        self._out, self._v = out, v
+        steps = pipeline.steps
+        first = next((place for place, step in enumerate(steps) if repeats(step)), len(steps))
+        self.together = list(steps[:first])
+        self.near: list[Lookup] = []
+        self.bytes = 0
+        for step in self.together:
+            if isinstance(step, Lookup) and step.presence:
+                size = bitmap_bytes(prod(step.sizes))
+                if self.bytes + size <= BITMAPS:
+                    self.near.append(step)
+                    self.bytes += size
+
+    def copy(self, first: int) -> None:
+        """Bitmaps into shared memory, from byte `first` of it on."""
+        for step in self.near:
+            n, size = step.number, bitmap_bytes(prod(step.sizes))
+            place = self._out.given(first, "int")
+            self._out.line(f"u32* const near{n} = (u32*)((u8*)shared + {place});")
+            self._out.line(f"copy_words(near{n}, (const u32*)z{n}, {self._out.given(size // 4, 'int')});")
+            first += size
+
+    def _index(self, step: Lookup, ok: str) -> tuple[str, str]:
+        """The keys as one integer, and whether each is within its range; `ok` is what must be true besides."""
+        out = self._out
+        terms, inside = "", [ok]
+        kind = "u32" if prod(step.sizes) < 2**32 else "u64"
+        for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
+            value, valid = out.value(key)
+            # Modulo 2⁶⁴ (or 2³²), what lies below the low is far above the size.
+            narrow = c_type(key.bounds) == "int" and size < 2**32 and -(2**31) <= low < 2**31
+            held = "u32" if narrow else "u64"
+            distance = out.name("k")
+            base = out.given(low % 2**32 if narrow else low % 2**64, held)
+            count = out.given(size, held)
+            out.line(f"const {held} {distance} = ({held}){value} - {base};")
+            inside.append(f"({distance} < {count})")
+            if valid is not None:
+                inside.append(valid)
+            terms = f"({kind}){distance}" if not terms else f"({terms}) * ({kind}){count} + ({kind}){distance}"
+        index, there = out.name("x"), out.name("w")
+        out.line(f"const bool {there} = {' & '.join(inside)};")
+        out.line(f"const {kind} {index} = {terms};")
+        return index, there
+
+    def all_rows(self, step: Lookup) -> None:
+        """A lookup for all rows of the thread: first every load, then what came of them."""
+        out, n, v = self._out, step.number, self._v
+        biased = not step.hashed and not step.presence
+        wide = biased and step.payloads[0] == 8
+        out.line(f"i64 p{n}[{v}];" if step.hashed else f"u32 p{n}[{v}];")
+        if not step.hashed:
+            out.line(f"{'u64' if wide else 'u32'} r{n}[{v}];")
+        out.line("#pragma unroll")
+        with out.block(f"for (int v = 0; v < {v}; ++v)"):
+            index, there = self._index(step, "(bool)(alive >> v & 1u)")
+            if step.hashed:
+                out.line(f"p{n}[v] = {there} ? probe(h{n}, mask{n}, (i64){index}) : -1;")
+            else:
+                out.line(f"p{n}[v] = {there} ? (u32){index} : 0u;")
+                words = f"near{n}" if step in self.near else f"((const u32*)z{n})"
+                bit = f"{words}[p{n}[v] >> 5] >> (p{n}[v] & 31) & 1u"
+                read = f"__ldg(a{n}_0 + p{n}[v])" if biased else bit
+                out.line(f"r{n}[v] = {there} ? {read} : 0;")
+        found = f"p{n}[v] >= 0" if step.hashed else f"r{n}[v] != 0"
+        if step.kind == "left":
+            out.line(f"u32 hit{n} = 0;")
+        out.line("#pragma unroll")
+        with out.block(f"for (int v = 0; v < {v}; ++v)"):
+            if step.kind == "left":
+                out.line(f"hit{n} |= (u32)({found}) << v;")
+                if step.hashed:
+                    out.line(f"p{n}[v] = max(p{n}[v], 0ll);")
+            else:
+                wrong = found if step.kind == "anti" else f"!({found})"
+                out.line(f"alive &= ~((u32)({wrong}) << v);")
+        hit = f"(hit{n} >> v & 1u)" if step.kind == "left" else None
+        out.partners[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
+
+    def one_row(self, step: Lookup, rest: Callable[[], None]) -> None:
+        """A lookup for one row; `rest` writes what is done with each of its partners."""
+        out, n = self._out, step.number
+        index, there = self._index(step, "true")
+        place, found = f"y{n}", f"e{n}"
+        if step.hashed:
+            out.line(f"const i64 {place} = {there} ? probe(h{n}, mask{n}, (i64){index}) : -1;")
+            out.line(f"const bool {found} = {place} >= 0;")
+        else:
+            out.line(f"const u32 {place} = {there} ? (u32){index} : 0u;")
+        if not step.unique:
+            self._partners(step, place, found if step.hashed else there, rest)
+            return
+        first = None
+        if step.presence:
+            out.line(f"const bool {found} = {there} && (z{n}[{place} >> 3] >> ({place} & 7) & 1);")
+        elif not step.hashed:
+            first = f"first{n}"
+            out.line(f"const u64 {first} = {there} ? a{n}_0[{place}] : 0;")
+            out.line(f"const bool {found} = {first} != 0;")
+        hit = None
+        if step.kind == "left":
+            hit = found
+            if step.hashed:
+                place = f"max({place}, 0ll)"
+        else:
+            out.line(f"if ({found if step.kind == 'anti' else '!' + found}) continue;")
+        out.partners[n] = step, place, hit, first
+        rest()
+
+    def _partners(self, step: Lookup, place: str, here: str, rest: Callable[[], None]) -> None:
+        out, n = self._out, step.number
+        out.line(f"const u32 begin{n} = {here} ? s{n}[{place}] : 0u, end{n} = {here} ? s{n}[{place} + 1] : 0u;")
+        last, hit = f"end{n}", None
+        if step.kind == "left":
+            hit, last = f"hit{n}", f"last{n}"
+            out.line(f"const bool {hit} = begin{n} < end{n};")
+            out.line(f"const u32 last{n} = {hit} ? end{n} : begin{n} + 1;")
+        out.partners[n] = step, f"g{n}", hit, None
+        with out.block(f"for (u32 g{n} = begin{n}; g{n} < {last}; ++g{n})"):
+            rest()

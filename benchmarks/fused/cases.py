@@ -146,7 +146,7 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
         raise _Found(Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables))
 
     held = ResidentTables(2**33)
-    _, stages = planner.planned(request)
+    stages = planner.planned(request).stages
     given: dict[int, Any] = {}
     for stage in stages:
         received = {number: given[number] for number in stage.inputs}

@@ -7,18 +7,18 @@ other what their stages read. A statement that loses a worker before any row wen
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import pickle
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from gpudb.engine.gpu.admission import Admission, Cost
+from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange import runners
+from gpudb.engine.gpu.fused.run import Launched
+from gpudb.engine.gpu.planning import Planned
 from gpudb.engine.protocol import Request
 from gpudb.errors import SqlError
-from gpudb.plan.stages import Stage
 
 _T = TypeVar("_T")
 _ATTEMPTS = 2
@@ -34,6 +34,8 @@ class Measured:
     milliseconds: list[float] = field(default_factory=list)
     host: list[tuple[str, ...]] = field(default_factory=list)
     """What ran on the host, though the workers are GPUs."""
+    launched: list[Launched] = field(default_factory=list)
+    """What was run of its fused parts."""
 
 
 class _Lost(Exception):
@@ -43,14 +45,13 @@ class _Lost(Exception):
 class Execution:
     """One statement under way. `measured` tells of each stage, by its number, once all have ended."""
 
-    def __init__(self, cluster: Cluster, admission: Admission, stages: Sequence[Stage], cost: Cost, request: Request):
+    def __init__(self, cluster: Cluster, admission: Admission, planned: Planned, request: Request):
         self._cluster = cluster
         self._admission = admission
-        self._stages = stages
-        self._cost = cost
+        self._stages = planned.stages
+        self._cost = planned.cost
         self._cancel, self._session = request.cancel, request.settings.session
-        self._plan = pickle.dumps(list(stages))
-        self._digest = hashlib.blake2b(self._plan, digest_size=16).digest()
+        self._plan, self._digest = planned.sent, planned.digest
         self._parameters = pickle.dumps((request.parameters, request.settings.timezone))
         self._attempts = 0
         self._closed = False
@@ -65,7 +66,10 @@ class Execution:
             while True:
                 self._attempts += 1
                 try:
-                    return await self._attempt()
+                    await self._attempt()
+                    if not self.held:
+                        self.end(forget=False)
+                    return
                 except _Lost as lost:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
@@ -84,13 +88,15 @@ class Execution:
             shares.setdefault(self._peers[share], []).append(share)
         answers = await _all([self._ask(address, found) for address, found in shares.items()])
         self.measured = {stage.number: Measured() for stage in self._stages}
-        for number, share, rows, size, spent, host in sorted(each for answer in answers for each in answer["measured"]):
+        figures = [each for answer in answers for each in answer["measured"]]
+        for number, share, rows, size, spent, host, launched in sorted(figures, key=lambda each: tuple(each[:2])):
             measured = self.measured[number]
             measured.workers += (share,)
             measured.rows.append(rows)
             measured.bytes.append(size)
             measured.milliseconds.append(spent)
             measured.host.append(tuple(host))
+            measured.launched += [Launched(*each) for each in launched]
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
@@ -124,6 +130,10 @@ class Execution:
         if answer is None:
             raise _Lost
         return answer
+
+    def given(self) -> list[bytes]:
+        """The rows, share by share, of a result that came with the workers' answers."""
+        return [data for _, data in sorted(self._results.items()) if data is not None]
 
     async def results(self) -> AsyncGenerator[bytes]:
         """The result's rows as Arrow IPC streams, share by share, each chunk fetched while the one before is read."""
@@ -167,6 +177,11 @@ class Execution:
     def held(self) -> bool:
         """Whether workers hold rows of the result."""
         return any(data is None for data in self._results.values())
+
+    @property
+    def ended(self) -> bool:
+        """Whether workers know nothing of the statement any more."""
+        return not self._statement
 
     def close(self) -> None:
         """Ends the statement for good, whatever it does."""

@@ -50,21 +50,23 @@ class _Display:
             details.append(("Keys", ", ".join(text(key, stage.root.names) for key in stage.keys)))
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
-        below = () if stage.number in self._told else (self._node(stage.root),)
-        self._told.add(stage.number)
         done = self._measured.get(stage.number)
+        below = () if stage.number in self._told else (self._node(stage.root, done),)
+        self._told.add(stage.number)
         shares: tuple[WorkerShare, ...] = ()
         if done is not None:
             figures = zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True)
             shares = tuple(WorkerShare(*each) for each in figures)
             if off := dict.fromkeys(each for reasons in done.host for each in reasons):
                 details.append(("Off the GPU", "; ".join(off)))
+            if not done.workers:
+                details.append(("Not Run", "its rows are in the kernel's tables already"))
         return PlanNode(
             self._exchange(stage),
             tuple(details),
             stage.rows,
-            None if done is None else sum(done.rows),
-            None if done is None else max(done.milliseconds, default=0.0),
+            None if done is None or not done.workers else sum(done.rows),
+            None if done is None or not done.workers else max(done.milliseconds),
             below,
             width(stage.root.types),
             stage.root.names,
@@ -76,11 +78,13 @@ class _Display:
         kind = names.get(stage.output)
         return f"{self._prefix}Exchange ({kind})" if kind else f"{self._prefix}Result"
 
-    def _node(self, node: nodes.Node) -> PlanNode:
+    def _node(self, node: nodes.Node, done: Measured | None) -> PlanNode:
         if isinstance(node, Receive):
             return self.stage(self._stages[node.stage])
-        below = tuple(self._node(each) for each in node.inputs)
+        below = tuple(self._node(each, done) for each in node.inputs)
         name, details = _operator(node)
+        if isinstance(node, Fused) and done is not None:
+            details += _launched(details, done)
         return PlanNode(
             self._prefix + name,
             details,
@@ -163,6 +167,21 @@ def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
         if not isinstance(node, Built | nodes.Project):
             parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", told) for label, told in details]
     return tuple(parts)
+
+
+def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tuple[str, str], ...]:
+    """What workers ran of a fused part: of all of them the bytes, of the slowest the time."""
+    mine = [each for each in done.launched if ("Table", each.table) in details]
+    if not mine:
+        return ()
+    told = [
+        ("Bytes Read", str(sum(each.bytes for each in mine))),
+        ("Segments", str(sum(each.segments for each in mine))),
+        ("Kernel Time", f"{max(each.milliseconds for each in mine):.3f} ms"),
+        ("Bound Before", "yes" if all(each.reused for each in mine) else "no"),
+    ]
+    registers = max(each.registers for each in mine)
+    return (*told, ("Registers", str(registers))) if registers else tuple(told)
 
 
 def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:

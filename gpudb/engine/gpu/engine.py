@@ -12,18 +12,17 @@ from typing import Any, TypeVar
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.gpu.admission import Admission, cost_of
+from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution, Measured
 from gpudb.engine.gpu.display import displayed
 from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.planning import Planned, Planner
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, QueryCanceled
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Plan
 from gpudb.plan.placing import Costs
-from gpudb.plan.stages import Stage
 
 BATCH_ROWS = 65536
 _T = TypeVar("_T")
@@ -41,26 +40,25 @@ class ClusterEngine:
     def run(self, request: Request) -> ClusterStream:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
-        stream = self._started(*self._planner.planned(request), request)
+        stream = self._started(self._planner.planned(request), request)
         stream.wait()
         return stream
 
-    def _started(self, plan: Plan, stages: list[Stage], request: Request) -> ClusterStream:
-        cost = cost_of(plan.root, self._cluster.size)
-        execution = Execution(self._cluster, self.admission, stages, cost, request)
-        return ClusterStream(self._cluster, plan, execution, request)
+    def _started(self, planned: Planned, request: Request) -> ClusterStream:
+        execution = Execution(self._cluster, self.admission, planned, request)
+        return ClusterStream(self._cluster, planned.plan, execution, request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
-        plan, stages = self._planner.planned(request)
+        planned = self._planner.planned(request)
         hosted = self._planner.hosted(request.query)
         prefix = "Gpu" if self.name == "gpu" else ""
         if not analyze:
-            return displayed(stages, prefix, hosted)
-        stream = self._started(plan, stages, request)
+            return displayed(planned.stages, prefix, hosted)
+        stream = self._started(planned, request)
         stream.wait()
         stream.close()
-        return displayed(stages, prefix, hosted, stream.measured)
+        return displayed(planned.stages, prefix, hosted, stream.measured)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -105,8 +103,6 @@ class ClusterStream:
     def wait(self) -> None:
         """Returns once every stage has run."""
         self._result(self._running)
-        if not self._execution.held:
-            self._cluster.loop.call_soon_threadsafe(lambda: self._execution.end(forget=False))
 
     def _told(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
@@ -116,13 +112,23 @@ class ClusterStream:
         return InternalError(f"{type(error).__name__}: {error}")
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        chunks = self._execution.results()
         try:
-            while (chunk := self._result(self._cluster.run(_next(chunks)))) is not None:
+            for chunk in self._chunks():
                 frame = pl.read_ipc_stream(io.BytesIO(chunk))
                 for start in range(0, frame.height, BATCH_ROWS):
                     self._cancel.check()
                     yield to_batch(frame.slice(start, BATCH_ROWS), self._types)
+        finally:
+            self.close()
+
+    def _chunks(self) -> Iterator[bytes]:
+        if not self._execution.held:
+            yield from self._execution.given()
+            return
+        chunks = self._execution.results()
+        try:
+            while (chunk := self._result(self._cluster.run(_next(chunks)))) is not None:
+                yield chunk
         finally:
             self.close()
             with contextlib.suppress(RuntimeError):  # the event loop has ended
@@ -135,6 +141,8 @@ class ClusterStream:
             if self._ended:
                 return
             self._ended = True
+        if self._running.done() and self._execution.ended:
+            return
         self._running.cancel()
         with contextlib.suppress(RuntimeError):
             self._cluster.loop.call_soon_threadsafe(self._execution.close)

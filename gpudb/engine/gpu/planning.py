@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from gpudb.catalog.model import Table
+from gpudb.engine.gpu.admission import Cost, cost_of
 from gpudb.engine.gpu.carried import check
 from gpudb.engine.gpu.constants import evaluator
 from gpudb.engine.gpu.fused.match import fused
@@ -19,11 +24,46 @@ from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
-from gpudb.plan.traversal import rebuild
+from gpudb.plan.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
 
 _KEPT = 256
 _COSTS = Costs()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan over a snapshot, and the stages that `workers` of them run."""
+
+    plan: Plan
+    stages: list[Stage]
+    workers: int = 1
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What it is thought to take of each worker."""
+        return cost_of(self.plan.root, self.workers)
+
+    @cached_property
+    def sent(self) -> bytes:
+        """The stages as workers are sent them."""
+        return pickle.dumps(self.stages)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What tells them apart: plan, snapshot and all."""
+        return hashlib.blake2b(self.sent, digest_size=16).digest()
+
+
+@dataclass
+class _Kept:
+    """A query that has been planned, so that its id stays its own; and what its stages were over some tables."""
+
+    query: bound.Query
+    plan: Plan
+    scanned: tuple[Table, ...]
+    tables: tuple[Table, ...] = ()
+    planned: Planned | None = None
 
 
 class Planner:
@@ -38,44 +78,63 @@ class Planner:
         self._fuse = fuse
         self._costs = costs
         self._rules = rules
-        # By identity: plan caches hold bound queries, and so does this one, so that an id stays its own.
-        self._plans: OrderedDict[int, tuple[bound.Query, Plan]] = OrderedDict()
+        # By identity: plan caches hold bound queries, and so does this one.
+        self._plans: OrderedDict[int, _Kept] = OrderedDict()
         self._hosted: dict[int, dict[int, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
 
-    def planned(self, request: Request) -> tuple[Plan, list[Stage]]:
-        """The plan and its stages over the snapshot; NotCarried names what the workers lack."""
+    def planned(self, request: Request) -> Planned:
+        """The plan and its stages over the snapshot; NotCarried names what the workers lack.
+
+        They are found again while the tables have the same files, unless constants depend on the request.
+        """
         evaluate = evaluator(self._constants, request)
-        plan = self._plan(request.query, evaluate)
+        kept = self._plan(request.query, evaluate)
+        tables = tuple(map(request.table, kept.scanned))
+        with self._lock:
+            if kept.planned is not None and all(a is b for a, b in zip(tables, kept.tables, strict=True)):
+                return kept.planned
+        computed = False
+
+        def counted(exprs: Sequence[bound.Expr]) -> Sequence[bound.Constant | None]:
+            nonlocal computed
+            computed = True
+            return evaluate(exprs)
 
         def current(node: Node) -> Node:
             # The bound query may be older than the snapshot.
             return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
 
-        root = rebuild(fold_constants(plan.root, evaluate), current)
+        root = rebuild(fold_constants(kept.plan.root, counted), current)
         physical = fused(root, estimate, request.parameters) if self._fuse else root
         stages = stages_of(physical, is_mergeable, self._costs)
         if id(request.query) not in self._hosted:
             hosted = check(stages, request.parameters)
             with self._lock:
                 self._hosted[id(request.query)] = hosted
-        return Plan(root, plan.columns), stages
+        made = Planned(Plan(root, kept.plan.columns), stages, self._costs.workers)
+        if not computed:
+            with self._lock:
+                kept.tables, kept.planned = tables, made
+        return made
 
     def hosted(self, query: bound.Query) -> Mapping[int, tuple[str, ...]]:
         """What the host's functions compute in each stage of a query that has been planned."""
         return self._hosted.get(id(query), {})
 
-    def _plan(self, query: bound.Query, evaluate: Evaluate) -> Plan:
+    def _plan(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
         with self._lock:
             kept = self._plans.get(id(query))
             if kept is not None:
                 self._plans.move_to_end(id(query))
-                return kept[1]
+                return kept
         plan = plan_query(query, estimate)
         folded = fold_constants(plan.root, evaluate, immutable=True)
         plan = Plan(optimized(folded, self._rules), plan.columns)
+        scanned = tuple(node.table for node in walk_nodes(plan.root) if isinstance(node, Scan))
+        kept = _Kept(query, plan, tuple({table.oid: table for table in scanned}.values()))
         with self._lock:
-            self._plans[id(query)] = query, plan
+            self._plans[id(query)] = kept
             while len(self._plans) > _KEPT:
                 self._hosted.pop(self._plans.popitem(last=False)[0], None)
-        return plan
+        return kept

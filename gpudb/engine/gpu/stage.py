@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames, Held, HostFrames
+from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
@@ -21,6 +21,9 @@ from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import used
 from gpudb.sql import bound
 from gpudb.types import SqlType
+
+FEW = 1 << 16
+"""A fused part's result of no more rows, and what becomes of it, is computed on the host."""
 
 
 class Tables(Protocol):
@@ -37,17 +40,27 @@ class Tables(Protocol):
         """A scan's columns over a worker's share of the table's files."""
 
 
+Again = Callable[[], pl.DataFrame]
+"""Runs a fused part that was bound before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One stage for one worker: over which share of the tables, with the statement's parameters."""
+    """One stage for one worker: over which share of the tables, with the statement's parameters.
+
+    `again` are those of its fused parts that were bound before, by the ids of their nodes; the others are kept under
+    `key`, if there is one.
+    """
 
     stage: Stage
     share: Share
     parameters: tuple[object, ...] = ()
     timezone: str = "UTC"
+    key: Hashable = None
+    again: Mapping[int, Again] = field(default_factory=dict)
 
 
-Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object]], pl.DataFrame | None]
+Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object], Hashable], pl.DataFrame | None]
 """Computes a fused part from its build sides' rows; None for one that the data keep from it."""
 
 
@@ -77,12 +90,14 @@ def compute(
         return Frame(lazy, tuple(map(type_bounds, node.types)))
 
     def fused(node: Fused) -> Frame:
+        if id(node) in work.again:
+            return result(node, work.again[id(node)]())
         sides = [lowering.frame(each) for each in node.builds]
         builds = [frames.held(side.lazy) for side in sides]
         if kernels is not None:
-            made = kernels(node, [each.frame() for each in builds], work.share, work.parameters)
+            made = kernels(node, [each.frame() for each in builds], work.share, work.parameters, work.key)
             if made is not None:
-                return Frame(frames.given(made).lazy, tuple(map(type_bounds, node.types)))
+                return result(node, made)
 
         def inside(part: Node) -> Frame:
             if isinstance(part, Built):
@@ -91,9 +106,19 @@ def compute(
 
         return Lowering(inside, frames, host, work.share.index).frame(node.root)
 
+    def result(node: Fused, made: pl.DataFrame) -> Frame:
+        # Few rows stay on the host, where what is left to do with them takes least.
+        held = HostHeld(made) if made.height <= FEW else frames.given(made)
+        if node is work.stage.root:
+            whole.append(held)
+        return Frame(held.lazy, tuple(map(type_bounds, node.types)))
+
+    whole: list[Held] = []
     host = asked or Host(work.parameters, work.timezone)
     lowering = Lowering(source, frames, host, work.share.index)
     frame = lowering.frame(work.stage.root)
+    if whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
+        return whole
     if work.stage.output == "hash":
         return _split(work, frame, frames, host)
     return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.held(frame.lazy)]

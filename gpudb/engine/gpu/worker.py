@@ -12,7 +12,6 @@ The coordinator and the other workers call it by handlers of Dask's worker, one 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import pickle
@@ -20,85 +19,42 @@ import signal
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.connections import Connections
-from gpudb.engine.gpu.exchange import givers, runners, takers
-from gpudb.engine.gpu.frames import Frames, Held, HostFrames
+from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.given import Kept, Parts, ResultRoom, read, written
-from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute
-from gpudb.errors import GpudbError, InternalError, OutOfMemory
-from gpudb.plan.errors import NotCarried
+from gpudb.engine.gpu.fused.run import Kernels, Twin
+from gpudb.engine.gpu.given import ResultRoom, read, written
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.stage import Again, Tables, Task, compute
+from gpudb.engine.gpu.work import Figures, Lost, Running, Work
+from gpudb.errors import OutOfMemory
+from gpudb.plan.fused import Fused
+from gpudb.plan.nodes import Scan
 from gpudb.plan.stages import Stage
+from gpudb.plan.traversal import walk_nodes
 
 _LOG = logging.getLogger(__name__)
 
 INLINE_BYTES = 2**18
 """A result of fewer bytes comes with the answer."""
 _LARGE_BYTES = 2**20
-_PLANS = 64
+_PLANS = 256
 _GONE = 10_000
 _STRAY_SECONDS = 1.0
 _SHORT_SECONDS = 1.0
-
-
-class Lost(Exception):
-    """A share whose worker did not give its rows."""
-
-
-class Running:
-    """A statement on this worker."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.task: asyncio.Task[dict[str, Any]] | None = None
-        self.error: GpudbError | None = None
-        self.short = False
-        self.began = time.monotonic()
-        self.computing = 0
-        self.results: dict[int, Kept] = {}
-        self.ended = 0.0
-        self._parts: dict[tuple[int, int], asyncio.Future[Parts]] = {}
-
-    def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
-        """What a stage gives on a share, which may be still to come."""
-        found = self._parts.get((stage, share))
-        if found is None:
-            found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
-        return found
-
-    @property
-    def read(self) -> bool:
-        """Whether all that was given has been read."""
-        given = all(each.done() and not each.cancelled() and each.result().read for each in self._parts.values())
-        return given and not self.results and self.task is not None and self.task.done()
-
-    def fail(self, error: GpudbError) -> None:
-        """Ends the statement here with an error."""
-        if self.task is not None and not self.task.done():
-            self.error = error
-            self.task.cancel()
-
-    def end(self) -> None:
-        """Ends the statement here and frees what it holds."""
-        self.ended = time.monotonic()
-        if self.task is not None:
-            self.task.cancel()
-        for each in self._parts.values():
-            each.cancel()
-        for kept in self.results.values():
-            kept.end()
-        self._parts.clear()
-        self.results.clear()
+HOST = HostFrames()
+_FEW_ROWS = "the few rows that a kernel gave"
+_T = TypeVar("_T")
 
 
 class StageWorker(WorkerPlugin):
@@ -119,7 +75,7 @@ class StageWorker(WorkerPlugin):
         self._worker = worker
         self._connections = Connections(worker.connection_args)
         self._frames, self._tables, self._kernels = (
-            _on_gpu(self._resident) if self._gpu else _on_host(self._resident, self._fuse)
+            _on_gpu(self._resident, self._fuse) if self._gpu else _on_host(self._resident, self._fuse)
         )
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         self._room = ResultRoom(self._results, Path(self._folder.name))
@@ -164,7 +120,7 @@ class StageWorker(WorkerPlugin):
             return {"gone": True}
         running = self._statement(statement)
         running.short = short
-        work = _Work(self, running, plan, tuple(peers), *pickle.loads(parameters))
+        work = Work(self, running, plan, tuple(peers), parameters)
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
         try:
             return await running.task
@@ -218,7 +174,7 @@ class StageWorker(WorkerPlugin):
         return {
             "statements": len(self._statements),
             "results": self._room.bytes,
-            "resident": self._tables.bytes,
+            "resident": self._tables.bytes + (self._kernels.bytes if self._kernels is not None else 0),
             "memory": memory.used(),
             "stray": any(now - each.ended > _STRAY_SECONDS for each in self._strays),
         }
@@ -290,115 +246,75 @@ class StageWorker(WorkerPlugin):
             return await asyncio.to_thread(lambda: self._frames.given(read(data)))
         return self._frames.given(read(data))
 
-    async def compute(
-        self, running: Running, task: Task, received: Mapping[int, Sequence[Held]]
-    ) -> tuple[list[Held], float, tuple[str, ...]]:
-        """What a stage gives, its milliseconds, and what of it ran on the host, once its lane is free."""
+    async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:
+        """What some work gives, once the statement's lane is free."""
         loop = asyncio.get_running_loop()
-        # One that was thought to be short makes room once it shows that it is not.
-        short = running.short and time.monotonic() - running.began < _SHORT_SECONDS
-        return await loop.run_in_executor(self._lanes[short], self._computed, running, task, received)
+        return await loop.run_in_executor(self._lanes[self.short(running)], self._counted, running, work)
 
-    def _computed(
-        self, running: Running, task: Task, received: Mapping[int, Sequence[Held]]
-    ) -> tuple[list[Held], float, tuple[str, ...]]:
+    def short(self, running: Running) -> bool:
+        """Whether a statement goes beside long ones: until it shows that it is one."""
+        return running.short and time.monotonic() - running.began < _SHORT_SECONDS
+
+    def _counted(self, running: Running, work: Callable[[], _T]) -> _T:
         running.computing += 1
-        started = time.perf_counter()
         try:
-            made = compute(task, self._tables, received, self._frames, self._kernels)
-            return made, 1000 * (time.perf_counter() - started), self._frames.on_host()
+            return work()
         finally:
             running.computing -= 1
+
+    def computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[list[Held], Figures]:
+        """What a stage gives, in a lane's thread."""
+        started = time.perf_counter()
+        frames, kernels = self._frames, self._kernels
+        few = self._gpu and task.share.count == 1 and _few(task.stage, received)
+        made = compute(task, self._tables, received, HOST if few else frames, kernels)
+        spent = 1000 * (time.perf_counter() - started)
+        rows, size = sum(each.rows for each in made), sum(each.bytes for each in made)
+        host = frames.on_host() or ((_FEW_ROWS,) if few else ())
+        launched = kernels.launched() if kernels is not None else ()
+        return made, (task.stage.number, task.share.index, rows, size, spent, host, tuple(map(astuple, launched)))
+
+    def again(self, stages: Sequence[Stage], key: bytes) -> dict[int, Again]:
+        """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""
+        kernels = self._kernels
+        if kernels is None:
+            return {}
+        nodes = [node for stage in stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
+        found = {id(node): kernels.kept(node, key) for node in nodes}
+        return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
 
     async def keep(self, running: Running, share: int, rows: Held) -> bytes | None:
         """A share of the result: its rows if they are few, else None, and they are kept."""
         if rows.bytes <= INLINE_BYTES:
             # What a GPU computes meanwhile may hold a copy up; the event loop must answer.
-            return await asyncio.to_thread(lambda: written(rows.frame())) if self._gpu else written(rows.frame())
+            away = self._gpu and not isinstance(rows, HostHeld)
+            return await asyncio.to_thread(lambda: written(rows.frame())) if away else written(rows.frame())
         running.results[share] = await asyncio.to_thread(lambda: self._room.keep(rows.frame()))
         return None
 
 
-class _Work:
-    """One statement's stages on this worker."""
-
-    def __init__(
-        self,
-        worker: StageWorker,
-        running: Running,
-        stages: Sequence[Stage],
-        peers: tuple[str, ...],
-        parameters: tuple[object, ...],
-        timezone: str,
-    ) -> None:
-        self._worker, self._running, self._stages, self._peers = worker, running, stages, peers
-        self._parameters = parameters
-        self._timezone = timezone
-        self._measured: list[tuple[int, int, int, int, float, tuple[str, ...]]] = []
-        self._results: list[tuple[int, bytes | None]] = []
-
-    async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
-        """Runs every stage as soon as what it reads is there; what each did, by stage and share, and the result."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for stage in self._stages:
-                    for share in set(shares).intersection(runners(stage, len(self._peers))):
-                        group.create_task(self._stage(stage, share))
-        except BaseExceptionGroup as failed:
-            return _told(_first(failed), self._running.number)
-        return {"measured": self._measured, "results": self._results}
-
-    async def _stage(self, stage: Stage, share: int) -> None:
-        count = len(self._peers)
-        received: dict[int, list[Held]] = {}
-        for number in stage.inputs:
-            parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, count)]
-            received[number] = list(await asyncio.gather(*parts))
-        task = Task(stage, Share(share, count), self._parameters, self._timezone)
-        frames, spent, host = await self._worker.compute(self._running, task, received)
-        rows, size = sum(each.rows for each in frames), sum(each.bytes for each in frames)
-        self._measured.append((stage.number, share, rows, size, spent, host))
-        if stage.output == "result":
-            self._results.append((share, await self._worker.keep(self._running, share, frames[0])))
-        else:
-            readers = takers(self._stages, stage.number, share, count)
-            self._running.parts(stage.number, share).set_result(Parts(frames, readers))
-
-    async def _fetch(self, stage: int, giver: int, taker: int) -> Held:
-        return await self._worker.fetch(self._peers[giver], self._running.number, stage, giver, taker)
+def _few(stage: Stage, received: Mapping[int, Sequence[Held]]) -> bool:
+    """Whether all that a stage reads are rows that a kernel has left on the host."""
+    if not received or not all(isinstance(each, HostHeld) for parts in received.values() for each in parts):
+        return False
+    return not any(isinstance(node, Scan | Fused) for node in walk_nodes(stage.root))
 
 
-def _on_host(budget: int, fuse: bool) -> tuple[Frames, Tables, Kernels | None]:
-    # Packed columns are made of the tables' own: half of the room each, where both are kept.
+def _on_host(budget: int, fuse: bool) -> tuple[Frames, Tables, Twin | None]:
+    # Of columns that both read there are two forms: half of the room each.
     room = budget // 2 if fuse else budget
-    tables = ResidentTables(room)
-    return HostFrames(), tables, Twin(PackedTables(tables, room)) if fuse else None
+    return HostFrames(), ResidentTables(room), Twin(PackedTables(room)) if fuse else None
 
 
-def _on_gpu(budget: int) -> tuple[Frames, Tables, Kernels | None]:
+def _on_gpu(budget: int, fuse: bool) -> tuple[Frames, Tables, Twin | None]:
     from gpudb.engine.gpu.cudf.frames import CudfFrames
     from gpudb.engine.gpu.cudf.memory import SHARE, open_device
+    from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
 
     device = open_device()
     frames = CudfFrames()
-    return frames, CudfTables(budget or int(SHARE * device.memory), frames), None
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _told(error: BaseException, statement: int) -> dict[str, Any]:
-    """An error as a value that the coordinator reads."""
-    if isinstance(error, Lost):
-        return {"lost": error.args[0]}
-    if isinstance(error, GpudbError | NotCarried):
-        return {"error": pickle.dumps(error)}
-    if isinstance(error, MemoryError):  # Arrow's is one too
-        return {"error": pickle.dumps(OutOfMemory("out of memory", detail=str(error)))}
-    with contextlib.suppress(Exception):
-        _LOG.error("statement %s", statement, exc_info=error)
-    return {"error": pickle.dumps(InternalError(f"{type(error).__name__}: {str(error)[:500]}"))}
+    room = budget or int(SHARE * device.memory)
+    if not fuse:
+        return frames, CudfTables(room, frames), None
+    return frames, CudfTables(room // 2, frames), Kernels(PackedTables(room // 2, CudfPieces()))

@@ -21,7 +21,7 @@ from gpudb.types import SqlType
 from gpudb.values.columns import text_column
 
 TABLES = ResidentTables(2**30)
-PACKED = PackedTables(TABLES, 2**30)
+PACKED = PackedTables(2**30)
 FRAMES = HostFrames()
 
 
@@ -37,7 +37,8 @@ def rows(
     """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are, `kernels`
     compute the parts of the plan that can be fused."""
     planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
-    plan, stages = planner.planned(request)
+    planned = planner.planned(request)
+    plan, stages = planned.plan, planned.stages
     given: dict[int, dict[int, list[Held]]] = {}
     for stage in stages:
         given[stage.number] = {

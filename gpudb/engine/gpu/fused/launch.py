@@ -12,16 +12,21 @@ import numpy as np
 from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.block import MAX, MIN, Table
 from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, headers, options_for
+from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import Groups, Pipeline, Rows
 from gpudb.engine.gpu.fused.twin import Grouped, Outcome, Segment, in_forms
 from gpudb.errors import InternalError
 
 _FEW = 1 << 16
-"""So many groups' words are copied to the host as they are; of more only those that are there."""
+"""So many words of groups are copied to the host as they are; of more only those that are there."""
+_STATE = 2
+"""Words of 64 bits before them."""
 _KEPT = 4096
 """So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
 _FIRST = 1 << 22
 """A hash table of groups begins with so many slots at most."""
+_OVER = 1024
+"""So many pipelines' kernels are found without their digests."""
 _SHARED, _REGISTERS = 8, 4
 """The driver's numbers of a function's attributes."""
 _SCALARS: dict[str, Any] = {
@@ -51,6 +56,7 @@ class Launcher:
         self._loaded: OrderedDict[tuple[str, Options], Loaded] = OrderedDict()
         self._functions: dict[str, tuple[Any, nvrtc.Compiled]] = {}
         self._shared: dict[str, int] = {}
+        self._over: OrderedDict[tuple[int, tuple[Form, ...]], tuple[Pipeline, Loaded]] = OrderedDict()
         device = cupy.cuda.Device()
         self._processors: int = device.attributes["MultiProcessorCount"]
         self._architecture = f"sm_{device.compute_capability}"
@@ -82,6 +88,21 @@ class Launcher:
             self._functions[kernel.source] = module.get_function(kernel.name), made
         return self._functions[kernel.source]
 
+    def over(self, pipeline: Pipeline, segment: Segment) -> Loaded:
+        """The kernel of a pipeline for a segment's columns."""
+        key = id(pipeline), tuple(column.form for column in segment.columns)
+        found = self._over.get(key)
+        if found is None:
+            # Beside the kernel its pipeline, so that the id stays its own.
+            found = self._over[key] = pipeline, self.loaded(in_forms(pipeline, segment))
+            while len(self._over) > _OVER:
+                self._over.popitem(last=False)
+        return found[1]
+
+    def placed(self, array: Any) -> Any:
+        """An array on the device; None stays."""
+        return None if array is None else self._cupy.asarray(array)
+
     def all_loaded(self) -> list[Loaded]:
         """The kernels of the last pipelines."""
         return list(self._loaded.values())
@@ -95,8 +116,8 @@ class Launcher:
     ) -> Outcome:
         """A pipeline over segments, which lie on the device; the other arrays may lie on the host."""
         xp = self._cupy
-        arrays = [[xp.asarray(each) for each in made] for made in lookups]
-        entries = [(xp.asarray(made), None if known is None else xp.asarray(known)) for made, known in tables]
+        arrays = [[self.placed(each) for each in made] for made in lookups]
+        entries = [(self.placed(made), self.placed(known)) for made, known in tables]
         rows = sum(segment.rows for segment in segments)
         capacity = _FIRST
         while capacity > 2 * max(rows, 8):
@@ -104,7 +125,7 @@ class Launcher:
         while True:
             target = Target(xp, pipeline.sink, capacity)
             for segment in segments:
-                self.launch(self.loaded(in_forms(pipeline, segment)), segment, arrays, entries, target)
+                self.launch(self.over(pipeline, segment), segment, arrays, entries, target)
             outcome = target.outcome()
             if outcome is not None:
                 return outcome
@@ -158,24 +179,28 @@ class Target:
         self._xp = xp
         self._sink = sink
         self._capacity = capacity
-        self.state = xp.zeros(4, np.uint32)
+        slots = 0
         if isinstance(sink, Groups):
             slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
-            self.words = xp.zeros((len(sink.accumulators), slots), np.int64)
-            self.keys = xp.full((len(sink.words), capacity), -1, np.int64) if sink.form == "hash" else None
+            self.keys = xp.empty((len(sink.words), capacity), np.int64) if sink.form == "hash" else None
+            self._shape = len(sink.accumulators), slots
         else:
             self.cursor = xp.zeros(1, np.uint64)
             self.out = [xp.zeros(capacity * _lanes(each), _kind(each)) for each in sink.values]
             self.there = [xp.zeros(capacity, np.uint8) for _ in sink.values]
+            self._shape = 0, 0
+        # In one piece, so that one copy brings both to the host.
+        self._held = xp.empty(_STATE + self._shape[0] * slots, np.int64)
+        self.state = self._held[:_STATE].view(np.uint32)
+        self.words = self._held[_STATE:].reshape(self._shape)
         self.clear()
 
     def clear(self) -> None:
         """Back to the beginning."""
-        self.state.fill(0)
+        self._held.fill(0)
         if isinstance(self._sink, Rows):
             self.cursor.fill(0)
             return
-        self.words.fill(0)
         for number, each in enumerate(self._sink.accumulators):
             if each.op in {"min", "max"}:
                 self.words[number].fill(MAX if each.op == "min" else MIN)
@@ -205,13 +230,15 @@ class Target:
 
     def outcome(self) -> Outcome | None:
         """What has come of it, on the host; None where there was too little room."""
-        code, full, *_ = self.state.get().tolist()
+        small = self._held[: None if self._held.size <= _FEW else _STATE].get()
+        code, full, *_ = small[:_STATE].view(np.uint32).tolist()
         if isinstance(self._sink, Rows):
             count = int(self.cursor.get()[0])
             return None if count > self._capacity else Outcome(rows=self._values(count), code=code)
         if full:
             return None
-        return Outcome(grouped=self._groups(self._sink), code=code)
+        words = small[_STATE:].reshape(self._shape) if len(small) > _STATE else None
+        return Outcome(grouped=self._groups(self._sink, words), code=code)
 
     def _values(self, count: int) -> list[tuple[Any, Any]]:
         assert isinstance(self._sink, Rows)
@@ -226,13 +253,13 @@ class Target:
             found.append((made, there[:count].get().astype(bool) if each.nullable else None))
         return found
 
-    def _groups(self, sink: Groups) -> Grouped:
+    def _groups(self, sink: Groups, held: Any | None) -> Grouped:
+        """The groups; `held` are their words on the host, where they are few."""
         xp = self._xp
         if self.keys is not None:
             place = xp.flatnonzero(self.keys[0] != -1)
             groups, words = self.keys[:, place].get(), self.words[:, place].get()
-        elif self.words.shape[1] <= _FEW:
-            held = self.words.get()
+        elif held is not None:
             groups = (np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64))[None]
             words = held[:, groups[0]]
         else:

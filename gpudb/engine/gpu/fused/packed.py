@@ -7,19 +7,18 @@ not NULL. Rows are padded to a multiple of 64, so that a thread may load those o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ROWS = 64
 """What a column's rows are padded to."""
 DAY = 86_400_000_000
 _UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 100, 10)
 _SAMPLE = 4096
+_AT_ONCE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     low, high = int(known.min()), int(known.max())
     base, unit = _steps(known, low) if width is None and high - low >= 256 else (low, 1)
     top = (high - base) // unit
-    width = width or next(each for each in (1, 2, 3, 4, 8) if top < 256**each - (each == 4))
+    width = width or _width(top)
     if width == 8:
         base, unit = 0, 1
     stored = (values - base) // unit if unit > 1 else values - base
@@ -102,20 +101,50 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     return PackedColumn(form, base, rows, _padded(_narrow(stored, width), rows, width, xp), bitmap, low, high)
 
 
-def pack_series(series: pl.Series) -> PackedColumn | None:
-    """A column of a frame, packed; None for values that need more than 64 bits. Text must have become codes."""
-    import polars as pl
+def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
+    """The rows of several columns of one type, one after the other, as one column."""
+    if len(parts) == 1:
+        return parts[0]
+    rows, nullable = sum(part.rows for part in parts), any(part.form.nullable for part in parts)
+    known = [(part, part.low, part.high) for part in parts if part.low is not None and part.high is not None]
+    real = bool(parts) and parts[0].form.real
+    low = min((low for _, low, _ in known), default=None)
+    high = max((high for _, _, high in known), default=None)
+    base, unit, width = 0, 1, parts[0].form.width if real else 1
+    if low is not None and high is not None:
+        base, unit = _common([(part, least) for part, least, _ in known], low)
+        width = _width((high - base) // unit)
+        base, unit = (0, 1) if width == 8 else (base, unit)
+    data = xp.zeros(_length(rows, width), np.uint8)
+    there = xp.ones(rows, bool) if nullable else None
+    start = 0
+    for part in parts:
+        for first in range(0, part.rows, _AT_ONCE):
+            last = min(first + _AT_ONCE, part.rows)
+            to = slice((start + first) * width, (start + last) * width)
+            if real:
+                data[to] = part.data[first * width : last * width]
+            elif part.low is not None:
+                values, valid = part.values(first, last, xp)
+                stored = (values - base) // unit if unit > 1 else values - base
+                data[to] = _narrow(stored if valid is None else xp.where(valid, stored, 0), width)
+            if there is not None and part.form.nullable:
+                there[start + first : start + last] = _bits(part.valid, first, last, xp)
+        start += part.rows
+    form = Form(width, unit, real, nullable)
+    return PackedColumn(form, base, rows, data, None if there is None else _bitmap(there, xp), low, high)
 
-    valid = None if not series.null_count() else series.is_not_null().to_numpy()
-    if series.dtype == pl.Int128:
-        low, high = series.min(), series.max()
-        if low is not None and (low < -(2**63) or high >= 2**63):  # type: ignore[operator]
-            return None
-    if series.dtype in {pl.Float32, pl.Float64}:
-        return pack(series.fill_null(0.0).to_numpy(), valid)
-    if series.dtype == pl.Boolean:
-        series = series.cast(pl.Int8)
-    return pack(series.to_physical().cast(pl.Int64).fill_null(0).to_numpy(), valid)
+
+def _common(parts: Sequence[tuple[PackedColumn, int]], low: int) -> tuple[int, int]:
+    """What all values are a whole number of steps from, and the step, by the parts' own."""
+    for unit in _UNITS:
+        base = _base(low, unit)
+        if all(
+            (part.low == part.high or part.form.unit % unit == 0) and (least - base) % unit == 0
+            for part, least in parts
+        ):
+            return base, unit
+    return low, 1
 
 
 def _steps(known: Any, low: int) -> tuple[int, int]:
@@ -124,10 +153,18 @@ def _steps(known: Any, low: int) -> tuple[int, int]:
     Timestamps count from a midnight, so that their days need no 64 bits.
     """
     for unit in _UNITS:
-        base = low // DAY * DAY if unit >= 1_000_000 else low
+        base = _base(low, unit)
         if not bool(((known[:_SAMPLE] - base) % unit).any()) and not bool(((known - base) % unit).any()):
             return base, unit
     return low, 1
+
+
+def _base(low: int, unit: int) -> int:
+    return low // DAY * DAY if unit >= 1_000_000 else low
+
+
+def _width(top: int) -> int:
+    return next(each for each in (1, 2, 3, 4, 8) if top < 256**each - (each == 4))
 
 
 def _narrow(stored: Any, width: int) -> Any:

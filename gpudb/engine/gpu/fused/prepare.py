@@ -55,7 +55,9 @@ class Known:
 class Source(Protocol):
     """The packed columns of a scan."""
 
-    rows: int
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
 
     def known(self, column: int) -> Known:
         """What is known of a column, by its place in the scan."""
@@ -66,9 +68,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What runs: `pipeline` over each of `segments` (with the forms of that segment's columns)."""
+    """What runs: `pipeline` over each of `segments`, with the forms of its columns, the `fields` of the source."""
 
     pipeline: Pipeline
+    fields: tuple[int, ...]
     segments: Sequence[twin.Segment]
     lookups: tuple[tuple[np.ndarray[Any, Any], ...], ...]
     tables: tuple[Table, ...]
@@ -135,7 +138,8 @@ class _Preparing:
         steps = ordered(made, self._passing, forms)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
         pipeline = Pipeline(forms, steps, sink, tables)
-        return Prepared(pipeline, segments, tuple(self._arrays), tuple(self._tables.entries), finish)
+        fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
+        return Prepared(pipeline, fields, segments, arrays, entries, finish)
 
     def _over(self, scope: Scope) -> Translator:
         return Translator(scope, self._tables, self._parameters)

@@ -5,21 +5,24 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from gpudb.catalog.model import DataFile
-from gpudb.engine.gpu.fused.packed import PackedColumn, pack_series
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
 from gpudb.engine.gpu.fused.prepare import Known
+from gpudb.engine.gpu.fused.runs import Run, Runs
 from gpudb.engine.gpu.fused.twin import Segment
-from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
-from gpudb.engine.gpu.resident import ResidentTables, Share, files_of, read_share
+from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary
+from gpudb.engine.gpu.resident import Share, files_of, read_share
 from gpudb.plan.nodes import Scan
 
-_Key = tuple[str, int, str, Share]
+PIECE = 1 << 26
+"""Rows that are read and packed at once: their values lie there with 64 bits each meanwhile."""
+
+_Key = tuple[Run, int, str]
 
 
 class _Growing:
@@ -28,99 +31,135 @@ class _Growing:
     def __init__(self) -> None:
         self.dictionary = Dictionary(pl.Series([], dtype=pl.String))
 
-    def codes(self, series: pl.Series) -> pl.Series:
+    def codes(self, keys: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """The codes of some texts, all different."""
         values = self.dictionary.values
-        found = series.drop_nulls().unique(maintain_order=True)
-        new = found.filter(~found.is_in(values.implode())) if len(values) else found
+        new = keys.filter(~keys.is_in(values.implode())) if len(values) else keys
         if len(new):
             values = pl.concat([values, new.alias("")])
             self.dictionary = Dictionary(values)
         places = pl.DataFrame({"v": values, "p": np.arange(len(values))})
-        return series.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+        found = keys.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+        return found.to_numpy()
 
 
 class PackedTables:
-    """The packed columns that a worker holds, at most `budget` bytes of them; `xp` is where they lie."""
+    """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie."""
 
-    def __init__(self, tables: ResidentTables, budget: int, xp: Any = np) -> None:
-        self._tables = tables
-        self._budget = budget
-        self._xp = xp
-        self._lock = threading.Lock()
+    def __init__(self, budget: int, pieces: Pieces | None = None) -> None:
+        self.budget = budget
+        self._pieces = pieces or HostPieces()
+        self._lock = threading.RLock()
         self._columns: OrderedDict[_Key, PackedColumn] = OrderedDict()
         self._dictionaries: dict[tuple[int, int], _Growing] = {}
-        self._bytes = 0
+        self._runs: dict[tuple[int, Share], Runs] = {}
+        self.bytes = 0
 
     def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
-        """The columns of a scan, over this worker's share of the files that its filter does not exclude."""
-        share = read_share(scan, share)
-        files = [file for file in files_of(scan, parameters) if len(range(*share.rows(scan.table, file)))]
-        return PackedSource(self, scan, share, files)
+        """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
+        return PackedSource(self, scan, read_share(scan, share), files_of(scan, parameters))
 
-    def column(self, scan: Scan, file: DataFile, column: int, share: Share) -> PackedColumn:
-        """A scan's column of one file."""
-        declared = scan.table.columns[scan.columns[column]]
-        key = (file.path, declared.field_id, str(declared.type), share)
+    def runs(self, table: Table, share: Share, files: Sequence[DataFile]) -> list[Run]:
+        """The runs that hold some of a table's files."""
+        wanted = {file.path for file in files}
+        with self._lock:
+            known = self._runs.setdefault((table.oid, share), Runs(share))
+            found, gone = known.cover(table)
+            for key in [key for key in self._columns if key[0] in gone]:
+                self._drop(key)
+        return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
+
+    def column(self, table: Table, column: Column, run: Run, share: Share) -> PackedColumn:
+        """A table's column over a run of its files."""
+        key = (run, column.field_id, str(column.type))
         with self._lock:
             if key in self._columns:
                 self._columns.move_to_end(key)
                 return self._columns[key]
-            one = replace(scan.table, files=(file,))
-            plain = Scan(one, (scan.columns[column],))
-            made = self._packed(self._tables.frame(plain, share, ()).lazy.collect()["c0"], scan, column)
+            made = joined(self._parts(table, column, run, share), self._pieces.xp)
+            for part in run.parts:
+                self._drop((part, *key[1:]))
             self._columns[key] = made
-            self._bytes += made.bytes
-            while self._bytes > self._budget and len(self._columns) > 1:
-                _, gone = self._columns.popitem(last=False)
-                self._bytes -= gone.bytes
+            self.bytes += made.bytes
+            while self.bytes > self.budget and len(self._columns) > 1:
+                self._drop(next(iter(self._columns)))
             return made
 
-    def _packed(self, series: pl.Series, scan: Scan, column: int) -> PackedColumn:
-        declared = scan.table.columns[scan.columns[column]]
-        if declared.type.name in TEXT:
-            growing = self._dictionaries.setdefault((scan.table.oid, declared.field_id), _Growing())
-            series = growing.codes(series)
-        made = pack_series(series)
-        if made is None:
-            raise NotFused("a numeric of more than 64 bits")
-        return made.on(self._xp) if self._xp is not np else made
+    def _drop(self, key: _Key) -> None:
+        gone = self._columns.pop(key, None)
+        self.bytes -= gone.bytes if gone is not None else 0
 
-    def dictionary(self, scan: Scan, column: int) -> Dictionary:
+    def _parts(self, table: Table, column: Column, run: Run, share: Share) -> list[PackedColumn]:
+        """A column packed piece by piece, or as it is in the runs of which this one was made."""
+        found: list[PackedColumn] = []
+        held = {part: self._columns.get((part, column.field_id, str(column.type))) for part in run.parts}
+        if held and all(each is not None for each in held.values()):
+            return [each for each in held.values() if each is not None]
+        for file in run.files:
+            first, last = share.rows(table, file)
+            for start in range(first, last, PIECE):
+                piece = self._pieces.piece(file, column, start, min(start + PIECE, last))
+                found.append(self._packed(table, column, piece))
+        return found
+
+    def _packed(self, table: Table, column: Column, piece: Piece) -> PackedColumn:
+        xp = self._pieces.xp
+        if piece.keys is None:
+            return pack(piece.values, piece.valid, xp)
+        growing = self._dictionaries.setdefault((table.oid, column.field_id), _Growing())
+        codes = growing.codes(piece.keys)
+        if not len(codes):
+            return pack(xp.zeros(len(piece.values), np.int64), piece.valid, xp)
+        # A NULL's place may be beyond the keys.
+        return pack(xp.asarray(codes)[xp.minimum(piece.values, len(codes) - 1)], piece.valid, xp)
+
+    def dictionary(self, table: Table, column: Column) -> Dictionary:
         """The texts of a column's codes, of all files that were packed."""
-        declared = scan.table.columns[scan.columns[column]]
         with self._lock:
-            return self._dictionaries.setdefault((scan.table.oid, declared.field_id), _Growing()).dictionary
+            return self._dictionaries.setdefault((table.oid, column.field_id), _Growing()).dictionary
 
 
 class PackedSource:
-    """A scan's packed columns, as a pipeline is made over them."""
+    """A scan's packed columns, as a pipeline is made over them, and again when it runs."""
 
     def __init__(self, tables: PackedTables, scan: Scan, share: Share, files: Sequence[DataFile]) -> None:
         self._tables = tables
-        self._scan = scan
+        self._table = scan.table
+        self._columns = [scan.table.columns[index] for index in scan.columns]
         self._share = share
         self._files = files
-        self.rows = sum(last - first for first, last in (share.rows(scan.table, file) for file in files))
+
+    def _runs(self) -> list[Run]:
+        return self._tables.runs(self._table, self._share, self._files)
+
+    @property
+    def rows(self) -> int:
+        """How many rows a pipeline reads."""
+        return sum(run.rows for run in self._runs())
 
     def _column(self, column: int) -> list[PackedColumn]:
-        return [self._tables.column(self._scan, file, column, self._share) for file in self._files]
+        declared = self._columns[column]
+        return [self._tables.column(self._table, declared, run, self._share) for run in self._runs()]
 
     def known(self, column: int) -> Known:
         """What its segments tell of a column."""
         parts = self._column(column)
-        kind = self._scan.types[column]
+        declared = self._columns[column]
         nullable = any(part.form.nullable for part in parts)
-        if kind.name in FLOATS:
+        if declared.type.name in FLOATS:
             return Known(None, nullable)
         ends = [(part.low, part.high) for part in parts if part.low is not None and part.high is not None]
         bounds = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0, 0)
-        if kind.name in TEXT:
-            dictionary = self._tables.dictionary(self._scan, column)
+        if declared.type.name in TEXT:
+            dictionary = self._tables.dictionary(self._table, declared)
             return Known((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
         return Known(bounds, nullable)
 
     def segments(self, columns: Sequence[int]) -> list[Segment]:
-        """The scan's rows, file by file."""
-        parts = [self._column(column) for column in columns]
-        counts = [last - first for first, last in (self._share.rows(self._scan.table, file) for file in self._files)]
-        return [Segment(count, tuple(part[place] for part in parts)) for place, count in enumerate(counts) if count]
+        """The rows, run by run."""
+        runs = self._runs()
+        parts = [
+            [self._tables.column(self._table, self._columns[column], run, self._share) for column in columns]
+            for run in runs
+        ]
+        return [Segment(run.rows, tuple(each)) for run, each in zip(runs, parts, strict=True)]

@@ -1,9 +1,18 @@
-"""Runs the fused parts of stages on a worker: bound to its packed columns, by NumPy or by a kernel."""
+"""Runs the fused parts of stages on a worker: bound to its packed columns, by NumPy or by a kernel.
+
+A part that has been bound is kept under a key of its caller's: run again, it is a launch. It holds its build sides as
+arrays; the table's columns are asked for anew, since what was not used for long may have gone.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -11,12 +20,43 @@ from gpudb.engine.gpu.fused import twin
 from gpudb.engine.gpu.fused.launch import Launcher
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.prepare import Prepared, prepare
-from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.resident import PackedSource, PackedTables
 from gpudb.engine.gpu.fused.values import NotFused
 from gpudb.engine.gpu.resident import Share
 from gpudb.plan.fused import Fused
 
 _LOG = logging.getLogger(__name__)
+
+KEPT = 256
+"""So many bound parts are kept, and an eighth of the packed columns' room of their build sides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What EXPLAIN ANALYZE tells of a fused part: its table, bytes of columns, segments, milliseconds, registers."""
+
+    table: str
+    bytes: int
+    segments: int
+    milliseconds: float
+    registers: int = 0
+    reused: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """A part of a plan that is bound."""
+
+    node: Fused
+    prepared: Prepared
+    source: PackedSource
+    table: str
+    bytes: int
+
+
+class _Told(threading.local):
+    def __init__(self) -> None:
+        self.launched: list[Launched] = []
 
 
 class Twin:
@@ -24,26 +64,88 @@ class Twin:
 
     def __init__(self, tables: PackedTables) -> None:
         self._tables = tables
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, Hashable], Ready] = OrderedDict()
+        self._told = _Told()
         self.declined: str | None = None
         self.ran = 0
 
+    @property
+    def bytes(self) -> int:
+        """What is held: packed columns, and build sides of parts that are kept."""
+        with self._lock:
+            return self._tables.bytes + sum(each.bytes for each in self._kept.values())
+
     def __call__(
-        self, node: Fused, builds: Sequence[pl.DataFrame], share: Share, parameters: Sequence[object]
+        self,
+        node: Fused,
+        builds: Sequence[pl.DataFrame],
+        share: Share,
+        parameters: Sequence[object],
+        key: Hashable = None,
     ) -> pl.DataFrame | None:
-        """A fused part's columns over a worker's share; None where the data keep it from a kernel."""
+        """A fused part's columns over a worker's share; None where the data keep it from a kernel.
+
+        With a `key`, which stands for parameters, share and all that build sides depend on, the part is kept.
+        """
+        scan = scan_of(node.root)
         try:
-            source = self._tables.source(scan_of(node.root), share, parameters)
-            prepared = prepare(node, source, builds, parameters)
+            source = self._tables.source(scan, share, parameters)
+            prepared = self._placed(prepare(node, source, builds, parameters))
         except NotFused as reason:
             self.declined = str(reason)
             _LOG.warning("a fused part runs as the general engine's: %s", reason)
             return None
         self.declined = None
+        if key is not None:
+            size = sum(int(each.nbytes) for made in prepared.lookups for each in made)
+            self._keep(key, Ready(node, replace(prepared, segments=()), source, scan.table.name, size))
+        return self._frame(prepared, scan.table.name)
+
+    def kept(self, node: Fused, key: Hashable) -> Ready | None:
+        """A part that was bound before under a key."""
+        with self._lock:
+            found = self._kept.get((id(node), key))
+            if found is not None:
+                self._kept.move_to_end((id(node), key))
+        return found
+
+    def again(self, ready: Ready) -> pl.DataFrame:
+        """Runs a part that was kept."""
+        segments = ready.source.segments(ready.prepared.fields)
+        return self._frame(replace(ready.prepared, segments=segments), ready.table, reused=True)
+
+    def launched(self) -> tuple[Launched, ...]:
+        """What this thread has run since it asked last."""
+        told, self._told.launched = tuple(self._told.launched), []
+        return told
+
+    def _keep(self, key: Hashable, ready: Ready) -> None:
+        with self._lock:
+            self._kept[id(ready.node), key] = ready
+            size = sum(each.bytes for each in self._kept.values())
+            while len(self._kept) > KEPT or (size > self._tables.budget // 8 and len(self._kept) > 1):
+                size -= self._kept.popitem(last=False)[1].bytes
+
+    def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> pl.DataFrame:
         self.ran += 1
-        return prepared.frame(self._run(prepared))
+        started = time.perf_counter()
+        outcome = self._run(prepared)
+        spent = 1000 * (time.perf_counter() - started)
+        read = sum(column.bytes for segment in prepared.segments for column in segment.columns)
+        count = len(prepared.segments)
+        self._told.launched.append(Launched(table, read, count, spent, self._registers(prepared), reused))
+        return prepared.frame(outcome)
+
+    def _placed(self, prepared: Prepared) -> Prepared:
+        """A bound part with its build sides where it runs."""
+        return prepared
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return twin.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+    def _registers(self, prepared: Prepared) -> int:
+        return 0
 
 
 class Kernels(Twin):
@@ -53,5 +155,14 @@ class Kernels(Twin):
         super().__init__(tables)
         self._launcher = Launcher()
 
+    def _placed(self, prepared: Prepared) -> Prepared:
+        place: Any = self._launcher.placed
+        tables = tuple((place(made), place(known)) for made, known in prepared.tables)
+        lookups = tuple(tuple(place(each) for each in made) for made in prepared.lookups)
+        return replace(prepared, lookups=lookups, tables=tables)
+
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+    def _registers(self, prepared: Prepared) -> int:
+        return max((self._launcher.over(prepared.pipeline, each).registers for each in prepared.segments), default=0)

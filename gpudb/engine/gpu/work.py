@@ -1,0 +1,198 @@
+"""A statement on a worker: its stages as their inputs come, and what the coordinator is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import pickle
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpudb.engine.gpu.exchange import givers, runners, takers
+from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.given import Kept, Parts
+from gpudb.engine.gpu.resident import Share
+from gpudb.engine.gpu.stage import Again, Task
+from gpudb.errors import GpudbError, InternalError, OutOfMemory
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.nodes import Node
+from gpudb.plan.physical import Receive
+from gpudb.plan.stages import Stage
+
+if TYPE_CHECKING:
+    from gpudb.engine.gpu.worker import StageWorker
+
+_LOG = logging.getLogger(__name__)
+
+Figures = tuple[int, int, int, int, float, tuple[str, ...], tuple[tuple[Any, ...], ...]]
+"""What a stage did on a share: both numbers, rows, bytes, milliseconds, what ran on the host, what was launched."""
+
+
+class Lost(Exception):
+    """A share whose worker did not give its rows."""
+
+
+class Running:
+    """A statement on this worker."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.task: asyncio.Task[dict[str, Any]] | None = None
+        self.error: GpudbError | None = None
+        self.short = False
+        self.began = time.monotonic()
+        self.computing = 0
+        self.results: dict[int, Kept] = {}
+        self.ended = 0.0
+        self._parts: dict[tuple[int, int], asyncio.Future[Parts]] = {}
+
+    def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
+        """What a stage gives on a share, which may be still to come."""
+        found = self._parts.get((stage, share))
+        if found is None:
+            found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
+        return found
+
+    @property
+    def read(self) -> bool:
+        """Whether all that was given has been read."""
+        given = all(each.done() and not each.cancelled() and each.result().read for each in self._parts.values())
+        return given and not self.results and self.task is not None and self.task.done()
+
+    def fail(self, error: GpudbError) -> None:
+        """Ends the statement here with an error."""
+        if self.task is not None and not self.task.done():
+            self.error = error
+            self.task.cancel()
+
+    def end(self) -> None:
+        """Ends the statement here and frees what it holds."""
+        self.ended = time.monotonic()
+        if self.task is not None:
+            self.task.cancel()
+        for each in self._parts.values():
+            each.cancel()
+        for kept in self.results.values():
+            kept.end()
+        self._parts.clear()
+        self.results.clear()
+
+
+class Work:
+    """One statement's stages on this worker."""
+
+    def __init__(
+        self,
+        worker: StageWorker,
+        running: Running,
+        stages: Sequence[Stage],
+        peers: tuple[str, ...],
+        parameters: bytes,
+    ) -> None:
+        self._worker, self._running, self._stages, self._peers = worker, running, stages, peers
+        self._key = parameters
+        self._parameters, self._timezone = pickle.loads(parameters)
+        self._measured: list[Figures] = []
+        self._results: list[tuple[int, bytes | None]] = []
+
+    async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
+        """Runs every stage as soon as what it reads is there; what each did, by stage and share, and the result."""
+        try:
+            if len(self._peers) == 1:
+                await self._alone()
+            else:
+                async with asyncio.TaskGroup() as group:
+                    for stage in self._stages:
+                        for share in set(shares).intersection(runners(stage, len(self._peers))):
+                            group.create_task(self._stage(stage, share))
+        except BaseExceptionGroup as failed:
+            return _told(_first(failed), self._running.number)
+        except Exception as error:
+            return _told(error, self._running.number)
+        return {"measured": self._measured, "results": self._results}
+
+    async def _alone(self) -> None:
+        """The stages one after the other, without what only the build sides of parts that are bound would read."""
+        again = self._worker.again(self._stages, self._key)
+        wanted = needed(self._stages, again)
+        left = [stage for stage in self._stages if stage.number in wanted]
+        given: dict[int, list[Held]] = {}
+        while left:
+            left = await self._worker.in_lane(self._running, partial(self._some, left, given, again))
+        for rows in given.values():
+            self._results.append((0, await self._worker.keep(self._running, 0, rows[0])))
+
+    def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
+        """Runs stages until the statement has to change its lane, or ends; those that are left."""
+        short = self._worker.short(self._running)
+        task = self._running.task
+        while left and self._worker.short(self._running) == short:
+            if task is not None and task.cancelling():
+                return []
+            stage, *left = left
+            work = Task(stage, Share(0, 1), self._parameters, self._timezone, self._key, again)
+            received = {number: given[number] for number in stage.inputs if number in given}
+            given[stage.number], figures = self._worker.computed(work, received)
+            self._measured.append(figures)
+            for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
+                del given[number]
+        return left
+
+    async def _stage(self, stage: Stage, share: int) -> None:
+        count = len(self._peers)
+        received: dict[int, list[Held]] = {}
+        for number in stage.inputs:
+            parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, count)]
+            received[number] = list(await asyncio.gather(*parts))
+        task = Task(stage, Share(share, count), self._parameters, self._timezone)
+        work = partial(self._worker.computed, task, received)
+        frames, figures = await self._worker.in_lane(self._running, work)
+        self._measured.append(figures)
+        if stage.output == "result":
+            self._results.append((share, await self._worker.keep(self._running, share, frames[0])))
+        else:
+            readers = takers(self._stages, stage.number, share, count)
+            self._running.parts(stage.number, share).set_result(Parts(frames, readers))
+
+    async def _fetch(self, stage: int, giver: int, taker: int) -> Held:
+        return await self._worker.fetch(self._peers[giver], self._running.number, stage, giver, taker)
+
+
+def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
+    """The numbers of the stages that run: all that the last one reads, but for the build sides of bound parts."""
+    found = {stages[-1].number}
+    for stage in reversed(stages):
+        if stage.number in found:
+            found |= _received(stage.root, again)
+            found |= {stage.sample} - {None}  # type: ignore[arg-type]
+    return found
+
+
+def _received(node: Node, again: Mapping[int, object]) -> set[int]:
+    if id(node) in again:
+        return set()
+    if isinstance(node, Receive):
+        return {node.stage}
+    return {number for each in node.inputs for number in _received(each, again)}
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _told(error: BaseException, statement: int) -> dict[str, Any]:
+    """An error as a value that the coordinator reads."""
+    if isinstance(error, Lost):
+        return {"lost": error.args[0]}
+    if isinstance(error, GpudbError | NotCarried):
+        return {"error": pickle.dumps(error)}
+    if isinstance(error, MemoryError):  # Arrow's is one too
+        return {"error": pickle.dumps(OutOfMemory("out of memory", detail=str(error)))}
+    with contextlib.suppress(Exception):
+        _LOG.error("statement %s", statement, exc_info=error)
+    return {"error": pickle.dumps(InternalError(f"{type(error).__name__}: {str(error)[:500]}"))}

@@ -63,7 +63,7 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
             silence_logs=logging.ERROR,
         )
 
-    return replace(base, resident=0, patience=2.0, start=start, gpu=True)
+    return replace(base, resident=0, patience=2.0, start=start, fuse=True, gpu=True)
 
 
 def _configure() -> None:

@@ -317,4 +317,5 @@ def _on_gpu(budget: int, fuse: bool) -> tuple[Frames, Tables, Twin | None]:
     room = budget or int(SHARE * device.memory)
     if not fuse:
         return frames, CudfTables(room, frames), None
-    return frames, CudfTables(room // 2, frames), Kernels(PackedTables(room // 2, CudfPieces()))
+    packed = PackedTables(room * 3 // 4, CudfPieces())
+    return frames, CudfTables(room, frames, packed), Kernels(packed)

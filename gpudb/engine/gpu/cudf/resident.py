@@ -19,6 +19,7 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.read import read
+from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import Share, column_bounds, files_of, held_share, read_share
@@ -38,10 +39,11 @@ class _Resident:
 
 
 class CudfTables:
-    """The columns that a worker's GPU holds; `budget` bounds them, in bytes."""
+    """The columns that a worker's GPU holds; `budget` bounds them, in bytes, together with what lies `beside` them."""
 
-    def __init__(self, budget: int, frames: CudfFrames) -> None:
+    def __init__(self, budget: int, frames: CudfFrames, beside: PackedTables | None = None) -> None:
         self._budget = budget
+        self._beside = beside
         self._frames = frames
         self._lock = threading.Lock()
         self._columns: OrderedDict[_Key, _Resident] = OrderedDict()
@@ -137,7 +139,8 @@ class CudfTables:
             self._columns[key] = made
             self._columns.move_to_end(key)
             size = sum(each.bytes for each in self._columns.values())
-            while size > self._budget and len(self._columns) > 1:
+            room = self._budget - (self._beside.bytes if self._beside is not None else 0)
+            while size > room and len(self._columns) > 1:
                 size -= self._columns.popitem(last=False)[1].bytes
         return made
 

@@ -9,7 +9,6 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session import copy_from, copy_to
 from gpudb.session.context import Context, handles
 from gpudb.session.copy_files import check_file_access, writable_file
-from gpudb.session.loading import LOAD_COLUMNS, is_load_call, load_call
 from gpudb.session.results import Result
 from gpudb.sql.parse import inner, kind, position, present, strings
 from gpudb.storage.copy.options import (
@@ -19,8 +18,6 @@ from gpudb.storage.copy.options import (
     OptionValue,
     copy_options,
 )
-
-__all__ = ["LOAD_COLUMNS", "copy", "is_load_call", "load_call"]
 
 
 @handles("CopyStmt")

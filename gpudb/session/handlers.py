@@ -34,7 +34,7 @@ from gpudb.session import (
     types,
     views,
 )
-from gpudb.session.loading import LOAD_COLUMNS, is_load_call
+from gpudb.session.loading import is_load_call, load_columns
 from gpudb.session.results import ResultColumn
 from gpudb.sql.parse import RawStatement
 from gpudb.types import TEXT
@@ -85,7 +85,7 @@ def columns_of(session: Session, statement: RawStatement) -> tuple[ResultColumn,
     node: Any = statement.node
     match statement.kind:
         case "SelectStmt" if is_load_call(statement):
-            return LOAD_COLUMNS
+            return load_columns(statement)
         case "VariableShowStmt":
             return set_show.show_columns(node.name)
         case "ExplainStmt":

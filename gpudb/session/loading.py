@@ -1,4 +1,4 @@
-"""load_data: a SELECT whose only target is a call of it loads files into a table, in its own transaction."""
+"""load_data and add_files: a SELECT whose only target is a call brings files into a table, in its own transaction."""
 
 from __future__ import annotations
 
@@ -22,18 +22,25 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.load import BATCH_ROWS, Loading, load_files
 from gpudb.types import INT8
 
-LOAD_COLUMNS = (ResultColumn("load_data", INT8),)
+_FUNCTIONS = frozenset({("load_data",), ("add_files",)})
 
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
 
 
 def is_load_call(statement: RawStatement) -> bool:
-    """Whether a statement is `SELECT load_data(…)` and nothing else."""
+    """Whether a statement is `SELECT load_data(…)` or `SELECT add_files(…)` and nothing else."""
     return statement.kind == "SelectStmt" and _call(statement) is not None
 
 
+def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
+    """The column of such a statement's row."""
+    return (ResultColumn(strings(_call(statement).funcname)[0], INT8),)
+
+
 def load_call(context: Context) -> Result | None:
-    """Carries out `SELECT load_data(…)`; None for any other SELECT.
+    """Carries out `SELECT load_data(…)` and `SELECT add_files(…)`; None for any other SELECT.
+
+    add_files(table, pattern) → bigint takes Parquet files as they are (see `storage.load.adopt`); load_data converts:
 
     load_data(table, pattern [, delimiter [, quote [, batch_rows [, header [, null_text [, mode]]]]]]) → bigint
 
@@ -50,11 +57,14 @@ def load_call(context: Context) -> Result | None:
 
     One row: how many rows were loaded. All or nothing, over all files. 42501 unless the user is a superuser.
     """
-    named = "load_data" in context.statement.text.lower()
+    text = context.statement.text.lower()
+    named = "load_data" in text or "add_files" in text
     call = _call(context.statement) if named and context.statement.kind == "SelectStmt" else None
     if call is None:
         return None
     given = [_argument(context, each) for each in call.args]
+    if strings(call.funcname) == ("add_files",):
+        return _added(context, given)
     if not 2 <= len(given) <= len(_ARGUMENTS):
         message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(given)}"
         raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")
@@ -62,6 +72,16 @@ def load_call(context: Context) -> Result | None:
     context.session.check_writable("load_data()")
     check_file_access(context, reading=True)
     return _loaded(context, values)
+
+
+def _added(context: Context, given: list[str | None]) -> Result:
+    if len(given) != 2:
+        message = f"function add_files takes 2 arguments, not {len(given)}"
+        raise UndefinedFunction(message, hint="They are table, pattern.")
+    context.session.check_writable("add_files()")
+    check_file_access(context, reading=True)
+    table = _table(context, given[0] or "")
+    return Result("SELECT", load_columns(context.statement), _row(context.transaction.adopt(table.oid, given[1] or "")))
 
 
 def _loaded(context: Context, values: dict[str, str | None]) -> Result:
@@ -87,7 +107,7 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
         lambda batches: append(context, table, batches),
         check=context.cancel.check,
     )
-    return Result("SELECT", LOAD_COLUMNS, _row(count))
+    return Result("SELECT", load_columns(context.statement), _row(count))
 
 
 def _row(count: int) -> Iterator[pa.RecordBatch]:
@@ -166,7 +186,7 @@ def _call(statement: RawStatement) -> Any:
     if not present(target.val) or kind(target.val) != "func_call":
         return None
     call = inner(target.val)
-    return call if strings(call.funcname) == ("load_data",) else None
+    return call if strings(call.funcname) in _FUNCTIONS else None
 
 
 def _argument(context: Context, node: Any) -> str | None:
@@ -192,4 +212,4 @@ def _argument(context: Context, node: Any) -> str | None:
                 return "true" if constant.boolval.boolval else "false"
             case _:
                 return None
-    raise SqlError.of("feature_not_supported", "the arguments of load_data must be constants")
+    raise SqlError.of("feature_not_supported", "the arguments must be constants")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, Column, DataFile, ForeignKey, Key, Relation, Table
 from gpudb.errors import InternalError, UndefinedTable
+from gpudb.storage.load.adopt import adopt
 from gpudb.storage.parquet import write_files
 from gpudb.storage.references import check_references
 from gpudb.storage.stored import id_span
@@ -137,24 +138,42 @@ class Transaction:
             raise InternalError(f"a file to replace is not one of table {table.name}'s")
         kept = tuple(file for file in table.files if file.path not in gone)
         durable = self._store.keeps(table)
-        directory = self._store.data_folder(table)
-        written = write_files(directory, table, batches, durable=durable)
-        files = written.files
+        written = write_files(self._store.data_folder(table), table, batches, durable=durable)
+        if not check_keys:
+            self.known_keys |= {file.path for file in written.files}
+        self._put(table, kept, written.files, check_keys=check_keys, distinct=written.ascending)
+        return written.rows
+
+    def adopt(self, oid: int, pattern: str) -> int:
+        """Adds the Parquet files that a path or glob names, as they are, and says how many rows (see `load.adopt`)."""
+        self._check_open()
+        table = self.table(oid)
+        files = adopt(pattern, table, self._store.data_folder(table), durable=self._store.keeps(table))
+        self._put(table, table.files, files)
+        return sum(file.rows for file in files)
+
+    def _put(
+        self,
+        table: Table,
+        kept: tuple[DataFile, ...],
+        files: tuple[DataFile, ...],
+        *,
+        check_keys: bool = True,
+        distinct: bool = False,
+    ) -> None:
+        """Makes `kept` and new `files`, which lie in the table's folder, the table's; removes those if it fails."""
         try:
-            if files and durable:
-                self._store.sync_folder(directory)
+            if files and self._store.keeps(table):
+                self._store.sync_folder(self._store.data_folder(table))
             if check_keys:
-                self._store.keys.check(table, files, kept, distinct=written.ascending)
-            else:
-                self.known_keys |= {file.path for file in files}
+                self._store.keys.check(table, files, kept, distinct=distinct)
         except BaseException:
             for file in files:
                 Path(file.path).unlink(missing_ok=True)
             raise
         self._written += [Path(file.path) for file in files]
-        if files or gone:
+        if kept + files != table.files:
             self._catalog = self._catalog.with_relation(replace(table, files=kept + files))
-        return written.rows
 
     def check_references(self, oid: int, known: Iterable[DataFile], foreign: ForeignKey) -> None:
         """23503 if a row of the table's files, the `known` ones apart, refers to none that this transaction sees."""

@@ -86,7 +86,7 @@ def _feed_csv(file: files.DataFile, loading: Loading, flow: Inflow, meter: Meter
 
 def _feed_batches(file: files.DataFile, loading: Loading, flow: Inflow, meter: Meter) -> None:
     schema = files.schema(file)
-    columns = _matched(file, schema, loading.table)
+    columns = matched(file, schema, loading.table)
     listed = {column.name for column in columns}
     completion = Completion(
         loading.table,
@@ -100,7 +100,7 @@ def _feed_batches(file: files.DataFile, loading: Loading, flow: Inflow, meter: M
         flow.put(origin, BatchBlock(b"", None, batch=batch))
 
 
-def _matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Column, ...]:
+def matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Column, ...]:
     """The table's column for each of the file's: by its name, or by that in another case; 42703."""
     exact = {column.name: column for column in table.columns}
     folded = {column.name.lower(): column for column in table.columns}

@@ -126,13 +126,27 @@ def _float(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | Non
 _NO_OVERFLOW = r"^[+-]?(0+(\.0*)?|\.0+|(?i:inf(inity)?))$"
 
 
+def held_numbers(column: pa.Array) -> npt.NDArray[Any]:
+    """A column's numbers, of an integer or floating type or a moment's, without a copy; any where it is NULL."""
+    width = column.type.bit_width // 8
+    kind = "f" if pa.types.is_floating(column.type) else "i"
+    return np.frombuffer(column.buffers()[1], f"{kind}{width}", len(column), column.offset * width)
+
+
 def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
     """Doubles, each the nearest to a decimal text, as the exact decimals; None if one is not surely such."""
+    if numbers.null_count == len(numbers):
+        return pa.nulls(len(numbers), pa.decimal128(*type_.numeric_digits))
+    found = _decimal_of(type_, numbers, None)
+    if found is None and numbers.null_count:  # a NULL may hide anything
+        found = _decimal_of(type_, pc.fill_null(numbers, 0.0), numbers)
+    return found
+
+
+def _decimal_of(type_: SqlType, numbers: pa.Array, nulls: pa.Array | None) -> pa.Array | None:
     precision, scale = type_.numeric_digits
-    held = numbers if numbers.null_count == 0 else pc.fill_null(numbers, 0.0)
-    values = held.to_numpy(zero_copy_only=False) * 10.0**scale
-    if not len(values):
-        return decimals(type_, values, None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = held_numbers(numbers) * 10.0**scale
     whole = np.rint(values)
     # too long for the type, or not finite; a NaN is less than nothing
     if not (whole.max() < 10.0**precision and whole.min() > -(10.0**precision)):
@@ -141,7 +155,13 @@ def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
     values -= whole
     if not (values.max() < 1e-3 and values.min() > -1e-3):
         return None
-    return decimals(type_, whole, pc.is_valid(numbers).buffers()[1] if numbers.null_count else None)
+    return decimals(type_, whole, _valid(numbers if nulls is None else nulls))
+
+
+def _valid(column: pa.Array) -> pa.Buffer | None:
+    if not column.null_count:
+        return None
+    return column.buffers()[0] if column.offset == 0 else pc.is_valid(column).buffers()[1]
 
 
 def decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer | None) -> pa.Array:
@@ -195,12 +215,20 @@ def _carried(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
 def text_of(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
     """text, varchar(n) or char(n); None if something is too long."""
     length = type_.length
-    if length is not None and _highest(pc.binary_length(text), 0) > length:
+    if length is not None and _longest(text) > length:
         if _highest(pc.utf8_length(text), 0) > length:
             return None
     if type_.name == "bpchar":
         return pc.utf8_rtrim(text, characters=" ")
     return text
+
+
+def _longest(text: pa.StringArray) -> int:
+    """The most bytes that a text has; perhaps more, where it is NULL."""
+    if not len(text):
+        return 0
+    ends = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
+    return int((ends[1:] - ends[:-1]).max())
 
 
 def _uuid(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:

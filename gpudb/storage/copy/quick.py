@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,45 +17,21 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from gpudb.storage.copy import bits
-from gpudb.storage.copy.convert import EXACT_DIGITS, FIRST_DAY, decimal_of, text_of
+from gpudb.storage.copy.convert import text_of
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.parsed import parsed_type, settle
 from gpudb.storage.copy.rows import unescaped
+from gpudb.storage.copy.signs import Signs
 from gpudb.types import SqlType
 
 _NEWLINE, _RETURN, _BACKSLASH, _DOT = b"\n\r\\."
-_PARSED = {
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "date": pa.date32(),
-}
-"""Types whose text pyarrow itself reads; what it reads otherwise than PostgreSQL shows in the values."""
-
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 _BLOCK_LIMIT = 1 << 31
-_LOWER = np.uint8(0x20)
 _QUOTED_LINE = 1 << 16
 """Bytes of a last line that are looked through for a quote that stays open."""
 
 _WRONG_COLUMN = re.compile(r"CSV column #(\d+)")
-
-
-_WINDOW = 1 << 18
-"""Bytes that are looked through at once, so that what is found of them stays in the processor's cache."""
-
-
-_RARE = 1024
-"""Where a byte comes once in so many, the C library's search for each is faster than a look at all bytes."""
-
-
-def occurrences(data: bytes, char: bytes) -> int:
-    """How often a byte is there: as `bytes.count`, but twice as fast where it is there often."""
-    view = np.frombuffer(data, np.uint8)
-    starts = range(0, len(view), _WINDOW)
-    return sum(int(np.count_nonzero(view[start : start + _WINDOW] == char[0])) for start in starts)
 
 
 class QuickReader:
@@ -81,19 +56,19 @@ class QuickReader:
             newlines_in_values=self._csv,
             ignore_empty_lines=False,
         )
-        # replaced as a whole when a column shows text that pyarrow does not read: other blocks are read meanwhile
+        # replaced as a whole when a column shows text that pyarrow may not read alike: other blocks are read meanwhile
         self._parsed = {
             number: held
             for number, type_ in enumerate(types)
-            if number not in as_text and (held := _parsed_type(type_)) is not None
+            if number not in as_text and (held := parsed_type(type_)) is not None
         }
 
     # ---- splitting
 
-    def columns(self, data: bytes, eol: bytes, undo: bool) -> list[pa.Array] | None:
+    def columns(self, data: bytes, eol: bytes, undo: bool, signs: Signs) -> list[pa.Array] | None:
         """The columns of a block that `check` approved, and None if its rows are of different lengths or the like.
 
-        Those that `is_final` says so of come as their type's Arrow column, the others as text.
+        `signs` are the block's. Columns that `is_final` says so of come as their type's Arrow column, others as text.
         """
         parsed = {} if undo else self._parsed
         while True:
@@ -106,7 +81,7 @@ class QuickReader:
                     return None
                 wrong = int(found.group(1))
                 self._parsed = parsed = {n: held for n, held in parsed.items() if n != wrong}
-        if self._may_have_empty_line(columns) and _has_empty_line(data):
+        if self._may_have_empty_line(columns) and signs.has_empty_line():
             return None
         if self._csv and self._quote in data and not self._quotes_agree(data, eol, columns):
             return None
@@ -115,15 +90,9 @@ class QuickReader:
                 return [_undone(column) for column in columns]
             except RowError:
                 return None
-        doubtful = []
-        signs = _Signs(data)
-        for number in parsed:
-            final = _final(self._types[number], columns[number], signs)
-            if final is None:
-                doubtful.append(number)
-            else:
-                columns[number] = final
+        doubtful = settle(self._types, columns, parsed, signs)
         if doubtful:
+            self._parsed = {n: held for n, held in self._parsed.items() if n not in doubtful}
             texts = self._read(data, {}, doubtful)
             for number, text in zip(doubtful, texts):
                 columns[number] = text
@@ -235,83 +204,10 @@ class QuickReader:
         return True, not (self._options.null == "\\N" and _only_nulls(view, places, delimiter))
 
 
-class _Signs:
-    """What of a block is asked only where a column's values give reason to, and then once."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._view = np.frombuffer(data, np.uint8)
-
-    @cached_property
-    def hexadecimal(self) -> bool:
-        """Whether something like 0xFF is there."""
-        return any(self._behind_zero(letter) for letter in (b"x", b"X"))
-
-    def _behind_zero(self, letter: bytes) -> bool:
-        at, most = -1, len(self._data) // _RARE
-        for _ in range(most):
-            at = self._data.find(letter, at + 1)
-            if at < 0:
-                return False
-            if self._data[at - 1 : at] == b"0":
-                return True
-        return self._often_behind_zero(letter)
-
-    def _often_behind_zero(self, letter: bytes) -> bool:
-        for start in range(0, len(self._view), _WINDOW):
-            window = self._view[start : start + _WINDOW + 1]
-            found = window[1:] == letter[0]
-            found &= window[:-1] == ord("0")
-            if found.any():
-                return True
-        return False
-
-    @cached_property
-    def small(self) -> bool:
-        """Whether something like 1e-40 is there."""
-        for start in range(0, len(self._view), _WINDOW):
-            window = self._view[start : start + _WINDOW + 3]
-            found = (window[:-3] | _LOWER) == ord("e")
-            found &= window[1:-2] == ord("-")
-            digits = window[np.flatnonzero(found)[:, None] + [2, 3]]
-            if ((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1).any():
-                return True
-        return False
-
-
-def _final(type_: SqlType, array: pa.Array, signs: _Signs) -> pa.Array | None:
-    """What pyarrow read as the type's Arrow column; None if a value may not be what PostgreSQL reads."""
-    if type_.name == "numeric":
-        return decimal_of(type_, array)
-    if array.null_count == len(array):
-        return array
-    if type_.name == "date":
-        return array if pc.min(array.view(pa.int32())).as_py() >= FIRST_DAY else None
-    if pa.types.is_integer(array.type):
-        # 0xFFFF comes as the negative number of these bits
-        negative = pc.min(array).as_py() < 0
-        return None if negative and signs.hexadecimal else array
-    numbers = array.to_numpy(zero_copy_only=False)
-    # too large and too small a number come so, and are errors
-    if np.isinf(numbers).any() or ((numbers == 0).any() and signs.small):
-        return None
-    return array
-
-
-def _parsed_type(type_: SqlType) -> pa.DataType | None:
-    if type_.name == "numeric" and not type_.carried and type_.numeric_digits[0] <= EXACT_DIGITS:
-        return pa.float64()
-    return _PARSED.get(type_.name)
-
-
 def _holds(column: pa.StringArray, char: bytes) -> bool:
     """Whether a character is in any of the values."""
     values = column.buffers()[2]
-    return values is not None and re.search(re.escape(char), memoryview(values)) is not None
-
-
-def _has_empty_line(data: bytes) -> bool:
-    return data.startswith((b"\n", b"\r\n")) or b"\n\n" in data or b"\n\r\n" in data
+    return values is not None and char in values.to_pybytes()
 
 
 def _all_pairs(data: bytes) -> bool:

@@ -18,8 +18,9 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.convert import Clock, convert
 from gpudb.storage.copy.failure import RowError, bad_file
 from gpudb.storage.copy.options import Columns, CopyOptions
-from gpudb.storage.copy.quick import QuickReader, occurrences, text_final
+from gpudb.storage.copy.quick import QuickReader, text_final
 from gpudb.storage.copy.rows import DEFAULT, Field, Fields, Line, Scanner
+from gpudb.storage.copy.signs import Signs, occurrences
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +84,19 @@ class RowReader:
         eol = block.eol
         sure, undo = (False, False) if eol is None else self._quick.check(data, eol)
         if eol is not None and sure:
-            found = self._fast(data, eol, undo)
+            signs = Signs(data)
+            found = self._fast(data, eol, undo, signs)
             if found is not None:
-                found.lines = header + self._lines(data, eol, first)
+                found.lines = header + self._lines(data, eol, first, signs)
                 return found
         return self._exact(data, block.eol, header, first)
 
-    def _lines(self, data: bytes, eol: bytes, first: bool) -> int:
+    def _lines(self, data: bytes, eol: bytes, first: bool, signs: Signs) -> int:
         """How many lines PostgreSQL counts in rows that the fast way reads."""
-        lines = occurrences(data, eol[:1]) + bool(data and not data.endswith(eol))
+        if not data:
+            return 0
+        lines = len(signs.newlines) if eol == b"\n" else occurrences(data, eol[:1])
+        lines += not data.endswith(eol)
         if first and (line := next(Scanner(self._options, eol, first).lines(data), None)) is not None:
             lines += line.number - 1 - line.raw.count(eol[:1])
         return lines
@@ -127,10 +132,10 @@ class RowReader:
 
     # ---- fast
 
-    def _fast(self, data: bytes, eol: bytes, undo: bool) -> Rows | None:
+    def _fast(self, data: bytes, eol: bytes, undo: bool, signs: Signs) -> Rows | None:
         if not data:
             return Rows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
-        found = self._quick.columns(data, eol, undo)
+        found = self._quick.columns(data, eol, undo, signs)
         if found is None:
             return None
         columns = []

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from gpudb.errors import SqlError
 from gpudb.storage.copy.failure import RowError
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.copy.quick import occurrences
 from gpudb.storage.copy.reader import Block
 from gpudb.storage.copy.rows import Scanner
+from gpudb.storage.copy.signs import occurrences
 
 BLOCK_BYTES = 2 << 20
 ROW_LIMIT = 1 << 30

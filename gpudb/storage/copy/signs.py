@@ -1,0 +1,107 @@
+"""Questions to a block's bytes that its values give reason to ask, answered by as few of its bytes as can be."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.bool_]
+
+_NEWLINE, _RETURN = b"\n\r"
+_LOWER = np.uint8(0x20)
+_WINDOW = 1 << 18
+"""Bytes that are looked through at once, so that what is found of them stays in the processor's cache."""
+
+_RARE = 1024
+"""Where a byte comes once in so many, the C library's search for each is faster than a look at all bytes."""
+
+_FEW = 4
+"""Rows are put together to be looked through where they are at most one in so many."""
+
+_BARE_HOUR = re.compile(rb"\d-\d\d[ T]\d\d(?![\d:])")
+
+
+def occurrences(data: bytes, char: bytes) -> int:
+    """How often a byte is there: as `bytes.count`, but twice as fast where it is there often."""
+    view = np.frombuffer(data, np.uint8)
+    if len(view) <= _WINDOW:
+        return int(np.count_nonzero(view == char[0]))
+    starts = range(0, len(view), _WINDOW)
+    return sum(int(np.count_nonzero(view[start : start + _WINDOW] == char[0])) for start in starts)
+
+
+class Signs:
+    """A block's bytes, which are looked through only when they are asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @cached_property
+    def newlines(self) -> npt.NDArray[np.int64]:
+        """Where newlines are."""
+        view = np.frombuffer(self._data, np.uint8)
+        starts = range(0, len(view), _WINDOW)
+        return np.concatenate([np.flatnonzero(view[at : at + _WINDOW] == _NEWLINE) + at for at in starts])
+
+    def has_empty_line(self) -> bool:
+        """Whether two lines' ends come one after the other, or one before everything."""
+        gaps = np.diff(self.newlines, prepend=-1)
+        if (gaps == 1).any():
+            return True
+        return any(self._data[at - 1] == _RETURN for at in self.newlines[gaps == 2].tolist())
+
+    def hexadecimal(self, rows: Rows) -> bool:
+        """Whether something like 0xFF may be in these rows."""
+        data = self._of(rows)
+        return any(_behind_zero(data, letter) for letter in (b"x", b"X"))
+
+    def small(self, rows: Rows) -> bool:
+        """Whether something like 1e-40 may be in these rows."""
+        view = np.frombuffer(self._of(rows), np.uint8)
+        for start in range(0, len(view), _WINDOW):
+            window = view[start : start + _WINDOW + 3]
+            found = (window[:-3] | _LOWER) == ord("e")
+            found &= window[1:-2] == ord("-")
+            digits = window[np.flatnonzero(found)[:, None] + [2, 3]]
+            if ((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1).any():
+                return True
+        return False
+
+    def bare_hours(self, rows: Rows) -> bool:
+        """Whether something like `2020-02-29 04` may be in these rows; many are not looked through."""
+        data = self._of(rows)
+        return data is self._data or _BARE_HOUR.search(data) is not None
+
+    def _of(self, rows: Rows) -> bytes:
+        """The bytes of these rows, or of all where these are many, or a row may have several lines."""
+        data, ends = self._data, self.newlines
+        numbers = np.flatnonzero(rows)
+        if len(numbers) * _FEW > len(rows) or len(ends) + (not data.endswith(b"\n")) != len(rows):
+            return data
+        bounds = np.empty(len(rows) + 1, np.int64)
+        bounds[0] = 0
+        bounds[-1] = len(data)
+        bounds[1 : len(ends) + 1] = ends + 1
+        slices = map(slice, bounds[numbers].tolist(), bounds[numbers + 1].tolist())
+        return b"".join(map(data.__getitem__, slices))
+
+
+def _behind_zero(data: bytes, letter: bytes) -> bool:
+    at, most = -1, len(data) // _RARE
+    for _ in range(most):
+        at = data.find(letter, at + 1)
+        if at < 0:
+            return False
+        if data[at - 1 : at] == b"0":
+            return True
+    view = np.frombuffer(data, np.uint8)
+    for start in range(0, len(view), _WINDOW):
+        window = view[start : start + _WINDOW + 1]
+        found = window[1:] == letter[0]
+        found &= window[:-1] == ord("0")
+        if found.any():
+            return True
+    return False

@@ -435,6 +435,11 @@ def by_oid(oid: int) -> SqlType:
     raise UndefinedObject(f"type with OID {oid} does not exist")
 
 
+def output_function(name: str) -> str:
+    """The name of the function that writes a type's values as text."""
+    return _row(name)["typoutput"]
+
+
 @cache
 def exists(name: str) -> bool:
     """Whether PostgreSQL has a type of this internal name."""

@@ -72,7 +72,8 @@ def _sum(sign: str) -> Callable[[Operands], str]:
 
 declare("float4pl float8pl float48pl float84pl", _sum("+"))
 declare("float4mi float8mi float48mi float84mi", _sum("-"))
-declare("float4um float8um", "(- {0})")
+# not `-x`: DuckDB turns -x > y into x < -y, and NaN is the greatest on both sides
+declare("float4um float8um", "({0} * -1::{t})")
 declare("float4abs float8abs", "abs({0})")
 
 

@@ -121,7 +121,9 @@ def _cut(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) ->
     if item.name == "timestamptz" and unit in _MICROS:
         # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
         return let(lambda v: f"pg_cut_moment({v}, date_trunc('{unit}', CAST({v} AS TIMESTAMP)))", value)
-    if unit in {"century", "millennium"}:
+    if unit in {"decade", "century", "millennium"} and item.name == "timestamptz":
+        return let(lambda v: f"CAST(pg_trunc_{unit}(CAST({v} AS TIMESTAMP)) AS TIMESTAMPTZ)", value)
+    if unit in {"decade", "century", "millennium"}:
         return let(lambda v: f"pg_trunc_{unit}({v})", value)
     return f"date_trunc('{unit}', {value})"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.registry import MISSING, Operands, declare
 
 
 def _counted(test: str) -> object:
@@ -16,7 +16,11 @@ declare("pg_size_bytes", "pg_size_bytes({0})")
 
 
 def _typeof(operands: Operands) -> str:
-    return f"CAST({operands.types[0].declared_oid} AS BIGINT)"
+    """The operand's type is known; it is computed all the same, as it may end in an error."""
+    oid = f"CAST({operands.types[0].declared_oid} AS BIGINT)"
+    if operands.constants[0] is not MISSING:
+        return oid
+    return f"(CASE WHEN {operands.sql[0]} IS NULL THEN {oid} ELSE {oid} END)"
 
 
 declare("pg_typeof", _typeof)

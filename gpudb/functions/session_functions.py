@@ -5,7 +5,8 @@ A key's value is a value of the function's type, or a callable of the call's con
 
 from __future__ import annotations
 
-from gpudb.functions.registry import declare
+from gpudb.functions.let import raises
+from gpudb.functions.registry import Operands, declare
 
 for _name in (
     "now transaction_timestamp statement_timestamp clock_timestamp timeofday current_user session_user current_schema"
@@ -17,9 +18,15 @@ for _name in (
     " nextval currval lastval setval"
 ).split():
     declare(_name, session=_name)
+
+
 # Of a column, settings are looked up one by one among those that are shown.
-declare(
-    "current_setting",
-    '(SELECT first(s.setting) FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({0}))',
-    session="current_setting",
-)
+def _setting(operands: Operands) -> str:
+    name, *missing_ok = operands.sql
+    found = f'(SELECT first(s.setting) FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({name}))'
+    unknown = raises("42704", f"'unrecognized configuration parameter \"' || {name} || '\"'", "VARCHAR")
+    wanted = f"{name} IS NOT NULL" + "".join(f" AND NOT {each}" for each in missing_ok)
+    return f"coalesce({found}, CASE WHEN {wanted} THEN {unknown} END)"
+
+
+declare("current_setting", _setting, session="current_setting")

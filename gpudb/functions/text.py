@@ -230,3 +230,13 @@ declare("text_pattern_lt bpchar_pattern_lt", "({0} < {1})")
 declare("text_pattern_le bpchar_pattern_le", "({0} <= {1})")
 declare("text_pattern_gt bpchar_pattern_gt", "({0} > {1})")
 declare("text_pattern_ge bpchar_pattern_ge", "({0} >= {1})")
+
+
+def byte_of_name(value: str, place: str) -> str:
+    """A byte of a name's 64, from 0, as a "char": beyond the text it is the empty one, beyond all NULL."""
+    byte = f"TRY_CAST('0x' || substr(hex(encode({value})), 2 * {place} + 1, 2) AS INTEGER)"
+    shown = f"(CASE WHEN {byte} < 128 THEN chr({byte}) ELSE format('\\{{:o}}', {byte}) END)"
+    return (
+        f"(CASE WHEN {value} IS NULL OR {place} NOT BETWEEN 0 AND 63 THEN NULL"
+        f" WHEN {place} >= strlen({value}) THEN '' ELSE {shown} END)"
+    )

@@ -43,6 +43,8 @@ def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
 
 def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:
     """A query's columns as those of a table or view; numerics without modifier are stored carried."""
+    if not query.columns:
+        raise FeatureNotSupported("rows without columns are not supported")
     if len(names) > len(query.columns):
         message = "too many column names were specified"
         if what == "CREATE VIEW":

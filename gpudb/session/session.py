@@ -25,7 +25,7 @@ from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
 from gpudb.session.sequence_values import Drawn
 from gpudb.session.settings import Mark, SettingValues, milliseconds
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.binder import MOST_PARAMETERS, Binder
 from gpudb.sql.bound import OutputColumn, Query, Statement
 from gpudb.sql.nesting import too_deep
 from gpudb.sql.parse import RawStatement, parameter_position
@@ -124,6 +124,7 @@ class Session:
             self.frame_columns,
             self.database.cpu.system_columns,
             arguments=context.arguments,
+            most_parameters=len(context.parameters),
             fresh_labels=fresh_labels(context.transaction.base, context.transaction.catalog),
         )
 
@@ -315,8 +316,7 @@ class Session:
             return plan
         binder = self.binder(context)
         binder.declare_parameters(oids)
-        if given is not None:
-            binder.most_parameters = given
+        binder.most_parameters = MOST_PARAMETERS if given is None else given
         bound = bind_statement(binder, context.statement)
         drawing = any(draws(query) for query in queries(bound))
         plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)

@@ -188,6 +188,20 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
+class PathReplaced:
+    """jsonb with what stands at `path`, a text for each step, replaced by `given`; containers are made as they lack.
+
+    Of a NULL an array is made where the first step is a number (`numbered`), else an object.
+    """
+
+    arg: Expr
+    path: tuple[Expr, ...]
+    numbered: bool
+    given: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """(row).field; `index` is its position among the fields of the row's type, from 0."""
 
@@ -359,6 +373,7 @@ Expr = (
     | Array
     | Subscript
     | Replaced
+    | PathReplaced
     | Field
     | Row
     | ScalarSubquery

@@ -13,7 +13,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
-from gpudb.errors import SqlError
+from gpudb.errors import SqlError, SyntaxError_
 
 SHORT = 16_000
 """Characters of text that cannot nest deep enough to exhaust a thread's stack in C: a level takes two at least."""
@@ -34,6 +34,16 @@ def too_deep() -> SqlError:
     """54001."""
     hint = "Break the statement up, or shorten its chains of operators."
     return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
+
+
+def check_spaces(text: str) -> None:
+    """42601 for a vertical tab between tokens, which later versions of the grammar take for a blank."""
+    at = 0
+    for token in _TOKEN.finditer(text):
+        if "\v" in text[at : token.start()]:
+            place = text.index("\v", at) + 1
+            raise SyntaxError_('syntax error at or near "\v"', position=place)
+        at = token.end()
 
 
 def check_text(text: str) -> None:

@@ -19,7 +19,7 @@ from postgast.native import lib
 
 from gpudb.errors import SqlError, SyntaxError_
 from gpudb.sql.extensions import QUOTED, Distributed, take_distribution
-from gpudb.sql.nesting import check_text, decoded
+from gpudb.sql.nesting import check_spaces, check_text, decoded
 from gpudb.sql.qualify import Clause, hang, take_qualify
 
 MAX_TEXT = 64 << 20
@@ -51,6 +51,8 @@ def parse(text: str) -> list[RawStatement]:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
     plain, distributions = take_distribution(text)
     check_text(plain)
+    if "\v" in plain:
+        check_spaces(plain)
     written, clauses = plain, list[Clause]()
     try:
         tree = _tree(plain)

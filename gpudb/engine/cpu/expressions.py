@@ -23,6 +23,7 @@ from gpudb.functions.let import let, raises
 from gpudb.functions.numeric import NARROW
 from gpudb.functions.records import packed
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
+from gpudb.functions.text import byte_of_name
 from gpudb.sql import bound
 from gpudb.sql.traverse import outer_columns
 from gpudb.types import SqlType
@@ -319,6 +320,8 @@ class Expressions:
         if expr.slice:
             return Lanes(self._sliced(array, expr))
         high = self.value(expr.high) if expr.high is not None else None
+        if expr.arg.type.name == "name":
+            return Lanes(let(byte_of_name, array, str(high)))
         # PostgreSQL's arrays start at 1; vectors of the system catalog at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
         made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
@@ -338,6 +341,13 @@ class Expressions:
             return Lanes(replaced.items(array, low, bounds[0], self.value(expr.given), expr.type))
         places = [each for each in bounds if each is not None]
         return Lanes(replaced.item(array, places, self.whole(expr.given), expr.type))
+
+    @_render.register
+    def _(self, expr: bound.PathReplaced) -> Lanes:
+        path = ", ".join(f"CAST({self.value(each)} AS VARCHAR)" for each in expr.path)
+        start = "'[]'" if expr.numbered else "'{}'"
+        given = f"coalesce({self.value(expr.given)}, 'null')"
+        return Lanes(f"pg_jsonb_assign(coalesce({self.value(expr.arg)}, {start}), [{path}], {given})")
 
     @_render.register
     def _(self, expr: bound.Field) -> Lanes:

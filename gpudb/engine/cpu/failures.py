@@ -86,6 +86,8 @@ _RULES: tuple[Maker, ...] = tuple(
          "a subquery as an argument of this function is not supported"),
         (r"WHERE clause cannot contain window functions", "feature_not_supported",
          "a window function as an argument of this function is not supported"),
+        (r"WHERE clause cannot contain aggregates", "feature_not_supported",
+         "an aggregate as an argument of this function is not supported"),
         (r"Nested UNNEST calls are not supported", "feature_not_supported",
          "set-returning functions within each other are not supported"),
         (r"UNNEST not supported here", "feature_not_supported",

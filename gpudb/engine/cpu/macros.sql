@@ -274,7 +274,8 @@ CREATE MACRO pg_trunc_week(t) AS date_trunc('week', t);
 CREATE MACRO pg_trunc_month(t) AS date_trunc('month', t);
 CREATE MACRO pg_trunc_quarter(t) AS date_trunc('quarter', t);
 CREATE MACRO pg_trunc_year(t) AS date_trunc('year', t);
-CREATE MACRO pg_trunc_decade(t) AS date_trunc('decade', t);
+CREATE MACRO pg_trunc_decade(t) AS CASE WHEN NOT isfinite(t) THEN t
+    ELSE date_trunc('year', t) - to_years(CAST(year(t) - floor(year(t) / 10) * 10 AS INTEGER)) END;
 CREATE MACRO pg_bin_us(span) AS CASE
     WHEN pg_interval_months(span) <> 0
     THEN pg_error('0A000', 'timestamps cannot be binned into intervals containing months or years')::BIGINT

@@ -40,17 +40,17 @@ def register(registry: Registry) -> None:
                     lambda t, keys: any(key in _names(t) for key in keys if key is not None))  # fmt: skip
     registry.scalar("pg_jsonb_exists_all", "VARCHAR VARCHAR[]", "BOOLEAN",
                     lambda t, keys: all(key in _names(t) for key in keys if key is not None))  # fmt: skip
-    registry.scalar("pg_jsonb_contains", "VARCHAR VARCHAR", "BOOLEAN", lambda a, b: _contains(_read(a), _read(b), True))
+    registry.scalar("pg_jsonb_contains", "VARCHAR VARCHAR", "BOOLEAN", lambda a, b: _contains(read(a), read(b), True))
     registry.scalar("pg_jsonb_concat", "VARCHAR VARCHAR", "VARCHAR", _concat)
     registry.scalar("pg_jsonb_delete", "VARCHAR VARCHAR[]", "VARCHAR", _delete)
     registry.scalar("pg_jsonb_delete_at", "VARCHAR INTEGER", "VARCHAR", _delete_at)
     registry.scalar("pg_jsonb_delete_path", "VARCHAR VARCHAR[]", "VARCHAR", _delete_path)
     registry.scalar("pg_jsonb_set", "VARCHAR VARCHAR[] VARCHAR BOOLEAN", "VARCHAR", _set)
     registry.scalar("pg_jsonb_insert", "VARCHAR VARCHAR[] VARCHAR BOOLEAN", "VARCHAR", _insert)
-    registry.scalar("pg_jsonb_pretty", "VARCHAR", "VARCHAR", lambda t: _pretty(_read(t), 0))
-    registry.scalar("pg_jsonb_strip_nulls", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_stripped(_read(t))))
+    registry.scalar("pg_jsonb_pretty", "VARCHAR", "VARCHAR", lambda t: _pretty(read(t), 0))
+    registry.scalar("pg_jsonb_strip_nulls", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_stripped(read(t))))
     registry.scalar("pg_json_strip_nulls", "VARCHAR", "VARCHAR", _strip_text)
-    registry.scalar("pg_jsonb_key", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_comparable(_read(t))))
+    registry.scalar("pg_jsonb_key", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_comparable(read(t))))
     registry.scalar("pg_json_object", "VARCHAR[]", "VARCHAR", lambda items: _object(items[::2], items[1::2], items))
     registry.scalar("pg_json_object_of", "VARCHAR[] VARCHAR[]", "VARCHAR", lambda k, v: _object(k, v, None))
     registry.scalar("pg_jsonb_object", "VARCHAR[]", "VARCHAR",
@@ -175,7 +175,7 @@ def _pairs(text: str, name: str) -> Iterator[tuple[str, str]]:
 
 def _names(text: str) -> set[str]:
     """What `?` looks for: an object's keys, an array's strings, or a string itself."""
-    value = _read(text)
+    value = read(text)
     if isinstance(value, dict):
         return set(value)
     if isinstance(value, list):
@@ -183,7 +183,7 @@ def _names(text: str) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def _read(text: str) -> Any:
+def read(text: str) -> Any:
     return _DECODER.decode(text)
 
 
@@ -202,14 +202,14 @@ def _contains(outer: Any, inner: Any, top: bool = False) -> bool:
 
 
 def _concat(a: str, b: str) -> str:
-    left, right = _read(a), _read(b)
+    left, right = read(a), read(b)
     if isinstance(left, dict) and isinstance(right, dict):
         return jsonb_text({**left, **right})
     return jsonb_text((left if isinstance(left, list) else [left]) + (right if isinstance(right, list) else [right]))
 
 
 def _container(text: str, what: str) -> Any:
-    value = _read(text)
+    value = read(text)
     if not isinstance(value, dict | list):
         raise _wrong(what)
     return value
@@ -231,7 +231,7 @@ def _delete_at(text: str, index: int) -> str:
     return jsonb_text(value)
 
 
-def _index(step: str | None, depth: int) -> int:
+def path_index(step: str | None, depth: int) -> int:
     if step is None or not re.fullmatch(r"\s*[+-]?\d+\s*", step):
         raise InvalidText(f'path element at position {depth} is not an integer: "{step}"')
     return int(step)
@@ -251,7 +251,7 @@ def _changed(value: Any, steps: list[str | None], depth: int, change: Callable[[
                 return
             value = value[step]
         elif isinstance(value, list):
-            index = _index(step, at)
+            index = path_index(step, at)
             if not -len(value) <= index < len(value):
                 return
             value = value[index]
@@ -262,7 +262,7 @@ def _changed(value: Any, steps: list[str | None], depth: int, change: Callable[[
     if isinstance(value, dict):
         change(value, last)
     elif isinstance(value, list):
-        change(value, _index(last, depth + len(steps) - 1))
+        change(value, path_index(last, depth + len(steps) - 1))
 
 
 def _delete_path(text: str, steps: list[str | None]) -> str:
@@ -280,7 +280,7 @@ def _delete_path(text: str, steps: list[str | None]) -> str:
 
 
 def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
-    value, made = _container(text, "cannot set path in scalar"), _read(new)
+    value, made = _container(text, "cannot set path in scalar"), read(new)
 
     def put(where: Any, key: Any) -> None:
         if isinstance(where, dict):
@@ -297,7 +297,7 @@ def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
 
 
 def _insert(text: str, steps: list[str | None], new: str, after: bool) -> str:
-    value, made = _container(text, "cannot set path in scalar"), _read(new)
+    value, made = _container(text, "cannot set path in scalar"), read(new)
 
     def put(where: Any, key: Any) -> None:
         if isinstance(where, dict):

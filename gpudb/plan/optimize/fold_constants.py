@@ -47,11 +47,16 @@ def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -
 
 
 def _type_alone(expr: Any) -> Any:
-    """pg_typeof looks at no value."""
+    """pg_typeof looks at no value, but computing it may end in an error."""
     if not isinstance(expr, bound.Call) or expr.function.name != "pg_typeof":
         return None
     (arg,) = expr.args
-    return None if isinstance(arg, bound.Constant) else replace(expr, args=(bound.Constant(None, arg.type),))
+    if isinstance(arg, bound.Constant):
+        return None
+    made = replace(expr, args=(bound.Constant(None, arg.type),))
+    if isinstance(arg, bound.Column | bound.Aggregate):
+        return made
+    return bound.Case(((bound.Test(arg, "NULL", False), made),), made, expr.type)
 
 
 def _is_constant(expr: Any) -> bool:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.errors import DatatypeMismatch, SqlError
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions import resolve
+from gpudb.sql.bind import jsonb_subscripts
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import array_item, coerce, unify_branches
-from gpudb.sql.bind.operators import apply_operator
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Array, Constant, Expr, Subscript
 from gpudb.sql.parse import inner, kind, present
-from gpudb.types import INT4, TEXT, UNKNOWN, SqlType
+from gpudb.types import INT4, SqlType
 
 
 def array(binder: Binder, scope: Scope, node: Any) -> Expr:
@@ -67,9 +67,11 @@ def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
 
 def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
     """array[i][j] of A_Indices messages: NULL unless there is one for each dimension; with one slice all are slices."""
-    if len(steps) == 1 and arg.type.dims == 1:
+    if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
         return subscript(binder, scope, arg, steps[0])
     element = arg.type.element
+    if arg.type.name == "jsonb":
+        return jsonb_subscripts.part(binder, scope, arg, steps)
     if element is None:
         made = arg
         for step in steps:
@@ -82,6 +84,8 @@ def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Ex
         first, *rest = parts
         return replace(first, inner=tuple((part.low, part.high) for part in rest))
     if len(steps) != arg.type.dims:
+        for step in steps:
+            _index(binder, scope, step.uidx)
         return Constant(None, element)
     made = arg
     for step in steps:
@@ -110,13 +114,12 @@ def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
 
 
 def subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
-    """One A_Indices message, of an array or of jsonb."""
-    from gpudb.sql.bind.expressions import bind_expression
-
+    """One A_Indices message, of an array or a name."""
     element = resolve.element_of(arg.type)
-    if arg.type.name == "jsonb" and not step.is_slice:
-        key = bind_expression(binder, scope, step.uidx)
-        return apply_operator(binder, "->", arg, coerce(binder, key, TEXT) if key.type == UNKNOWN else key)
+    if arg.type.name == "name":
+        if step.is_slice:
+            raise FeatureNotSupported("slices of fixed-length arrays not implemented")
+        return Subscript(arg, None, _index(binder, scope, step.uidx), False, SqlType("char"))
     if element is None:
         message = f"cannot subscript type {arg.type} because it does not support subscripting"
         raise binder.locate_expr(DatatypeMismatch(message), arg)

@@ -12,6 +12,9 @@ from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
 from gpudb.sql.parse import leftmost, position
 from gpudb.types import UNKNOWN, SqlType, by_oid
 
+MOST_PARAMETERS = 65535
+"""How many the protocol can carry."""
+
 
 @dataclass(slots=True)
 class Arguments:
@@ -64,7 +67,7 @@ class Binder:
     _ctes: int = 0
     depth: int = 0
     nested: int = 0
-    most_parameters: int = 65535
+    most_parameters: int = MOST_PARAMETERS
     fresh_labels: frozenset[int] = frozenset()
     subqueries: dict[int, str] = field(default_factory=dict)
 

@@ -365,8 +365,11 @@ def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
 
 
 def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
+    sets = scope.sets
     value = bind_expression(binder, scope, node.lexpr)
     low, high = (bind_expression(binder, scope, each) for each in inner(node.rexpr).items)
+    if scope.sets != sets:
+        raise DatatypeMismatch("argument of AND must not return a set")
 
     def within(first: Expr, last: Expr) -> Expr:
         at_least = operators.apply_operator(binder, ">=", value, first)

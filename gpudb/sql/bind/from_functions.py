@@ -69,7 +69,7 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         return _fields(binder, expr, node, name, alias)
     outputs = _columns(expr, name, alias)
     rel = binder.rel()
-    if not isinstance(expr, SetReturning | Call):
+    if not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":
         expr = settled(binder, expr)
         ordinals = (Constant(1, INT8),) if node.ordinality else ()
         outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality(node))

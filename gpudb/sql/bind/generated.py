@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
+from gpudb.functions.library import casts, functions_by_name
 from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.checks import parsed
@@ -27,10 +28,10 @@ from gpudb.sql.bound import (
     Select,
 )
 from gpudb.sql.traverse import walk
+from gpudb.types import output_function
 
 CLAUSE = "column generation expressions"
 _MOMENTS = frozenset({"timestamptz", "timetz"})
-_CALENDAR = frozenset({"date", "time", "timestamp", "timestamptz", "interval"})
 
 
 def bind_generated(
@@ -70,8 +71,21 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
             detail = "A generated column cannot reference another generated column."
             error = SqlError.of("invalid_object_definition", message, detail=detail)
             raise binder.locate_expr(error, each)
-        if (isinstance(each, Call) and not each.function.immutable) or (isinstance(each, Cast) and _varies(each)):
+        if (isinstance(each, Call) and _call_varies(each)) or (isinstance(each, Cast) and _varies(each)):
             raise SqlError.of("invalid_object_definition", "generation expression is not immutable")
+
+
+def _call_varies(call: Call) -> bool:
+    """Whether a function is not immutable; `text || any` is its cast's."""
+    if call.function.name in {"textanycat", "anytextcat"}:
+        return any(_text_varies(arg.type.name) for arg in call.args)
+    return not call.function.immutable
+
+
+def _text_varies(name: str) -> bool:
+    """Whether the text of a type's values depends on settings, or on what an array or a row may hold."""
+    (output,) = functions_by_name()["array_out" if name[0] == "_" else output_function(name)]
+    return not output.immutable
 
 
 def _varies(cast: Cast) -> bool:
@@ -81,7 +95,9 @@ def _varies(cast: Cast) -> bool:
         return False
     if (source in _MOMENTS) != (target in _MOMENTS):
         return True
-    return (source in _CALENDAR - {"interval"}) and cast.type.category == "S"
+    if cast.type.category == "S" and (source, target) not in casts():
+        return _text_varies(source)
+    return False
 
 
 def with_generated(binder: Binder, table: str, columns: Sequence[TableColumn], query: Query, first: int = 0) -> Query:

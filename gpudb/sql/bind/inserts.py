@@ -61,6 +61,8 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
             raise
         raise binder.locate(error, node.relation.location) from None
     table = changed.table
+    if not table.columns:
+        raise FeatureNotSupported("rows without columns are not supported")
     scope = Scope(parent=outer)
     override = override_of(node)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()

@@ -142,8 +142,7 @@ def disjunction(parts: Sequence[Expr]) -> Expr:
 def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
     """left [NOT] IN (items): one comparison where all share a type, else one each."""
     if isinstance(left, Row) and not left.whole:
-        rows = [item if isinstance(item, Row) else Row((item,)) for item in items]
-        made = disjunction([compare_rows(binder, "=", left, row) for row in rows])
+        made = disjunction([_row_in(binder, left, item) for item in items])
         return BoolOp("NOT", (made,)) if negated else made
     pairs = [compare(binder, "=", left, item) for item in items]
     functions = {function.oid for function, _, _ in pairs}
@@ -152,6 +151,13 @@ def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) ->
         return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
     made = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
     return BoolOp("NOT", (made,)) if negated else made
+
+
+def _row_in(binder: Binder, left: Row, item: Expr) -> Expr:
+    """ROW(…) = item of an IN list, which may be an untyped NULL."""
+    if isinstance(item, Constant) and item.value is None and item.type == UNKNOWN:
+        return Constant(None, BOOL)
+    return apply_operator(binder, "=", left, item)
 
 
 def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:

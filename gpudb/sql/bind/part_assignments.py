@@ -8,12 +8,13 @@ from typing import Any
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
+from gpudb.sql.bind import jsonb_subscripts
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, stored
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.records import is_row
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bound import Constant, Default, Expr, Field, Replaced, Row, Subscript
+from gpudb.sql.bound import Constant, Default, Expr, Field, PathReplaced, Replaced, Row, Subscript
 from gpudb.sql.parse import inner, kind, present
 from gpudb.types import INT4, SqlType
 
@@ -73,8 +74,10 @@ def _items(
     count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
     indices, rest = [inner(step) for step in steps[:count]], steps[count:]
     element = resolve.element_of(held)
-    if held.name == "jsonb":
-        raise FeatureNotSupported("assigning to part of a jsonb value is not supported", hint="Use jsonb_set.")
+    if held.name == "jsonb" and not rest and not isinstance(value, Default):
+        path, numbered = jsonb_subscripts.subscripts(binder, scope, indices)
+        needed = f'subscripted assignment to "{column.name}" requires type jsonb but expression is of type'
+        return PathReplaced(whole, path, numbered, _converted(binder, value, held, needed), held)
     if element is None:
         raise DatatypeMismatch(f"cannot subscript type {held} because it does not support subscripting")
     if isinstance(value, Default):

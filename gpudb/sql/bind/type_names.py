@@ -73,6 +73,8 @@ def type_name(node: Any, binder: Binder) -> SqlType:
     if name in _SERIAL:
         raise FeatureNotSupported(f'type "{name}" is not supported')
     if name[0] == "_" and exists(name):
+        if len(node.array_bounds) > 0:
+            raise UndefinedObject(f'type "{name}[]" does not exist')
         return SqlType(name)
     if not exists(name):
         raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')

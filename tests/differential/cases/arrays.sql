@@ -159,3 +159,12 @@ INSERT INTO ar_m (id, m) VALUES (20, '{1,2}');
 INSERT INTO ar_t (id, a) VALUES (20, '{{1,2}}');
 -- refused 0A000: lower bounds other than 1
 SELECT '[2:3]={1,2}'::int[];
+SELECT ('añ'::name)[0], ('añ'::name)[1], ('añ'::name)[3], ('añ'::name)[64], ('añ'::name)[-1], pg_typeof(('a'::name)[0]);
+-- error 0A000
+SELECT ('abc'::name)[0:1];
+-- error 22P02
+SELECT m[1]['x'][1] FROM ar_m;
+-- error 22003
+SELECT m[9223372036854775807][1][1] FROM ar_m;
+-- error 42704
+SELECT '{1}'::_int4[];

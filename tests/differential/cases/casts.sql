@@ -110,3 +110,13 @@ SELECT - '-32768'::int2;
 SELECT 'infinity'::timestamp::time, '-infinity'::timestamptz::time(2);
 -- error 22007
 SELECT '2024-02-29'::interval;
+-- error 22012
+SELECT pg_typeof(1 / 0);
+-- error 22012
+SELECT pg_typeof(1 / (g - 1)) FROM generate_series(1, 2) AS s(g);
+-- error 21000
+SELECT pg_typeof((SELECT 1 UNION SELECT 2));
+SELECT pg_typeof(g + 1), pg_typeof(1 / g), pg_typeof((SELECT g::bigint)) FROM generate_series(1, 2) AS s(g);
+SELECT (SELECT 1).text, (now()).date = current_date, ('2020-01-01'::date).timestamp, ('abc'::text).upper, (-1).abs;
+-- error 42809
+SELECT (1).nothing;

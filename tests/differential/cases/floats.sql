@@ -59,3 +59,5 @@ SELECT f::integer FROM fl_t WHERE id = 3;
 SELECT power(-1::float8, 0.5);
 -- error 42883
 SELECT 5::float8 % 2;
+SELECT x, - x > 'NaN', - x < 'NaN', - x = 'NaN', - x < -1.5, - x FROM (VALUES (1.5::float8), ('NaN'), (0), ('-0'), ('Infinity')) AS t(x);
+SELECT - x > 'NaN', - x < 'NaN' FROM (VALUES (1.5::float4), ('NaN')) AS t(x);

@@ -99,3 +99,12 @@ MERGE INTO ge_merge AS m USING (VALUES (2, 200)) AS v(id, n) ON m.id = v.id WHEN
 -- error 428C9
 MERGE INTO ge_merge AS m USING (VALUES (20, 200)) AS v(id, n) ON m.id = v.id WHEN NOT MATCHED THEN INSERT (id, n, s) VALUES (v.id, v.n, 5);
 WITH made AS (INSERT INTO ge_merge (id, n) VALUES (50, 5) RETURNING id, twice) SELECT * FROM made;
+CREATE TABLE ge_texts (a integer, u uuid, l time, j jsonb, t text GENERATED ALWAYS AS ('n' || a::numeric || u || l || a::float8) STORED, k text GENERATED ALWAYS AS (j || ''::text) STORED);
+INSERT INTO ge_texts (a, u, l, j) VALUES (1, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '10:30', '[1]');
+SELECT t, k FROM ge_texts;
+-- error 42P17
+CREATE TABLE ge_array (a integer[], t text GENERATED ALWAYS AS (a::text) STORED);
+-- error 42P17
+CREATE TABLE ge_money (a money, t text GENERATED ALWAYS AS (a::text) STORED);
+-- error 42P17
+CREATE TABLE ge_date (a date, t text GENERATED ALWAYS AS ('n' || a) STORED);

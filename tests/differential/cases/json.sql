@@ -54,3 +54,4 @@ SELECT '{"a": 1}'::jsonb #- '{NULL}';
 -- error 22023
 SELECT 'null'::jsonb::int;
 SELECT '{"a": {"b": "é"}, "a": 2}'::json #> '{a,b}';
+SELECT ('{"1": {"a": [10, 20]}}'::jsonb)[1]['a'][-1], ('"s"'::jsonb)[0], ('[1]'::jsonb)['0'], ('{"a": 1}'::jsonb)[NULL];

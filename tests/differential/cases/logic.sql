@@ -118,3 +118,8 @@ SELECT $1 + true;
 SELECT nowhere.f(1);
 -- error 3F000
 SELECT 1::nowhere.t;
+SELECT ROW(1, 'a') IN (NULL, ROW(1, 'a')), ROW(1, 'a') IN (NULL, ROW(1, 'b')), ROW(1, 2) NOT IN (NULL, ROW(1, 2));
+-- error 42883
+SELECT ROW(1, 2) IN (3);
+-- error 42804
+SELECT 2 BETWEEN generate_series(1, 3) AND 4;

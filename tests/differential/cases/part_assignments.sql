@@ -106,5 +106,32 @@ INSERT INTO uf (id, id) VALUES (1, 2);
 INSERT INTO ufc (id, p.x, p) VALUES (1, 2, NULL);
 CREATE TABLE ufj (j jsonb);
 INSERT INTO ufj VALUES ('{"a": 1}'), (NULL), ('[1,2]');
--- refused 0A000: jsonb_set does it
 UPDATE ufj SET j['b'] = '2' WHERE j @> '{"a":1}';
+UPDATE ufj SET j['n']['deep'][2] = '"x"' WHERE j ? 'a' OR j IS NULL;
+UPDATE ufj SET j['a'] = NULL, j['c'] = to_jsonb(j ->> 'b') WHERE j ? 'a';
+UPDATE ufj SET j[-1] = '{"k": 1}', j[4]['y'] = '2' WHERE j @> '[1]';
+SELECT j FROM ufj ORDER BY j;
+SELECT j['n'], j['n']['deep'][2], j[4]['y'], j[-1], j[NULL], j['n']['nothing'][0] FROM ufj AS u ORDER BY u.j;
+CREATE TABLE ufi (i integer, j jsonb, t text);
+INSERT INTO ufi (i, j['a'], j['b'][1]) VALUES (1, '1', '[2]');
+INSERT INTO ufi (i, j[1]) VALUES (2, '1');
+INSERT INTO ufi VALUES (3, '5'), (4, '"s"');
+SELECT i, j FROM ufi ORDER BY i;
+-- messages
+-- error 22023
+UPDATE ufi SET j[0] = '1' WHERE i = 3;
+-- error 22P02
+UPDATE ufi SET j['x'] = '1' WHERE i = 2;
+-- error 22023
+UPDATE ufi SET j[-9] = '1' WHERE i = 2;
+-- error 22004
+UPDATE ufi SET j[NULL] = '1' WHERE i = 1;
+-- error 42804
+UPDATE ufi SET j['a'] = 1 WHERE i = 1;
+-- error 42804
+UPDATE ufi SET j['a':'b'] = '1' WHERE i = 1;
+-- error 42804
+SELECT j[1.5] FROM ufi;
+-- error 42804
+SELECT j[1:2] FROM ufi;
+-- cases

@@ -157,3 +157,12 @@ COMMIT AND CHAIN;
 ROLLBACK;
 DISCARD ALL;
 SHOW application_name;
+SELECT * FROM current_user AS u(who), current_date AS d WHERE u.who = current_user AND d = current_date;
+-- error 42704
+SELECT current_setting(current_user);
+-- error 42P02
+CREATE TABLE se_check (x integer CHECK (x > $1));
+-- error 42P02
+CREATE TABLE se_as AS SELECT $1;
+-- error 42P02
+CREATE TABLE se_default (x integer DEFAULT $1);

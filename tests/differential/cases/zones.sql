@@ -51,3 +51,5 @@ SELECT '2024-02-29 10:00 Nowhere/Land'::timestamptz;
 SELECT '2024-02-29 10:00+99'::timestamptz;
 -- error 22008
 SELECT '2024-02-30 10:00+00'::timestamptz;
+SELECT x, date_trunc('decade', x), date_trunc('century', x), date_trunc('millennium', x) FROM (VALUES (timestamptz '2040-04-10 BC'), ('2041-04-10 BC'), ('0001-04-10 BC'), ('0010-01-01 BC'), ('0011-01-01 BC'), ('0009-01-01'), ('2001-01-01'), ('1001-01-01 BC'), ('infinity')) AS t(x);
+SELECT x, date_trunc('decade', x), date_trunc('century', x), date_trunc('millennium', x) FROM (VALUES (timestamp '2040-04-10 BC'), ('2041-04-10 BC'), ('0001-04-10 BC'), ('0010-01-01 BC'), ('0009-01-01'), ('1001-01-01 BC')) AS t(x);

@@ -12,7 +12,8 @@ A type is immutable. Some things about it decide how values are held:
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, made so that bounds, and so ranges, compare
   as structs do: `k` is -1 in both bounds of an empty range, 0 for a lower bound that is infinite, 2 for an upper one,
   else 1; `s` is 1 above the value `v` (a lower bound that excludes it), -1 below it, else 0. A numrange is carried: its
-  bounds hold decimals, and `s` beside them is 64 times the scale of the lower one and the scale of the upper one.
+  bounds hold decimals, and `s` beside them is 64 times the scale of the lower one and the scale of the upper one;
+- a multirange is the list of its ranges, in order, none empty, no two that touch.
 
 A type that a user made is known here by its OID, so that it keeps its meaning under another name; an enum is held as
 DuckDB's own, which orders labels as they were declared. A domain is its base type, with a mark.
@@ -137,7 +138,9 @@ class SqlType:
 
     @property
     def item(self) -> SqlType | None:
-        """What the list holds that an array is: its elements, or arrays of one dimension less."""
+        """What the list holds that an array or a multirange is: elements, arrays of one dimension less, ranges."""
+        if self.name in MULTIRANGES:
+            return self.ranged
         return replace(self, dims=self.dims - 1) if self.dims > 1 else self.element
 
     @property
@@ -181,6 +184,12 @@ class SqlType:
         return None if name is None else SqlType(name)
 
     @property
+    def ranged(self) -> SqlType | None:
+        """The ranges that a multirange is made of; None for a type that is no multirange."""
+        name = MULTIRANGES.get(self.name)
+        return None if name is None else SqlType(name)
+
+    @property
     def length(self) -> int | None:
         """n of varchar(n), char(n) or bit(n); None if undeclared."""
         base = self.name.lstrip("_")
@@ -205,7 +214,7 @@ class SqlType:
     @property
     def duckdb_value(self) -> str:
         """The DuckDB type of the value alone, without the scale that it may carry."""
-        if self.element is not None or self.fields or self.labels:
+        if self.item is not None or self.fields or self.labels:
             return self.duckdb
         if self.name == "numeric":
             return "DECIMAL({},{})".format(*self.numeric_digits)
@@ -229,7 +238,7 @@ class SqlType:
     @property
     def arrow_value(self) -> pa.DataType:
         """The Arrow type of the value alone, without the scale that it may carry."""
-        if self.element is not None or self.fields:
+        if self.item is not None or self.fields:
             return self.arrow
         if self.name == "numeric":
             return pa.decimal128(*self.numeric_digits)
@@ -243,7 +252,7 @@ class SqlType:
         """The Polars type of a result column; a carried numeric arrives as the Decimal that holds its value."""
         import polars as pl
 
-        if self.subtype is not None or self.name in {"timetz", "inet", "cidr"}:
+        if self.subtype is not None or self.ranged is not None or self.name in {"timetz", "inet", "cidr"}:
             return pl.String()  # as PostgreSQL prints it
         if self.name == "money":
             return pl.Decimal(19, 2)
@@ -281,6 +290,9 @@ RANGES = {
     "tsrange": "timestamp",
     "tstzrange": "timestamptz",
 }
+
+# Each multirange type, and the ranges that it is made of.
+MULTIRANGES = {name.replace("range", "multirange"): name for name in RANGES}
 
 # How DuckDB and Arrow hold each type of a column or a result; numeric, ranges and arrays are worked out above.
 _TEXT = ("VARCHAR", pa.string())
@@ -353,6 +365,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
     " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
+    " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
     " timetz money inet cidr macaddr macaddr8".split()
 )
 

@@ -12,6 +12,7 @@
 | inet, cidr, macaddr | string, as PostgreSQL prints it | str |
 | timetz | string, as PostgreSQL prints it | aware time |
 | ranges | string, as PostgreSQL prints them | gpudb.values.Range |
+| multiranges | string, as PostgreSQL prints them | gpudb.values.Multirange |
 | others | `SqlType.arrow` | bool, int, float, str, bytes, date, time, datetime, list |
 
 A date or timestamp beyond Python's years is a string in Python (`infinity`, `0044-03-15 BC`).
@@ -30,9 +31,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.values import Interval, Range
+from gpudb.values import Interval, Multirange, Range
 from gpudb.values.civil import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
-from gpudb.values.columns import text_column
+from gpudb.values.columns import list_of, text_column
 from gpudb.values.money import money_decimals, money_value
 from gpudb.values.numbers import float4_text
 from gpudb.values.range_columns import nulls_of, parts_of
@@ -54,9 +55,20 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
     if element.name == "money":
         return _mapped(column, money_decimals, pa.decimal128(19, 2))
+    if element.ranged is not None:
+        made = [_multiranges(type_, chunk) for chunk in column.chunks]
+        return pa.chunked_array(made, type=None if made else pa.string())
     if element.subtype is not None or element.name in {"timetz", "inet", "cidr"}:
         return _mapped(column, lambda leaf: text_column(element, leaf), pa.string())
     return column
+
+
+def _multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
+    """The texts of multiranges, within the lists that arrays of them are."""
+    if type_.ranged is not None:
+        return text_column(type_, array)
+    assert type_.item is not None
+    return list_of(array, _multiranges(type_.item, array.flatten()))
 
 
 def _mapped(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array], leaf_type: pa.DataType) -> pa.ChunkedArray:
@@ -106,9 +118,12 @@ def _decimal(type_: SqlType, array: pa.Array, wanted: pa.Decimal128Type) -> pa.A
 def python_values(type_: SqlType, column: pa.Array) -> list[object]:
     """A session's column as Python values; None is NULL."""
     if pa.types.is_list(column.type):
-        element = type_.element or type_
+        element = type_.item or type_
         rows = (item.values for item in column)
-        return [None if row is None else python_values(element, row) for row in rows]
+        made = [None if row is None else python_values(element, row) for row in rows]
+        if type_.ranged is None:
+            return list(made)
+        return [None if row is None else Multirange(tuple(r for r in row if isinstance(r, Range))) for row in made]
     if type_.fields:
         parts = [python_values(item, each) for (_, item), each in zip(type_.fields, column.flatten(), strict=True)]
         valid = column.is_valid().to_pylist()

@@ -26,19 +26,19 @@ from gpudb.types import (
     UUID,
     SqlType,
 )
-from gpudb.values import Interval, Range
+from gpudb.values import Interval, Multirange, Range
 from gpudb.values.array import format_array
 
 
 def wanted_type(value: object) -> SqlType | None:
-    """The type a value is sent as; None (for NULL, str and Range) leaves it to the statement, as an untyped literal.
+    """The type a value is sent as; None (for NULL, str and ranges) leaves it to the statement, as an untyped literal.
 
     42846 for a Python type that is no SQL value.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a numpy scalar
     match value:
-        case None | str() | Range():
+        case None | str() | Range() | Multirange():
             return None
         case bool():
             return BOOL

@@ -12,6 +12,7 @@ from gpudb.functions.inet import to_network
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
 from gpudb.functions.let import let, raises
 from gpudb.functions.money import to_money
+from gpudb.functions.multirange_lists import of_range
 from gpudb.functions.range_text import range_in
 from gpudb.functions.records import packed, rebuilt
 from gpudb.functions.text_literal import quoted
@@ -30,6 +31,8 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
         if target.subtype is not None:
             whole = let(lambda v: range_in(v, target), sql)
             return opened(whole, target)
+        if target.ranged is not None:
+            return let(lambda v: range_in(v, target), sql), "0"
         if target.name.startswith("reg"):
             # What looks an object up is a subquery, which may not stand in a lambda.
             return _cast(sql, scale, source, target, explicit)
@@ -63,6 +66,8 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return made, "0"
     if target.subtype is not None and source.name == target.name:
         return sql, scale
+    if target.ranged is not None and source.name in {target.name, target.ranged.name}:
+        return sql if source.name == target.name else of_range(sql, scale, source), "0"
     convert = _TO.get(target.name)
     if convert is None and target.name.startswith("reg"):
         convert = _to_registered

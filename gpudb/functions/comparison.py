@@ -31,7 +31,7 @@ for _name, _symbol in _SYMBOLS.items():
     for _family in _FAMILIES.split():
         declare(_family + _name, _plain(_symbol))
     declare("numeric_" + _name, _plain(_symbol))
-    declare("record_" + _name, _rows(_symbol))
+    declare(f"record_{_name} multirange_{_name}", _rows(_symbol))
     for _pair in ("date", "timestamp"):
         declare(f"{_pair}_{_name}_timestamptz timestamptz_{_name}_{_pair}", _plain(_symbol))
     declare(f"date_{_name}_timestamp timestamp_{_name}_date", _plain(_symbol))

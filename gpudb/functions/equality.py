@@ -18,8 +18,8 @@ def several_forms(item: SqlType) -> bool:
     """Whether values of a type that are equal may be held differently."""
     if item.fields:
         return any(several_forms(field) for _, field in item.fields)
-    if item.element is not None:
-        return several_forms(item.element)
+    if item.item is not None:
+        return several_forms(item.item)
     return item.carried or item.name == "jsonb"
 
 

@@ -113,6 +113,6 @@ def _load() -> None:
 
 TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz session_functions"
-    " mathematics numeric_functions statistics arrays inet money bit_strings ranges enums json json_records jsonpath"
-    " sql_json misc formatting transitions".split()
+    " mathematics numeric_functions statistics arrays inet money bit_strings ranges multiranges enums json json_records"
+    " jsonpath sql_json misc formatting transitions".split()
 )

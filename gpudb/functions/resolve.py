@@ -16,8 +16,8 @@ from gpudb.functions.library import Function, Operator, casts, functions_by_name
 from gpudb.types import TEXT, SqlType, exact
 
 POLYMORPHIC = frozenset(
-    "anyelement anyarray anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
-    " any".split()
+    "anyelement anyarray anynonarray anyenum anyrange anymultirange anycompatible anycompatiblearray"
+    " anycompatiblenonarray any".split()
 )
 
 
@@ -27,6 +27,8 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
         return True
     if target.name == "anyrange":
         return source.subtype is not None
+    if target.name == "anymultirange":
+        return source.ranged is not None
     if target.name in POLYMORPHIC:
         if target.name == "anyenum":
             return source.category == "E"
@@ -269,8 +271,10 @@ def bind_polymorphic(
     """
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
-    element = _family(parameters, types, "anyelement anyarray anynonarray anyenum anyrange".split(), common=False)
-    ranges = [t for p, t in zip(parameters, types, strict=True) if p.name == "anyrange" and t.subtype is not None]
+    element = _family(
+        parameters, types, "anyelement anyarray anynonarray anyenum anyrange anymultirange".split(), common=False
+    )
+    ranges = [t.ranged or t for t in types if t.subtype is not None or t.ranged is not None]
     compatible = _family(
         parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True
     )
@@ -283,6 +287,8 @@ def bind_polymorphic(
                 return (element or TEXT).array
             case "anyrange":
                 return ranges[0] if ranges else TEXT
+            case "anymultirange":
+                return SqlType(ranges[0].name.replace("range", "multirange")) if ranges else TEXT
             case "anycompatible" | "anycompatiblenonarray":
                 return compatible or TEXT
             case "anycompatiblearray":
@@ -303,10 +309,8 @@ def _family(
     for parameter, item in zip(parameters, types, strict=True):
         if parameter.name not in names or item.name == "unknown":
             continue
-        ranged = parameter.name == "anyrange"
-        element = item.subtype if ranged else element_of(item) if _is_array(parameter) else item
+        element, kind = _of_family(parameter, item)
         if element is None:
-            kind = "a range type" if ranged else "an array"
             message = f"argument declared {parameter.name} is not {kind} but type {item}"
             raise SqlError.of("datatype_mismatch", message)
         elements.append(element)
@@ -317,6 +321,16 @@ def _family(
     if len({each.name for each in elements}) > 1:
         raise SqlError.of("datatype_mismatch", 'arguments declared "anyelement" are not all alike')
     return unify(elements)
+
+
+def _of_family(parameter: SqlType, item: SqlType) -> tuple[SqlType | None, str]:
+    """What an argument says of its family's element, and what it is to be."""
+    match parameter.name:
+        case "anyrange":
+            return item.subtype, "a range type"
+        case "anymultirange":
+            return None if item.ranged is None else item.ranged.subtype, "a multirange type"
+    return element_of(item) if _is_array(parameter) else item, "an array"
 
 
 def common_type(types: Sequence[SqlType], context: str) -> SqlType:

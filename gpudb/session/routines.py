@@ -94,7 +94,7 @@ def create_routine(context: Context) -> Result:
 
 
 _FAMILIES = (
-    frozenset("anyelement anyarray anynonarray anyenum anyrange".split()),
+    frozenset("anyelement anyarray anynonarray anyenum anyrange anymultirange".split()),
     frozenset("anycompatible anycompatiblearray anycompatiblenonarray".split()),
 )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gpudb.values.binary import parse_binary
 from gpudb.values.interval import Interval
+from gpudb.values.multirange import Multirange
 from gpudb.values.range import Range
 from gpudb.values.text import format_text, parse_text
 
-__all__ = ["Interval", "Range", "format_text", "parse_binary", "parse_text"]
+__all__ = ["Interval", "Multirange", "Range", "format_text", "parse_binary", "parse_text"]

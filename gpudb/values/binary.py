@@ -17,6 +17,7 @@ from gpudb.values.bit_strings import parse_bits_binary
 from gpudb.values.inet import parse_macaddr8_binary, parse_macaddr_binary, parse_network_binary
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
+from gpudb.values.multirange import Multirange, canonical
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.range import EMPTY, Range, make_range
 from gpudb.values.text import parse_text
@@ -41,6 +42,8 @@ def parse_binary(type_: SqlType, data: bytes) -> object:
             return _record(type_, data)
         if type_.subtype is not None:
             return _range(type_, type_.subtype, data)
+        if type_.ranged is not None:
+            return _multirange(type_.ranged, data)
         if name.startswith("reg"):
             return _unpack("!I", data)
         # every other type that gpudb holds is text in binary form too
@@ -156,6 +159,21 @@ def _uuid(_: SqlType, data: bytes) -> uuid.UUID:
 
 
 _EMPTY, _LOWER_INC, _UPPER_INC, _LOWER_INF, _UPPER_INF = 1, 2, 4, 8, 16
+
+
+def _multirange(ranged: SqlType, data: bytes) -> Multirange:
+    """The number of ranges, and each behind its length."""
+    made, at = [], 4
+    for _ in range(_unpack("!I", data[:4])):
+        size = _unpack("!i", data[at : at + 4])
+        if size < 0 or at + 4 + size > len(data):
+            raise _malformed("insufficient data left in message")
+        assert ranged.subtype is not None
+        made.append(_range(ranged, ranged.subtype, data[at + 4 : at + 4 + size]))
+        at += 4 + size
+    if at != len(data):
+        raise _malformed("invalid binary multirange: trailing bytes")
+    return canonical(made)
 
 
 def _range(type_: SqlType, subtype: SqlType, data: bytes) -> Range:

@@ -42,6 +42,11 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
     """
     column = plain(column)
     element = type_.element
+    if (ranged := type_.ranged) is not None:
+        ranges = text_column(ranged, column.flatten(), zone)
+        lists = list_of(column, ranges)
+        made = pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
+        return pc.if_else(column.is_null(), None, made) if column.null_count else made
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return _list_text(type_ if element is None else element, column, zone, resolve)
     held = column.type
@@ -210,7 +215,7 @@ def _list_text(
     type_: SqlType, column: pa.ListArray, zone: str, resolve: Resolve | None, outermost: bool = True
 ) -> pa.StringArray:
     items = plain(column.flatten())
-    if pa.types.is_list(items.type):
+    if pa.types.is_list(items.type) and type_.ranged is None:
         text = _list_text(type_, items, zone, resolve, outermost=False)
     else:
         text = text_column(type_, items, zone, resolve)
@@ -219,7 +224,7 @@ def _list_text(
     vector = type_.name in ("int2vector", "oidvector")
     joined = pc.binary_join(list_of(column, pc.fill_null(text, "NULL")), " " if vector else ",")
     framed = joined if vector else pc.binary_join_element_wise("{", joined, "}", "")
-    if outermost and pa.types.is_list(items.type):
+    if outermost and pa.types.is_list(items.type) and type_.ranged is None:
         # PostgreSQL has no array of empty arrays: it is empty
         framed = pc.if_else(
             pc.match_substring_regex(framed, r"^[{},]*$"), pc.if_else(pc.is_valid(framed), "{}", None), framed

@@ -46,6 +46,8 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
     if fixed is not None:
         return binary_of(fixed, column)
     name = type_.name
+    if (ranged := type_.ranged) is not None:
+        return _multirange(ranged, column)
     if pa.types.is_list(column.type):
         return _array(type_, column)
     if name == "numeric":
@@ -221,7 +223,7 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
     if element is None:
         raise SqlError.of("internal_error", f"a list for type {type_}")
     items = plain(column.flatten())
-    if pa.types.is_list(items.type):
+    if pa.types.is_list(items.type) and element.ranged is None:
         return pa.array([_nested(element, row) for row in _rows(column)], pa.binary())
     body = pc.binary_join(list_of(column, framed(binary_column(element, items))), b"")
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
@@ -237,6 +239,14 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
     if vector:
         return full
     return pc.if_else(pa.array(lengths == 0), pc.if_else(pc.is_valid(body), empty, None), full)
+
+
+def _multirange(ranged: SqlType, column: pa.ListArray) -> pa.BinaryArray:
+    """The number of ranges, and each behind its length."""
+    body = pc.binary_join(list_of(column, framed(binary_column(ranged, plain(column.flatten())))), b"")
+    counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    made = pc.binary_join_element_wise(binary_of(counts.astype(">i4")), body, b"")
+    return pc.if_else(pc.is_valid(column), made, None)
 
 
 def framed(items: pa.BinaryArray) -> pa.BinaryArray:

@@ -12,6 +12,7 @@
 | timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
+| multiranges of these | Multirange |
 | arrays | list, of lists where there are more dimensions; None is NULL |
 | rows | tuple |
 """
@@ -35,6 +36,7 @@ from gpudb.values.inet import parse_macaddr, parse_macaddr8, parse_network
 from gpudb.values.interval import Interval, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.money import money_text, parse_money
+from gpudb.values.multirange import Multirange, parse_multirange
 from gpudb.values.numbers import (
     SPACE,
     float4_text,
@@ -87,6 +89,9 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
     subtype = type_.subtype
     if subtype is not None:
         return parse_range(type_, text, lambda bound: parse_text(subtype, bound, zone, now))
+    ranged = type_.ranged
+    if ranged is not None:
+        return parse_multirange(text, lambda each: parse_text(ranged, each, zone, now))
     if name.startswith("reg"):
         return parse_oid(type_, text) if re.fullmatch(r"\d+", text, re.ASCII) else text
     return text
@@ -192,6 +197,9 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
         case Range():
             subtype = type_.subtype or SqlType("text")
             return range_text(value, lambda bound: format_text(subtype, bound, zone))
+        case Multirange():
+            ranged = type_.ranged or SqlType("text")
+            return "{" + ",".join(format_text(ranged, each, zone) for each in value) + "}"
         case list():
             return " ".join(map(str, value))
     text = str(value)

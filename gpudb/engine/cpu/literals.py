@@ -12,6 +12,7 @@ from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.array import depth
 from gpudb.values.inet import network_key
 from gpudb.values.interval import Interval
+from gpudb.values.multirange import Multirange
 from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
 
@@ -33,8 +34,8 @@ def literal(value: object, item: SqlType) -> str:
     """A value of `item` as DuckDB SQL."""
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
-    if item.item is not None and isinstance(value, list | tuple):
-        if value and depth(value) != item.dims:
+    if item.item is not None and isinstance(value, list | tuple | Multirange):
+        if value and item.ranged is None and depth(value) != item.dims:
             message = f"an array of {depth(value)} dimensions in the place of one of {item.dims} is not supported"
             raise FeatureNotSupported(message)
         items = ", ".join(literal(each, item.item) for each in value)

@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.storage.copy.held import check_held, held_array
-from gpudb.types import RANGES, SqlType
+from gpudb.types import MULTIRANGES, RANGES, SqlType
 from gpudb.values.text import parse_text
 
 
 def register(registry: Registry) -> None:
-    """Adds the input functions of range types; each takes a text and the session's TimeZone."""
-    for name in RANGES:
+    """Adds the input functions of range and multirange types; each takes a text and the session's TimeZone."""
+    for name in (*RANGES, *MULTIRANGES):
         item = SqlType(name)
         registry.columns(f"pg_{name}_in", "VARCHAR VARCHAR", item.duckdb, _reader(item))
 

@@ -12,7 +12,7 @@ from gpudb.sql.bind import jsonb_subscripts
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import array_item, coerce, unify_branches
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bound import Array, Constant, Expr, Subscript
+from gpudb.sql.bound import Array, Case, Constant, Expr, Subscript, Test
 from gpudb.sql.parse import inner, kind, present
 from gpudb.types import INT4, SqlType
 
@@ -80,7 +80,7 @@ def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Ex
     if any(step.is_slice for step in steps):
         parts = [_slice(binder, scope, arg, step) for step in steps]
         if len(parts) > arg.type.dims:
-            return Constant([], arg.type)
+            return Case(((Test(arg, "NULL", True), Constant([], arg.type)),), Constant(None, arg.type), arg.type)
         first, *rest = parts
         return replace(first, inner=tuple((part.low, part.high) for part in rest))
     if len(steps) != arg.type.dims:

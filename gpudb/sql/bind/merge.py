@@ -178,6 +178,8 @@ class _Met:
         number = Column(self._second, len(self._held), INT4)
 
         def of_each(values: Sequence[Expr], item: SqlType) -> Expr:
+            if not acting:
+                return Constant(None, item)
             tests = (apply_operator(self._binder, "=", number, Constant(n, INT4)) for n, _ in acting)
             return Case(tuple(zip(tests, values, strict=True)), Constant(None, item), item)
 

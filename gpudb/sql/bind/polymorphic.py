@@ -13,7 +13,7 @@ from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bound import Array, Expr
 from gpudb.types import SqlType
 
-_OF_ARGUMENTS = frozenset("anyelement anyarray anynonarray anyenum anyrange".split())
+_OF_ARGUMENTS = frozenset("anyelement anyarray anynonarray anyenum anyrange anymultirange".split())
 
 
 def is_polymorphic(routine: Routine) -> bool:

@@ -34,6 +34,7 @@ _KNOWN = frozenset(
     " regrole regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring"
     " pg_lsn tid regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
     " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
+    " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
     " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8".split()
 )
 

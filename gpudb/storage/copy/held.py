@@ -16,6 +16,7 @@ from gpudb.values import civil
 from gpudb.values.array import depth
 from gpudb.values.inet import network_key
 from gpudb.values.interval import Interval
+from gpudb.values.multirange import Multirange
 from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
 
@@ -41,6 +42,9 @@ def check_held(type_: SqlType, value: object) -> None:
     elif isinstance(value, Range) and type_.subtype is not None:
         check_held(type_.subtype, value.lower)
         check_held(type_.subtype, value.upper)
+    elif isinstance(value, Multirange) and type_.ranged is not None:
+        for each in value:
+            check_held(type_.ranged, each)
     elif isinstance(value, list) and type_.element is not None:
         if value and depth(value) != type_.dims:
             message = f"an array of {depth(value)} dimensions in a column of arrays of {type_.dims} is not supported"
@@ -51,7 +55,7 @@ def check_held(type_: SqlType, value: object) -> None:
 
 def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
     """The values as an array of `type_.arrow`, None as NULL; each must pass `check_held`."""
-    if type_.element is not None:
+    if type_.item is not None:
         return _lists(type_, values)
     if type_.fields:
         return _records(type_, values)

@@ -1,0 +1,121 @@
+"""Lists of ranges in DuckDB SQL, as which multiranges are held: canonical form, intersection, complement."""
+
+from __future__ import annotations
+
+from gpudb.functions.lanes import joined, opened
+from gpudb.functions.let import let
+from gpudb.types import SqlType
+
+
+def value_of(sql: str, ranged: SqlType) -> str:
+    """A range's two bounds, without the scales that a numrange carries."""
+    return opened(sql, ranged)[0]
+
+
+def scales_of(sql: str, ranged: SqlType) -> tuple[str, str]:
+    """The decimals that a numrange's bounds show."""
+    scale = opened(sql, ranged)[1]
+    return f"({scale} // 64)", f"({scale} % 64)"
+
+
+def range_of(lower: str, upper: str, low: str, high: str, ranged: SqlType) -> str:
+    """A range of two bounds and the decimals that they show."""
+    return joined(f"struct_pack(l := {lower}, u := {upper})", f"({low} * 64 + {high})", ranged)
+
+
+def none_of(ranged: SqlType) -> str:
+    """The multirange without ranges."""
+    return f"CAST([] AS {ranged.duckdb}[])"
+
+
+def of_range(sql: str, scale: str, ranged: SqlType) -> str:
+    """A range as a multirange."""
+    whole = joined("{0}", scale, ranged)
+    return let(
+        lambda v: (
+            f"(CASE WHEN {v} IS NULL THEN NULL WHEN ({v}).l.k = -1 THEN {none_of(ranged)} ELSE [{whole.format(v)}] END)"
+        ),
+        sql,
+    )
+
+
+def canonical(ranges: str, ranged: SqlType) -> str:
+    """A list of ranges, NULLs and empty ones left out, in order and with those joined that overlap or touch."""
+    value = value_of("pg_e", ranged)
+    kept = f"list_sort(list_filter({ranges}, lambda pg_e: ({value}).l.k <> -1))"
+    last, each = (value_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
+    finite = f"({last}).u.k = 1 AND ({each}).l.k = 1"
+    touches = f"{finite} AND ({last}).u.v = ({each}).l.v AND ({last}).u.s + 1 = ({each}).l.s"
+    low, _ = scales_of("pg_a[len(pg_a)]", ranged)
+    high = f"(CASE WHEN ({each}).u > ({last}).u THEN {scales_of('pg_b[1]', ranged)[1]}"
+    high += f" ELSE {scales_of('pg_a[len(pg_a)]', ranged)[1]} END)"
+    one = range_of(f"({last}).l", f"greatest(({last}).u, ({each}).u)", low, high, ranged)
+    step = (
+        f"(CASE WHEN ({each}).l <= ({last}).u OR ({touches}) THEN list_concat(pg_a[:len(pg_a) - 1], [{one}])"
+        " ELSE list_concat(pg_a, pg_b) END)"
+    )
+    return let(
+        lambda v: (
+            f"(CASE WHEN {v} IS NULL THEN NULL WHEN len({v}) = 0 THEN {none_of(ranged)} ELSE"
+            f" list_reduce(list_transform({v}, lambda pg_e: [pg_e]), lambda pg_a, pg_b: {step}) END)"
+        ),
+        kept,
+    )
+
+
+def intersection(one: str, other: str, ranged: SqlType) -> str:
+    """What two lists of ranges have in common."""
+    a, b = (value_of(sql, ranged) for sql in ("pg_a", "pg_b"))
+    (low, high), (other_low, other_high) = (scales_of(sql, ranged) for sql in ("pg_a", "pg_b"))
+    shared = range_of(
+        f"greatest(({a}).l, ({b}).l)",
+        f"least(({a}).u, ({b}).u)",
+        f"(CASE WHEN ({a}).l >= ({b}).l THEN {low} ELSE {other_low} END)",
+        f"(CASE WHEN ({a}).u <= ({b}).u THEN {high} ELSE {other_high} END)",
+        ranged,
+    )
+    meets = f"list_filter({other}, lambda pg_b: ({a}).l <= ({b}).u AND ({b}).l <= ({a}).u)"
+    return canonical(
+        f"flatten(list_transform({one}, lambda pg_a: list_transform({meets}, lambda pg_b: {shared})))", ranged
+    )
+
+
+def complement(ranges: str, ranged: SqlType) -> str:
+    """All that a canonical list of ranges leaves out."""
+    assert ranged.subtype is not None
+    nothing = f"CAST(NULL AS {ranged.subtype.duckdb_value})"
+
+    def infinite(kind: int) -> str:
+        return f"struct_pack(k := CAST({kind} AS TINYINT), v := {nothing}, s := CAST(0 AS TINYINT))"
+
+    def beside(bound: str, by: str) -> str:
+        return f"struct_pack(k := ({bound}).k, v := ({bound}).v, s := CAST(({bound}).s {by} AS TINYINT))"
+
+    def made(m: str) -> str:
+        before, after = (f"{m}[pg_i]", f"{m}[pg_i + 1]")
+        lower = f"(CASE WHEN pg_i = 0 THEN {infinite(0)} ELSE {beside(value_of(before, ranged) + '.u', '+ 1')} END)"
+        upper = (
+            f"(CASE WHEN pg_i = len({m}) THEN {infinite(2)} ELSE {beside(value_of(after, ranged) + '.l', '- 1')} END)"
+        )
+        low, high = f"coalesce({scales_of(before, ranged)[1]}, 0)", f"coalesce({scales_of(after, ranged)[0]}, 0)"
+        first, last = value_of(f"{m}[1]", ranged), value_of(f"{m}[len({m})]", ranged)
+        # nothing lies before a range without a lower bound, or behind one without an upper one
+        there = f"NOT coalesce((pg_i = 0 AND ({first}).l.k = 0) OR (pg_i = len({m}) AND ({last}).u.k = 2), false)"
+        places = f"list_filter(range(0, len({m}) + 1), lambda pg_i: {there})"
+        return f"list_transform({places}, lambda pg_i: {range_of(lower, upper, low, high, ranged)})"
+
+    return let(made, ranges)
+
+
+def hull(sql: str, ranged: SqlType) -> str:
+    """The bounds from the first range's start to the last one's end; those of an empty range where there are none."""
+    assert ranged.subtype is not None
+    nothing = f"CAST(NULL AS {ranged.subtype.duckdb_value})"
+    bound = f"struct_pack(k := CAST(-1 AS TINYINT), v := {nothing}, s := CAST(0 AS TINYINT))"
+    return let(
+        lambda m: (
+            f"(CASE WHEN {m} IS NULL THEN NULL WHEN len({m}) = 0 THEN struct_pack(l := {bound}, u := {bound}) ELSE"
+            f" struct_pack(l := ({value_of(m + '[1]', ranged)}).l, u := ({value_of(f'{m}[len({m})]', ranged)}).u) END)"
+        ),
+        sql,
+    )

@@ -1,0 +1,126 @@
+"""Multiranges: what their text says, and their canonical form.
+
+Source: PostgreSQL 16's multirangetypes.c (multirange_in, multirange_canonicalize).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import Any
+
+from gpudb.errors import InvalidText, SqlError
+from gpudb.values.numbers import SPACE
+from gpudb.values.range import Range, comparable, held_bounds
+
+_Bound = tuple[int, Any, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Multirange:
+    """A multirange in its canonical form: its ranges in order, none empty, no two that overlap or touch."""
+
+    ranges: tuple[Range, ...] = ()
+
+    def __iter__(self) -> Iterator[Range]:
+        return iter(self.ranges)
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    def __str__(self) -> str:
+        """As PostgreSQL prints it."""
+        return "{" + ",".join(map(str, self.ranges)) + "}"
+
+
+def parse_multirange(text: str, element: Callable[[str], object]) -> Multirange:
+    """The ranges that a text says, canonical; `element` reads one. 22P02 for what is no multirange."""
+    body = text.lstrip(SPACE)
+    if not body.startswith("{"):
+        raise _malformed(text, "Missing left brace.")
+    ranges: list[Range] = []
+    at, wanted = len(text) - len(body) + 1, True
+    at = _blank(text, at)
+    if text[at : at + 1] == "}":
+        return _ended(text, at + 1, ranges)
+    while wanted:
+        end = _range_end(text, at)
+        value = element(text[at:end])
+        assert isinstance(value, Range)
+        ranges.append(value)
+        at = _blank(text, end)
+        wanted = text[at : at + 1] == ","
+        if not wanted and text[at : at + 1] != "}":
+            raise _malformed(text, "Expected comma or end of multirange." if text[at:] else "Unexpected end of input.")
+        at = _blank(text, at + 1)
+    return _ended(text, at, ranges)
+
+
+def _ended(text: str, at: int, ranges: list[Range]) -> Multirange:
+    if text[at:].strip(SPACE):
+        raise _malformed(text, "Junk after closing right brace.")
+    return canonical(ranges)
+
+
+def _blank(text: str, at: int) -> int:
+    return at + len(text[at:]) - len(text[at:].lstrip(SPACE))
+
+
+def _range_end(text: str, at: int) -> int:
+    """Where the range ends that starts at a place: behind its parenthesis, or behind `empty`."""
+    if text[at : at + 5].lower() == "empty":
+        return at + 5
+    if text[at : at + 1] not in {"[", "("}:
+        raise _malformed(text, "Expected range start." if text[at:] else "Unexpected end of input.")
+    quoted = False
+    at += 1
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == '"':
+            quoted = not quoted
+        elif not quoted and char in "])":
+            return at + 1
+        at += 1
+    raise _malformed(text, "Unexpected end of input.")
+
+
+def canonical(ranges: Sequence[Range]) -> Multirange:
+    """The same values as ranges in order, none empty, no two that overlap or touch."""
+    made: list[Range] = []
+    for each in _in_order(ranges):
+        last = made[-1] if made else None
+        if last is None or not _joins(held_bounds(last)[1], held_bounds(each)[0]):
+            made.append(each)
+        elif _compared(held_bounds(last)[1], held_bounds(each)[1]) < 0:
+            made[-1] = Range(last.lower, each.upper, last.lower_inc, each.upper_inc)
+    return Multirange(tuple(made))
+
+
+def _in_order(ranges: Sequence[Range]) -> Iterator[Range]:
+    def order(one: Range, other: Range) -> int:
+        pairs = zip(held_bounds(one), held_bounds(other), strict=True)
+        return next((found for a, b in pairs if (found := _compared(a, b))), 0)
+
+    return iter(sorted((each for each in ranges if not each.empty), key=cmp_to_key(order)))
+
+
+def _compared(one: _Bound, other: _Bound) -> int:
+    """-1, 0 or 1: bounds compare by their kinds, values and sides."""
+    if one[0] != other[0] or one[0] != 1:
+        return (one[0] > other[0]) - (one[0] < other[0])
+    a, b = (comparable(one[1]), one[2]), (comparable(other[1]), other[2])
+    return (a > b) - (a < b)
+
+
+def _joins(upper: _Bound, lower: _Bound) -> bool:
+    """Whether nothing lies between the end of one range and the start of the next."""
+    if _compared(lower, upper) <= 0:
+        return True
+    return upper[0] == lower[0] == 1 and comparable(upper[1]) == comparable(lower[1]) and upper[2] + 1 == lower[2]
+
+
+def _malformed(text: str, detail: str) -> SqlError:
+    return InvalidText(f'malformed multirange literal: "{text}"', detail=detail)

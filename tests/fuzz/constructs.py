@@ -58,6 +58,17 @@ _PATHS = (
 )
 
 
+_MULTIRANGES = (
+    "'{[1,3),[5,8)}'",
+    "'{}'",
+    "'{(,2],[4,4]}'",
+    "'{[2,6)}'",
+    "NULL",
+    "'{(,)}'",
+    "int4multirange(int4range(3, 5), int4range(7, NULL))",
+)
+
+
 def statement(chance: random.Random) -> str:
     """One statement of any of the kinds."""
     return chance.choices(tuple(_KINDS), tuple(_KINDS.values()))[0](chance)
@@ -301,7 +312,22 @@ def _documents(chance: random.Random) -> str:
     return chance.choice(both if name == "json" else (*both, *binary))
 
 
+def _multiranges(chance: random.Random) -> str:
+    one, other = (f"{chance.choice(_MULTIRANGES)}::int4multirange" for _ in range(2))
+    held = f"{chance.choice(_RANGES['int4range'])}::int4range"
+    rows = ", ".join(f"({each}::int4multirange)" for each in chance.sample(_MULTIRANGES, 3))
+    return chance.choice(
+        (
+            f"SELECT {one} {chance.choice(_RANGE_OPERATORS)} {other} AS v", f"SELECT {one} {chance.choice(('@>', '<@', '&&', '-|-', '<<', '&>'))} {held} AS v",
+            f"SELECT {held} {chance.choice(('@>', '<@', '&&', '-|-', '>>', '&<'))} {one} AS v", f"SELECT {one} @> 4, 5 <@ {other}, multirange({held})",
+            f"SELECT lower(m), upper(m), isempty(m), lower_inc(m), upper_inf(m), range_merge(m) FROM (VALUES {rows}) AS t(m)",
+            f"SELECT range_agg(m), range_intersect_agg(m) FROM (VALUES {rows}) AS t(m)", f"SELECT m, unnest(m) FROM (VALUES {rows}) AS t(m)",
+            f"SELECT m, count(*) FROM (VALUES {rows}, ({one})) AS t(m) GROUP BY m ORDER BY m", f"SELECT range_agg(r) FROM (VALUES ({held}), ('[7,9)')) AS t(r)",
+        )
+    )  # fmt: skip
+
+
 _KINDS = {
     _update: 3, _delete: 2, _insert: 3, _merge: 3, _with_change: 2, _recursive: 2, _framed: 4, _grouped: 3, _lateral: 3, _ranges: 3, _arrays: 4,
-    _documents: 4,
+    _documents: 4, _multiranges: 2,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.differential.generated import casts, expressions, operators, queries
 from tests.differential.script import read_all
+from tests.fuzz import constructs
 
 _QUERIES = Path(__file__).parents[2] / "benchmarks" / "queries"
 
@@ -157,14 +158,16 @@ def mutated(chance: random.Random, statements: list[str]) -> str:
 
 
 def well_formed(chance: random.Random, statements: list[str]) -> str:
-    """A statement of the generated suites, over their own tables."""
-    match chance.choice(("expression", "query", "query", "operator", "cast")):
+    """A statement of the generated suites or of `constructs`, over their own tables."""
+    match chance.choice(("expression", "query", "query", "operator", "cast", "construct", "construct")):
         case "expression":
             return next(expressions.statements(chance, 1)).sql
         case "query":
             return next(queries.statements(chance, 1)).sql
         case "operator":
             return operators.one(chance).sql
+        case "construct":
+            return constructs.statement(chance)
         case _:
             return casts.one(chance).sql
 

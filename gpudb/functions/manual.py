@@ -158,7 +158,8 @@ def _of_time(target: Function | Operator, types: set[str]) -> bool:
     return bool(types & set(_MOMENTS.split()))
 
 
-_HELD = COLUMN_TYPES | {"name", "oid", "regclass", "record", "jsonpath", "anyenum", "anyrange", "anymultirange", *_ANY.split()}
+_POLYMORPHIC = frozenset({"anyenum", "anyrange", "anymultirange", *_ANY.split()})
+_HELD = COLUMN_TYPES | _POLYMORPHIC | {"name", "oid", "regclass", "record", "jsonpath"}
 
 
 def _state(target: Function | Operator) -> Mark:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpudb.catalog.model import Routine
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedFunction
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import default_text, functions_by_name
 from gpudb.functions.registry import Function, implementation
@@ -129,11 +129,13 @@ def applied(binder: Binder, name: str, row: Expr) -> Expr | None:
 
 
 def member(binder: Binder, row: Expr, name: str) -> Expr:
-    """`(row).name`: a field, or else a function of the row."""
+    """`(row).name`: a field, or else a function of the row; of another value a cast or a function."""
     try:
         return records.field_named(row, name)
-    except UndefinedColumn:
-        made = applied(binder, name, row)
+    except SqlError as error:
+        if error.sqlstate not in {"42703", "42809"}:
+            raise
+        made = _type_call(binder, name, (row,)) or applied(binder, name, row)
         if made is None:
             raise
         return made

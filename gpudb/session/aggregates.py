@@ -22,9 +22,11 @@ from gpudb.sql.parse import inner, kind, present, strings
 from gpudb.types import UNKNOWN, SqlType
 
 _PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
-_TAKEN = frozenset("sfunc stype initcond finalfunc finalfunc_extra combinefunc parallel basetype sfunc1 stype1".split())
-# They say how an aggregate may be computed in another way, which gives the same.
-_HINTS = frozenset({"sspace", "sortop", "finalfunc_modify", "sspace1", "initcond1"})
+_TAKEN = frozenset("sfunc stype initcond finalfunc finalfunc_extra combinefunc parallel basetype".split())
+# What an aggregate gives is the same without them: how much room its state takes, an index that could answer it, and
+# that its final function leaves the state as it is.
+_HINTS = frozenset({"sspace", "sortop", "finalfunc_modify"})
+_OLD = {"sfunc1": "sfunc", "stype1": "stype", "initcond1": "initcond", "sspace1": "sspace"}
 
 
 @handles("DefineStmt")
@@ -86,9 +88,9 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for each in node.definition:
         option = inner(each)
-        name = option.defname.lower()
+        name = _OLD.get(option.defname.lower(), option.defname.lower())
         if name in _TAKEN or name in _HINTS:
-            found[{"sfunc1": "sfunc", "stype1": "stype", "initcond1": "initcond"}.get(name, name)] = option
+            found[name] = option
         elif name in {"msfunc", "minvfunc", "mstype", "mfinalfunc", "minitcond", "msspace", "serialfunc"} | {
             "deserialfunc", "hypothetical", "mfinalfunc_extra", "mfinalfunc_modify",
         }:  # fmt: skip
@@ -165,10 +167,30 @@ def _composed(
         if returned.name != state.name:
             message = f"return type of combine function {combine.name} is not {state}"
             raise SqlError.of("datatype_mismatch", message)
+    _check_hints(options, types)
     if initial is not None and state.name not in resolve.POLYMORPHIC:
         coerce(context.session.binder(context), Constant(initial, UNKNOWN), state)
     oids = (transition.oid, final.oid if final else 0, combine.oid if combine else 0)
     return Aggregation(oids[0], state, initial, oids[1], extra, oids[2]), result
+
+
+def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
+    """Options that change no answer are looked at all the same; 0A000 for a final function that uses its state up."""
+    if "sspace" in options and kind(options["sspace"].arg) != "integer":
+        raise SqlError.of("syntax_error", "sspace requires an integer value")
+    if "sortop" in options:
+        if len(types) != 1:
+            message = "sort operator can only be specified for single-argument aggregates"
+            raise SqlError.of("invalid_function_definition", message)
+        named = inner(options["sortop"].arg)
+        name = strings(named.items)[-1] if kind(options["sortop"].arg) == "list" else _text(options["sortop"])
+        resolve.operator(name, types[0].plain, types[0].plain)
+    modify = _text(options["finalfunc_modify"]) if "finalfunc_modify" in options else "read_only"
+    if modify == "read_write":
+        raise FeatureNotSupported("CREATE AGGREGATE … FINALFUNC_MODIFY = READ_WRITE is not supported")
+    if modify not in {"read_only", "shareable"}:
+        message = 'parameter "finalfunc_modify" must be READ_ONLY, SHAREABLE, or READ_WRITE'
+        raise SqlError.of("syntax_error", message)
 
 
 def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tuple[Function, SqlType]:

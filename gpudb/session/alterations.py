@@ -33,6 +33,7 @@ from gpudb.session.queried_columns import check_column_type
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
+from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.tables import column_definition
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.coerce import stored
@@ -291,6 +292,16 @@ def _set_logged(context: Context, table: Table, step: Any) -> None:
     """SET LOGGED and UNLOGGED: every table is as durable as a logged one."""
 
 
+def _set_parameters(context: Context, table: Table, step: Any) -> None:
+    """SET (fillfactor = 70) and RESET (…)."""
+    check_storage_parameters(inner(definition_of(step)).items)
+
+
+def _set_storage(context: Context, table: Table, step: Any) -> None:
+    """SET STORAGE, SET COMPRESSION and SET STATISTICS: how files hold a column is storage's own."""
+    column_of(table, step.name)
+
+
 def _change_owner(context: Context, relation: Any, step: Any) -> None:
     owner = step.newowner.rolename or context.session.user
     if owner not in context.transaction.catalog.roles:
@@ -336,6 +347,10 @@ _ACTIONS = {
     "AddConstraint": add_constraint,
     "DropConstraint": drop_constraint,
     "ValidateConstraint": validate_constraint,
+    "SetRelOptions": _set_parameters,
+    "ResetRelOptions": _set_parameters,
+    "SetStorage": _set_storage,
+    "SetStatistics": _set_storage,
     "SetLogged": _set_logged,
     "SetUnLogged": _set_logged,
     "SetTableSpace": alter_distribution,

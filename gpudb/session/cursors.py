@@ -1,11 +1,9 @@
-"""DECLARE, FETCH, MOVE and CLOSE: cursors that go forward over a running query."""
+"""DECLARE, FETCH, MOVE and CLOSE: cursors over a running query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from postgast import pg_query_pb2 as pg
@@ -14,7 +12,9 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session import execution
 from gpudb.session.binding import bind_statement
 from gpudb.session.context import Context, command, handles, result_columns
+from gpudb.session.open_cursors import Cursor, cursors_of
 from gpudb.session.results import Result, ResultColumn
+from gpudb.session.scrolling import ScrolledRows
 from gpudb.sql.bind.with_changes import changes_data
 from gpudb.sql.bound import Query
 from gpudb.sql.parse import RawStatement, deparse, inner
@@ -23,58 +23,18 @@ if TYPE_CHECKING:
     from gpudb.session.session import Session
 
 # PostgreSQL's CURSOR_OPT_* bits.
-_SCROLL, _HOLD = 0x2, 0x20
-
-
-@dataclass(slots=True)
-class Cursor:
-    """A query that is read piece by piece; `rest` is what of the last batch was not fetched yet.
-
-    One with HOLD is `kept` once the transaction that declared it has committed.
-    """
-
-    columns: tuple[ResultColumn, ...]
-    result: Result
-    batches: Iterator[pa.RecordBatch]
-    rest: pa.RecordBatch | None = None
-    hold: bool = False
-    kept: bool = False
-    done: bool = field(default=False)
-
-    def take(self, count: int) -> Iterator[pa.RecordBatch]:
-        """The next `count` rows."""
-        while count > 0 and not self.done:
-            batch, self.rest = self.rest, None
-            if batch is None:
-                batch = next(self.batches, None)
-                if batch is None:
-                    self.done = True
-                    return
-            if batch.num_rows > count:
-                self.rest = batch.slice(count)
-                batch = batch.slice(0, count)
-            count -= batch.num_rows
-            yield batch
-
-
-_CURSORS: WeakKeyDictionary[Session, dict[str, Cursor]] = WeakKeyDictionary()
-
-
-def _cursors(session: Session) -> dict[str, Cursor]:
-    return _CURSORS.setdefault(session, {})
+_BINARY, _SCROLL, _NO_SCROLL, _HOLD = 0x1, 0x2, 0x4, 0x20
 
 
 @handles("DeclareCursorStmt")
 def declare(context: Context) -> Result:
-    """DECLARE name [NO SCROLL] CURSOR [WITH HOLD] FOR query."""
+    """DECLARE name [[NO] SCROLL] CURSOR [WITH HOLD] FOR query."""
     node: Any = context.statement.node
     session = context.session
     hold = bool(node.options & _HOLD)
-    if node.options & _SCROLL:
-        raise FeatureNotSupported("SCROLL cursors are not supported")
     if not session.explicit and not hold:
         raise SqlError.of("no_active_sql_transaction", "DECLARE CURSOR can only be used in transaction blocks")
-    if node.portalname in _cursors(session):
+    if node.portalname in cursors_of(session):
         raise SqlError.of("duplicate_cursor", f'cursor "{node.portalname}" already exists')
     body = inner(node.query)
     if changes_data(body):
@@ -88,14 +48,16 @@ def declare(context: Context) -> Result:
         # A held cursor outlives its transaction, and so the files that it reads: its rows are taken now.
         batches = iter(list(batches))
     result = Result("SELECT", columns, batches, stream.close)
-    _cursors(session)[node.portalname] = Cursor(columns, result, batches, hold=hold)
+    scroll = True if node.options & _SCROLL else False if node.options & _NO_SCROLL else None
+    rows = ScrolledRows(batches, scroll)
+    cursors_of(session)[node.portalname] = Cursor(columns, result, rows, context.statement.text, hold=hold)
     return command("DECLARE CURSOR")
 
 
 def _cursor(session: Session, name: str) -> Cursor:
-    if name not in _cursors(session):
+    if name not in cursors_of(session):
         raise SqlError.of("invalid_cursor_name", f'cursor "{name}" does not exist')
-    return _cursors(session)[name]
+    return cursors_of(session)[name]
 
 
 def columns(session: Session, node: Any) -> tuple[ResultColumn, ...] | None:
@@ -105,23 +67,31 @@ def columns(session: Session, node: Any) -> tuple[ResultColumn, ...] | None:
 
 @handles("FetchStmt")
 def fetch(context: Context) -> Result:
-    """FETCH and MOVE [FORWARD] n | ALL | NEXT."""
+    """FETCH and MOVE, in every direction."""
     node: Any = context.statement.node
     cursor = _cursor(context.session, node.portalname)
-    if node.direction != pg.FETCH_FORWARD or node.how_many < 0:
-        hint = "Declare it with SCROLL option to enable backward scan."
-        raise SqlError.of("object_not_in_prerequisite_state", "cursor can only scan forward", hint=hint)
-    batches = cursor.take(node.how_many if node.how_many else 0)
+    batches = _taken(cursor.rows, pg.FetchDirection.Name(node.direction), node.how_many)
     if node.ismove:
         return command(f"MOVE {sum(batch.num_rows for batch in batches)}")
     return Result("FETCH", cursor.columns, batches)
+
+
+def _taken(rows: ScrolledRows, direction: str, count: int) -> Iterator[pa.RecordBatch]:
+    match direction:
+        case "FETCH_ABSOLUTE":
+            return rows.absolute(count)
+        case "FETCH_RELATIVE" if count:
+            return rows.relative(count)
+        case "FETCH_BACKWARD":
+            count = -count
+    return rows.forward(count) if count > 0 else rows.backward(-count) if count else rows.current()
 
 
 @handles("ClosePortalStmt")
 def close(context: Context) -> Result:
     """CLOSE name | ALL."""
     node: Any = context.statement.node
-    cursors = _cursors(context.session)
+    cursors = cursors_of(context.session)
     if not node.portalname:
         for cursor in cursors.values():
             cursor.result.close()
@@ -134,7 +104,7 @@ def close(context: Context) -> Result:
 
 def transaction_ended(session: Session, committed: bool) -> None:
     """Cursors end with their transaction, but those WITH HOLD of one that commits."""
-    cursors = _cursors(session)
+    cursors = cursors_of(session)
     for name, cursor in list(cursors.items()):
         cursor.kept = cursor.kept or (cursor.hold and committed)
         if not cursor.kept:

@@ -3,57 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.planner_settings import planner_settings
+from gpudb.session.setting_checks import Check, Setting, boolean, choice, invalid, whole
 from gpudb.values.zones import session_zone
-
-Check = Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting: `check` gives a value's canonical text or raises 22023; `reported` ones go to clients."""
-
-    name: str
-    default: str
-    description: str
-    check: Check = str
-    reported: bool = False
-    fixed: bool = False
-    kind: str = "string"
-
-
-def _invalid(name: str, value: str, hint: str | None = None) -> SqlError:
-    message = f'invalid value for parameter "{name}": "{value}"'
-    return SqlError.of("invalid_parameter_value", message, hint=hint)
-
-
-def boolean(name: str) -> Check:
-    """on or off, from any of PostgreSQL's spellings."""
-
-    def check(value: str) -> str:
-        text = value.strip().lower()
-        for answer, words in (("on", ("true", "yes", "on", "1")), ("off", ("false", "no", "off", "0"))):
-            if text and any(word.startswith(text) for word in words) and text != "o":
-                return answer
-        raise SqlError.of("invalid_parameter_value", f'parameter "{name}" requires a Boolean value')
-
-    return check
-
-
-def choice(name: str, *values: str) -> Check:
-    """One of some words, without regard to case."""
-
-    def check(value: str) -> str:
-        found = next((each for each in values if each.lower() == value.strip().lower()), None)
-        if found is None:
-            raise _invalid(name, value, f"Available values: {', '.join(values)}.")
-        return found
-
-    return check
 
 
 def only(name: str, value: str) -> Check:
@@ -87,7 +43,7 @@ def duration(name: str) -> Check:
             number = milliseconds(value)
         except ValueError:
             hint = 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".'
-            raise _invalid(name, value, hint) from None
+            raise invalid(name, value, hint) from None
         if number > 2**31 - 1:
             message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. 2147483647)'
             raise SqlError.of("invalid_parameter_value", message)
@@ -95,20 +51,6 @@ def duration(name: str) -> Check:
             if number and number % int(_UNITS[unit]) == 0:
                 return f"{number // int(_UNITS[unit])}{unit}"
         return f"{number}ms" if number else "0"
-
-    return check
-
-
-def whole(name: str, low: int, high: int) -> Check:
-    """An integer within bounds."""
-
-    def check(value: str) -> str:
-        if not re.fullmatch(r"\s*[+-]?\d+\s*", value):
-            raise _invalid(name, value)
-        if not low <= int(value) <= high:
-            message = f'{int(value)} is outside the valid range for parameter "{name}" ({low} .. {high})'
-            raise SqlError.of("invalid_parameter_value", message)
-        return str(int(value))
 
     return check
 
@@ -179,6 +121,7 @@ _ALL = (
             choice("transaction_isolation", "serializable", "repeatable read", "read committed", "read uncommitted")),
     Setting("transaction_read_only", "off", "Sets the current transaction's read-only status.",
             boolean("transaction_read_only"), kind="bool"),
+    *planner_settings(),
     Setting("xmloption", "content", "Sets whether XML data is a document or content.", only("xmloption", "content")),
 )  # fmt: skip
 SETTINGS: Mapping[str, Setting] = {each.name.lower(): each for each in _ALL}

@@ -13,7 +13,8 @@ from gpudb import pgdata
 from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
-from gpudb.session import sequence_values
+from gpudb.session import open_cursors, sequence_values
+from gpudb.session.planner_settings import base_units
 from gpudb.session.settings import SETTINGS, milliseconds
 from gpudb.types import SqlType
 from gpudb.values.inet import network_key
@@ -36,6 +37,7 @@ def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Seve
     return {
         "pg_show_all_settings": lambda: _settings(session),
         "pg_stat_get_activity": lambda: [_activity(each, context) for each in session.database.sessions()],
+        "pg_cursor": lambda: open_cursors.listed(session),
         "pg_prepared_statement": lambda: _prepared(session),
         "pg_get_keywords": lambda: _keywords(),
         "pg_timezone_names": _time_zones,
@@ -73,6 +75,8 @@ def _settings(session: Session) -> list[Row]:
         shown, default = value, setting.default
         if row.get("unit") == "ms":
             shown, default = str(milliseconds(value)), str(milliseconds(default))
+        elif row.get("unit") in {"kB", "8kB"}:
+            shown, default = (base_units(each, str(row["unit"])) for each in (value, default))
         row.update(setting=shown, boot_val=default, reset_val=default)
         if value != setting.default:
             row["source"] = "session"

@@ -20,6 +20,7 @@ from gpudb.session.materialized_views import create_materialized_view
 from gpudb.session.names import check_free, identifier, target_schema
 from gpudb.session.queried_columns import as_stored, check_column_type, query_columns
 from gpudb.session.results import Result
+from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.table_like import like
 from gpudb.session.temporary import on_commit
 from gpudb.sql.bind.changes import bind_default
@@ -37,9 +38,10 @@ def create_table(context: Context) -> Result:
     """CREATE [TEMPORARY] TABLE [IF NOT EXISTS] … [DISTRIBUTE BY …]."""
     node: Any = context.statement.node
     context.session.check_writable("CREATE TABLE")
-    for field, what in (("inh_relations", "INHERITS"), ("options", "WITH"), ("partspec", "PARTITION BY")):
+    for field, what in (("inh_relations", "INHERITS"), ("partspec", "PARTITION BY")):
         if node.HasField(field) if field == "partspec" else len(getattr(node, field)):
             raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
+    check_storage_parameters(node.options)
     if node.HasField("of_typename") or node.HasField("partbound") or node.access_method not in ("", "iceberg"):
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
@@ -140,8 +142,9 @@ def create_table_as(context: Context) -> Result:
         return create_materialized_view(context)
     context.session.check_writable("CREATE TABLE AS")
     into = node.into
-    if len(into.options) or into.access_method not in ("", "iceberg"):
-        raise FeatureNotSupported("CREATE TABLE … WITH is not supported")
+    check_storage_parameters(into.options)
+    if into.access_method not in ("", "iceberg"):
+        raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = into.rel.relpersistence == "t" or into.rel.schemaname == "pg_temp"
     schema = target_schema(context, into.rel.schemaname, temporary=temporary, location=into.rel.location)
     name = identifier(into.rel.relname)

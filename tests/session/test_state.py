@@ -152,7 +152,9 @@ def test_cursors(session: Session) -> None:
     assert run(session, "FETCH FORWARD 2 FROM c") == [(10,), (11,)]
     assert len(run(session, "FETCH ALL FROM c")) == 89
     assert run(session, "FETCH NEXT FROM c") == []
-    assert state(session, "FETCH BACKWARD FROM c") == "55000"
+    assert run(session, "FETCH BACKWARD 2 FROM c") == [(100,), (99,)]
+    run(session, "DECLARE ahead NO SCROLL CURSOR FOR SELECT n FROM numbers; FETCH 2 FROM ahead")
+    assert state(session, "FETCH BACKWARD FROM ahead") == "55000"
     run(session, "ROLLBACK")
     assert state(session, "FETCH c") == "34000"
 

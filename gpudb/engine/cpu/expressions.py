@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from gpudb.engine.cpu import replaced
+from gpudb.engine.cpu import frames, replaced
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
@@ -373,6 +373,7 @@ class Expressions:
             return f"{name}({distinct}{', '.join(args)}{order or sort}){keep}"
 
         args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
+        args = frames.guarded(args, expr.filter)
         if expr.distinct and looks_often(expr):
             return Lanes(*of_distinct(self, expr, keep))
         token = NARROW.set(self.narrow)
@@ -396,25 +397,23 @@ class Expressions:
         parts = []
         if expr.partition_by:
             parts.append("PARTITION BY " + ", ".join(map(self.key, expr.partition_by)))
-        if expr.order_by:
+        wide = frames.over_integers(expr)
+        if wide:
+            key = expr.order_by[0]
+            parts.append(
+                f"ORDER BY {frames.widened(self.value(key.expr))}" + direction(key.descending, key.nulls_first)
+            )
+        elif expr.order_by:
             parts.append("ORDER BY " + self.sort_keys(expr.order_by))
         if expr.frame is not None:
-            parts.append(self._frame(expr.frame))
+            parts.append(frames.frame(expr.frame, self.value, wide=wide))
         keep = f" FILTER (WHERE {self.value(expr.filter)})" if expr.filter is not None else ""
         over = f"{keep} OVER ({' '.join(parts)})"
 
         def call(name: str, *args: str) -> str:
             return f"{name}({', '.join(args)}){over}"
 
-        return self.applied(expr.function, self.operands(expr.args, expr.type, call))
-
-    def _frame(self, frame: bound.Frame) -> str:
-        def edge(kind: str, offset: bound.Expr | None) -> str:
-            return f"{self.value(offset)} {kind}" if offset is not None else kind
-
-        exclude = f" EXCLUDE {frame.exclude}" if frame.exclude else ""
-        start, end = edge(frame.start, frame.start_offset), edge(frame.end, frame.end_offset)
-        return f"{frame.unit} BETWEEN {start} AND {end}{exclude}"
+        return self.applied(expr.function, self.operands(frames.guarded(expr.args, expr.filter), expr.type, call))
 
     def sort_keys(self, keys: Sequence[bound.SortKey]) -> str:
         """ORDER BY items, NULLs placed explicitly."""

@@ -79,6 +79,8 @@ _RULES: tuple[Maker, ...] = tuple(
          "invalid_regular_expression", "invalid regular expression: {0}"),
         (r"Max expression depth|[Mm]aximum recursion depth|stack overflow", "statement_too_complex",
          "stack depth limit exceeded"),
+        (r"Invalid RANGE (PRECEDING|FOLLOWING) value", "invalid_preceding_or_following_size",
+         "invalid preceding or following size in window function"),
         (r"infinite bounds not supported", "feature_not_supported", "series without an end are not supported"),
         # Sizes that no file has which is whole.
         (r"Information loss on integer cast", "data_corrupted", "could not read data file: {0}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpudb.errors import SqlError
+from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
 from gpudb.sql.bind.binder import Binder
@@ -19,7 +19,7 @@ from gpudb.sql.traverse import walk
 ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
 _FORBIDDEN = frozenset(
     ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK", *KEPT)
-    + ("MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")
+    + ("FROM clause of their own query level", "MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")
 )
 
 
@@ -54,7 +54,16 @@ def ordered_set(
             aggregate(binder, scope, part)
         return rank
     types = tuple(arg.type.plain for arg in (*args, *(key.expr for key in order)))
+    if name in NAMES:
+        hint = (
+            f"To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments"
+            f" (here {len(args)}) must match the number of ordering columns (here {len(order)})."
+        )
+        raise UndefinedFunction(f"function {name}({', '.join(map(str, types))}) does not exist", hint=hint)
     candidate = resolve.function(name, types, "a")
+    if name not in ORDERED_SETS:
+        message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
+        raise SqlError.of("wrong_object_type", message)
     made = call(binder, candidate, [*args, *(key.expr for key in order)])
     implementation(made.function)
     keys = tuple(

@@ -46,7 +46,7 @@ def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr
             items.append(cast_items(binder, scope, inner(each), flat))
             continue
         item = bind_expression(binder, scope, each)
-        items.append(coerce(binder, item, flat if item.type.element is not None else element, "e"))
+        items.append(array_item(binder, item, flat if item.type.element is not None else element, "e"))
     nested = [item.type for item in items if item.type.element is not None]
     if not nested:
         return Array(tuple(items), flat)

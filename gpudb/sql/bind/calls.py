@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Routine
@@ -109,6 +110,9 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     implementation(target)
     if over is not None:
         return window(binder, scope, node, made, keep)
+    if node.agg_distinct:
+        # ORDER BY names an argument as it is written, be it converted for the function
+        order = tuple(replace(key, expr=made.args[args.index(key.expr)]) if key.expr in args else key for key in order)
     return aggregate(
         binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
     )

@@ -59,6 +59,9 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     """A MergeStmt message."""
     if node.HasField("returning_clause"):
         raise SqlError.of("syntax_error", 'syntax error at or near "RETURNING"')
+    if node.with_clause.recursive:
+        error = SqlError.of("syntax_error", "WITH RECURSIVE is not supported for MERGE statement")
+        raise binder.locate(error, node.with_clause.location)
     table = _target(binder, node.relation)
     _check_reachable(node.merge_when_clauses)
     scope = Scope(parent=outer)

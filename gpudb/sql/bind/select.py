@@ -70,7 +70,9 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool =
 
 
 def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
+    scope.clause = "FROM clause of their own query level"
     source = bind_from(binder, scope, node.from_clause)
+    scope.clause = ""
     where = None
     if present(node.where_clause):
         scope.clause = "WHERE"

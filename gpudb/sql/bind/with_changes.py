@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.recursion import refers_to
+from gpudb.sql.bind.recursion import in_order, refers_to
 from gpudb.sql.bind.scope import CteStub, Scope
-from gpudb.sql.bind.with_clause import bind_cte, renamed
+from gpudb.sql.bind.with_clause import bind_cte, check_names, renamed
 from gpudb.sql.bound import (
     Column,
     Cte,
@@ -48,15 +48,14 @@ def bind_with_changes(
     known: list[Cte] = []
     parts: list[tuple[str, Query | DataChange]] = []
     clause = node.with_clause
-    for each in map(inner, clause.ctes):
-        if each.ctename in scope.ctes:
-            message = f'WITH query name "{each.ctename}" specified more than once'
-            raise binder.locate(SqlError.of("duplicate_alias", message), each.location)
+    nodes = [inner(each) for each in clause.ctes]
+    check_names(binder, nodes)
+    for each in in_order(binder, nodes) if clause.recursive else nodes:
         if kind(each.ctequery) == "select_stmt":
-            cte = bind_cte(binder, scope, each, recursive=clause.recursive)
+            *own, cte = bind_cte(binder, scope, each, recursive=clause.recursive)
             part: Query | DataChange = cte.query
             if cte.recursive:
-                part = _selected(binder, cte)
+                part = _selected(binder, cte, own)
             columns: tuple[OutputColumn, ...] | None = cte.query.columns
             number = cte.number
         else:
@@ -97,11 +96,11 @@ def _change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind
     return made
 
 
-def _selected(binder: Binder, cte: Cte) -> Select:
-    """A recursive WITH query as a query that stands by itself."""
+def _selected(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
+    """A recursive WITH query as a query that stands by itself, `own` those in it."""
     rel = binder.rel()
     targets = tuple(Column(rel, index, c.type, c.name) for index, c in enumerate(cte.query.columns))
-    return Select(cte.query.columns, targets, CteScan(rel, cte.number), ctes=(cte,))
+    return Select(cte.query.columns, targets, CteScan(rel, cte.number), ctes=(*own, cte))
 
 
 def _frame(binder: Binder, name: str, columns: tuple[OutputColumn, ...]) -> Select:

@@ -24,12 +24,7 @@ from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
     """The definitions of a WithClause message; the scope knows them from then on."""
     nodes = [inner(each) for each in clause.ctes]
-    seen: set[str] = set()
-    for node in nodes:
-        if node.ctename in seen:
-            message = f'WITH query name "{node.ctename}" specified more than once'
-            raise binder.locate(SqlError.of("duplicate_alias", message), node.location)
-        seen.add(node.ctename)
+    check_names(binder, nodes)
     if clause.recursive:
         nodes = in_order(binder, nodes)
     made = []
@@ -37,26 +32,40 @@ def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
         if kind(node.ctequery) != "select_stmt":
             message = "WITH clause containing a data-modifying statement must be at the top level"
             raise binder.locate(FeatureNotSupported(message), node.location)
-        cte = bind_cte(binder, scope, node, recursive=clause.recursive)
+        *inner_ones, cte = bind_cte(binder, scope, node, recursive=clause.recursive)
         scope.ctes[node.ctename] = (cte, cte.number)
-        made.append(cte)
+        made += [*inner_ones, cte]
     return tuple(made)
 
 
-def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> Cte:
-    """A CommonTableExpr message over a SELECT."""
+def check_names(binder: Binder, nodes: Sequence[Any]) -> None:
+    """42712 for a name that two queries of a WITH have."""
+    seen: set[str] = set()
+    for node in nodes:
+        if node.ctename in seen:
+            message = f'WITH query name "{node.ctename}" specified more than once'
+            raise binder.locate(SqlError.of("duplicate_alias", message), node.location)
+        seen.add(node.ctename)
+
+
+def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tuple[Cte, ...]:
+    """A CommonTableExpr message over a SELECT, behind the WITH queries of its own that a recursive one has."""
     number = binder.cte()
     recursive = recursive and refers_to(node.ctequery, node.ctename)
     names = strings(node.aliascolnames)
+    own: tuple[Cte, ...] = ()
     try:
         if recursive:
+            scope = Scope(parent=scope)
+            body = inner(node.ctequery)
+            own = bind_with(binder, scope, body.with_clause) if body.HasField("with_clause") else ()
             query = _recursive(binder, scope, node, number, names)
         else:
             query = renamed(_bound(binder, inner(node.ctequery), scope), names, node.ctename)
     except GpudbError as error:
         raise binder.locate(error, node.location) from None
     materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
-    return Cte(number, node.ctename, query, materialized, recursive)
+    return *own, Cte(number, node.ctename, query, materialized, recursive)
 
 
 def _bound(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
@@ -81,9 +90,11 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
     wanted = {}
     for index, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
         overall = branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
-        if overall.name != one.type.name:
+        declared = one.type.modifier != -1 and other.type.modifier not in (-1, one.type.modifier)
+        if overall.name != one.type.name or (declared and one.type.name == other.type.name):
+            shown = one.type if declared else one.type.plain
             message = (
-                f'recursive query "{node.ctename}" column {index + 1} has type {one.type.plain} in non-recursive term '
+                f'recursive query "{node.ctename}" column {index + 1} has type {shown} in non-recursive term '
                 f"but type {overall.plain} overall"
             )
             hint = "Cast the output of the non-recursive term to the correct type."

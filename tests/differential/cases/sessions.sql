@@ -166,3 +166,24 @@ CREATE TABLE se_check (x integer CHECK (x > $1));
 CREATE TABLE se_as AS SELECT $1;
 -- error 42P02
 CREATE TABLE se_default (x integer DEFAULT $1);
+SET work_mem = '64MB';
+SHOW work_mem;
+SET work_mem = 100;
+SHOW work_mem;
+-- error 22023
+SET work_mem = '1kB';
+SET random_page_cost = 1.1;
+SHOW random_page_cost;
+SET enable_hashjoin TO off;
+SHOW enable_hashjoin;
+RESET enable_hashjoin;
+-- error 22023
+SET plan_cache_mode = nothing;
+SELECT name, setting, unit FROM pg_settings WHERE name IN ('work_mem', 'random_page_cost', 'enable_hashjoin', 'effective_cache_size');
+RESET ALL;
+CREATE TABLE se_filled (a integer) WITH (fillfactor = 70, autovacuum_enabled = false);
+ALTER TABLE se_filled SET (fillfactor = 80);
+ALTER TABLE se_filled RESET (fillfactor);
+ALTER TABLE se_filled ALTER COLUMN a SET STATISTICS 100;
+-- error 22023
+CREATE TABLE se_filled_otherwise (a integer) WITH (nothing = 1);

@@ -104,3 +104,21 @@ SELECT sum(i4) WITHIN GROUP (ORDER BY i4) FROM ta;
 SELECT length(t) FILTER (WHERE true) FROM ta;
 -- error 0A000
 SELECT sum(generate_series(1, 3));
+SELECT sum(100 / (i4 - 10)) FILTER (WHERE i4 > 10), array_agg(1 / (i2 - 1) ORDER BY i2) FILTER (WHERE i2 <> 1), count(DISTINCT 1 / (i2 - 1)) FILTER (WHERE i2 > 1) FROM ta;
+SELECT string_agg(DISTINCT v, ',' ORDER BY v) FROM (SELECT k::varchar(5) AS v FROM ta) s;
+CREATE AGGREGATE ta_largest(integer) (SFUNC = int4larger, STYPE = int4, SORTOP = >, SSPACE = 16, FINALFUNC_MODIFY = READ_ONLY);
+SELECT k, ta_largest(i4) FROM ta GROUP BY k;
+-- error 42883
+CREATE AGGREGATE ta_wrong(integer) (SFUNC = int4larger, STYPE = int4, SORTOP = ===);
+-- error 42P13
+CREATE AGGREGATE ta_wrong(*) (SFUNC = int4abs, STYPE = int4, SORTOP = >);
+-- error 42601
+CREATE AGGREGATE ta_wrong(integer) (SFUNC = int4larger, STYPE = int4, FINALFUNC_MODIFY = nothing);
+-- error 42P10
+SELECT string_agg(DISTINCT v::text, ',' ORDER BY v) FROM (SELECT k::varchar(5) AS v FROM ta) s;
+-- error 42809
+SELECT sum() WITHIN GROUP (ORDER BY i8) FROM ta;
+-- error 42883
+SELECT rank(3) WITHIN GROUP (ORDER BY i4, i8) FROM ta;
+-- error 42803
+SELECT 1 FROM ta a, LATERAL (SELECT max(a.i4) FROM ta b) s;

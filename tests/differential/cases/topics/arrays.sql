@@ -79,3 +79,5 @@ SELECT trim_array(ARRAY[1], 5);
 SELECT array_append(ARRAY[1], 'x'::text);
 -- error 42601
 SELECT ARRAY(SELECT 1, 2);
+SELECT ARRAY[1, 2]::numeric[], ARRAY[[1.5], [2]]::numeric[], ARRAY[[1], [NULL]]::numeric[], ARRAY[[1], [2]]::text[], ARRAY[ARRAY[1, 2]::numeric[], ARRAY[3, 4]::numeric[]];
+SELECT array_dims(ARRAY[[1], [2]]::text[]), (ARRAY[[1], [2]]::text[])[2][1], (ARRAY[[1], [2]])::text[], ARRAY[[1], [2]]::varchar[] = '{{1},{2}}'::varchar[];

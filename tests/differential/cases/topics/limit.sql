@@ -1,4 +1,4 @@
--- LIMIT, OFFSET and FETCH: expressions, NULL, WITH TIES, in subqueries, over sets and set-returning functions.
+-- LIMIT, OFFSET and FETCH: expressions, NULL, WITH TIES, in subqueries, over sets, of cursors in every direction.
 -- setup
 CREATE TABLE tl (n integer, g integer, t text);
 INSERT INTO tl SELECT n, n / 3, 'row' || n FROM generate_series(0, 29) n;
@@ -100,3 +100,97 @@ SELECT n FROM tl ORDER BY n FETCH FIRST -1 ROWS WITH TIES;
 SELECT n FROM tl ORDER BY n FETCH FIRST NULL ROWS WITH TIES;
 -- error 42601
 SELECT n FROM tl LIMIT 1 LIMIT 2;
+BEGIN;
+DECLARE tl_any CURSOR FOR SELECT n, t FROM tl WHERE n < 7 ORDER BY n;
+-- ordered
+FETCH 3 IN tl_any;
+-- ordered
+FETCH 0 IN tl_any;
+-- ordered
+FETCH BACKWARD 1 IN tl_any;
+-- ordered
+FETCH BACKWARD ALL IN tl_any;
+-- ordered
+FETCH BACKWARD 1 IN tl_any;
+-- ordered
+FETCH ALL IN tl_any;
+-- ordered
+FETCH 1 IN tl_any;
+-- ordered
+FETCH BACKWARD 2 IN tl_any;
+-- ordered
+FETCH PRIOR IN tl_any;
+-- ordered
+FETCH FIRST IN tl_any;
+-- ordered
+FETCH LAST IN tl_any;
+-- ordered
+FETCH NEXT IN tl_any;
+-- ordered
+FETCH LAST IN tl_any;
+-- ordered
+FETCH ABSOLUTE 3 IN tl_any;
+-- ordered
+FETCH ABSOLUTE -2 IN tl_any;
+-- ordered
+FETCH ABSOLUTE 0 IN tl_any;
+-- ordered
+FETCH NEXT IN tl_any;
+-- ordered
+FETCH RELATIVE 2 IN tl_any;
+-- ordered
+FETCH RELATIVE -1 IN tl_any;
+-- ordered
+FETCH RELATIVE 0 IN tl_any;
+-- ordered
+FETCH ABSOLUTE 100 IN tl_any;
+-- ordered
+FETCH RELATIVE -1 IN tl_any;
+-- ordered
+FETCH ABSOLUTE -100 IN tl_any;
+-- ordered
+FETCH RELATIVE 0 IN tl_any;
+MOVE FORWARD 3 IN tl_any;
+-- ordered
+FETCH RELATIVE 0 IN tl_any;
+MOVE BACKWARD ALL IN tl_any;
+MOVE ALL IN tl_any;
+MOVE 0 IN tl_any;
+MOVE ABSOLUTE 3 IN tl_any;
+MOVE 0 IN tl_any;
+-- ordered
+FETCH FORWARD -1 IN tl_any;
+-- ordered
+FETCH BACKWARD -2 IN tl_any;
+DECLARE tl_groups SCROLL CURSOR FOR SELECT g % 3 AS m, count(*) FROM tl GROUP BY 1 ORDER BY 1;
+MOVE FORWARD ALL IN tl_groups;
+-- ordered
+FETCH BACKWARD ALL IN tl_groups;
+-- ordered
+FETCH ABSOLUTE 2 IN tl_groups;
+SELECT name, is_holdable, is_binary, is_scrollable FROM pg_cursors;
+DECLARE tl_ahead NO SCROLL CURSOR FOR SELECT n FROM tl ORDER BY n LIMIT 9;
+-- ordered
+FETCH 2 IN tl_ahead;
+-- ordered
+FETCH ABSOLUTE 4 IN tl_ahead;
+-- ordered
+FETCH RELATIVE 1 IN tl_ahead;
+SAVEPOINT s;
+-- error 55000
+FETCH PRIOR IN tl_ahead;
+ROLLBACK TO s;
+-- error 55000
+FETCH ABSOLUTE 2 IN tl_ahead;
+ROLLBACK TO s;
+-- error 55000
+FETCH 0 IN tl_ahead;
+ROLLBACK;
+BEGIN;
+DECLARE tl_held SCROLL CURSOR WITH HOLD FOR SELECT k, v FROM tl_ties ORDER BY v;
+COMMIT;
+-- ordered
+FETCH LAST IN tl_held;
+-- ordered
+FETCH BACKWARD ALL IN tl_held;
+CLOSE tl_held;

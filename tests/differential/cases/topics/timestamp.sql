@@ -77,3 +77,5 @@ SELECT timestamp '294276-12-31 23:59:59' + interval '1 day';
 SET TimeZone TO 'Nowhere/City';
 -- error 22008
 SELECT time '24:00:01';
+SELECT date_trunc('century', timestamp '0055-08-10 BC'), date_trunc('decade', timestamp '0002-12-31 BC'), date_trunc('millennium', timestamp '0055-08-10 BC'), date_trunc('decade', timestamp '2004-12-31');
+SELECT date_trunc('century', timestamptz '0055-08-10 BC'), date_trunc('decade', timestamptz '0002-12-31 BC'), date_trunc('century', timestamptz '1900-06-01');

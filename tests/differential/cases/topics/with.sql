@@ -98,3 +98,14 @@ WITH ins AS (INSERT INTO tz_y VALUES (1)) SELECT * FROM ins;
 -- error 0A000
 SELECT (WITH ins AS (INSERT INTO tz_y VALUES (1) RETURNING a) SELECT a FROM ins);
 WITH ordinality AS (SELECT 1 AS x) SELECT * FROM ordinality;
+WITH RECURSIVE t(j) AS (WITH RECURSIVE s(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM s WHERE i < 4) SELECT i FROM s UNION ALL SELECT j + 1 FROM t WHERE j < 5) SELECT * FROM t;
+WITH RECURSIVE f(i) AS (SELECT i::numeric(3,0) FROM (VALUES (1), (2)) v(i) UNION ALL SELECT (i + 1)::numeric(3,0) FROM f WHERE i < 5) SELECT * FROM f;
+CREATE TABLE tz_kept (a integer);
+WITH RECURSIVE t AS (INSERT INTO tz_kept SELECT a + 500 FROM t2 WHERE a > 108 RETURNING *), t2 AS (UPDATE tz_y SET a = a + 100 RETURNING *) SELECT * FROM t UNION ALL SELECT * FROM t2;
+TABLE tz_kept;
+WITH s AS (SELECT 15 AS a, 'merged' AS b) MERGE INTO tz_kept k USING (SELECT * FROM s) o ON k.a = o.a WHEN NOT MATCHED THEN INSERT VALUES (o.a + (SELECT length((s.*)::text) FROM s));
+SELECT count(*), sum(a) FROM tz_kept;
+-- error 42601
+WITH RECURSIVE x AS (SELECT 1 AS a) MERGE INTO tz_kept USING (SELECT 3 AS k) o ON tz_kept.a = o.k WHEN MATCHED THEN DELETE;
+-- error 42804
+WITH RECURSIVE f(i) AS (SELECT i::numeric(3,0) FROM (VALUES (1), (2)) v(i) UNION ALL SELECT (i + 1)::numeric(10,0) FROM f WHERE i < 10) SELECT * FROM f;

@@ -1,0 +1,50 @@
+"""What an aggregate or window function takes in: the rows that FILTER keeps, and those of a window's frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpudb.plan.failing import may_fail
+from gpudb.sql import bound
+
+_INTEGERS = frozenset({"int2", "int4", "int8"})
+
+
+def guarded(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.Expr, ...]:
+    """Arguments that are computed for the rows alone that FILTER keeps, where they may fail for others.
+
+    DuckDB computes them before it filters.
+    """
+    if keep is None:
+        return tuple(args)
+    return tuple(
+        bound.Case(((keep, arg),), bound.Constant(None, arg.type), arg.type) if may_fail(arg) else arg for arg in args
+    )
+
+
+def over_integers(window: bound.Window) -> bool:
+    """Whether a frame reaches from an integer over a distance: where that is beyond the type it has no end, and is no
+    error."""
+    frame = window.frame
+    if frame is None or frame.unit != "RANGE" or len(window.order_by) != 1:
+        return False
+    offsets = frame.start_offset is not None or frame.end_offset is not None
+    return offsets and window.order_by[0].expr.type.name in _INTEGERS
+
+
+def widened(value: str) -> str:
+    """An integer as one that no distance leads beyond."""
+    return f"CAST({value} AS HUGEINT)"
+
+
+def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool) -> str:
+    """A frame clause; its distances widened as the sort key is."""
+
+    def edge(kind: str, offset: bound.Expr | None) -> str:
+        if offset is None:
+            return kind
+        return f"{widened(render(offset)) if wide else render(offset)} {kind}"
+
+    exclude = f" EXCLUDE {given.exclude}" if given.exclude else ""
+    start, end = edge(given.start, given.start_offset), edge(given.end, given.end_offset)
+    return f"{given.unit} BETWEEN {start} AND {end}{exclude}"

@@ -1,0 +1,69 @@
+"""One setting, and the checks of the values that it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpudb.errors import SqlError
+
+Check = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: `check` gives a value's canonical text or raises 22023; `reported` ones go to clients."""
+
+    name: str
+    default: str
+    description: str
+    check: Check = str
+    reported: bool = False
+    fixed: bool = False
+    kind: str = "string"
+
+
+def invalid(name: str, value: str, hint: str | None = None) -> SqlError:
+    """22023."""
+    message = f'invalid value for parameter "{name}": "{value}"'
+    return SqlError.of("invalid_parameter_value", message, hint=hint)
+
+
+def boolean(name: str) -> Check:
+    """on or off, from any of PostgreSQL's spellings."""
+
+    def check(value: str) -> str:
+        text = value.strip().lower()
+        for answer, words in (("on", ("true", "yes", "on", "1")), ("off", ("false", "no", "off", "0"))):
+            if text and any(word.startswith(text) for word in words) and text != "o":
+                return answer
+        raise SqlError.of("invalid_parameter_value", f'parameter "{name}" requires a Boolean value')
+
+    return check
+
+
+def choice(name: str, *values: str) -> Check:
+    """One of some words, without regard to case."""
+
+    def check(value: str) -> str:
+        found = next((each for each in values if each.lower() == value.strip().lower()), None)
+        if found is None:
+            raise invalid(name, value, f"Available values: {', '.join(values)}.")
+        return found
+
+    return check
+
+
+def whole(name: str, low: int, high: int) -> Check:
+    """An integer within bounds."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(r"\s*[+-]?\d+\s*", value):
+            raise invalid(name, value)
+        if not low <= int(value) <= high:
+            message = f'{int(value)} is outside the valid range for parameter "{name}" ({low} .. {high})'
+            raise SqlError.of("invalid_parameter_value", message)
+        return str(int(value))
+
+    return check

@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, table: str, state: str) ->
         (folder,) = database.store.directory.glob("tables/*/data")
         assert not list(folder.iterdir())
         (tmp_path / "a.parquet").write_bytes(b"PAR1" + b"\0" * 40 + b"PAR1")
-        with pytest.raises(GpudbError, match="damaged|could not|0A000|not supported"):
+        with pytest.raises(GpudbError, match=r"damaged|could not|0A000|not supported"):
             _run(database, f"SELECT add_files('t', '{tmp_path}/a.parquet')")
     finally:
         database.close()

@@ -80,7 +80,7 @@ def _schema(value: bytes, ids: Mapping[str, int]) -> bytes:
         fields = reader.fields()
         found = {number: held for number, _, held in fields}
         name = _Reader(found[_NAME]).text() if _CHILDREN not in found else None
-        if name in ids:
+        if name is not None and name in ids:
             fields = [field for field in fields if field[0] != _FIELD_ID]
             fields.append((_FIELD_ID, _I32, _varint(ids[name] << 1)))
         made += _written(sorted(fields))

@@ -101,10 +101,26 @@ class Block:
             place = np.where(there, place, 0)
             there &= arrays[0][place] > 0
         place = np.where(there, place, 0)
+        if step.condition is not None:
+            there = self._asked(step, arrays, place, there, counts)
         if step.kind in {"semi", "anti"}:
             self.keep(there if step.kind == "semi" else ~there)
             return
-        kept = np.flatnonzero(there) if step.kind == "inner" else np.arange(len(self.rows))
+        self._pair(step, arrays, place, there, counts)
+
+    def _asked(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
+        """Which rows have a partner for which the step's condition is true."""
+        assert step.condition is not None
+        rows, payloads = self.rows, self._payloads
+        kept = self._pair(step, arrays, place, there, counts)
+        met = np.zeros(len(rows), bool)
+        met[kept[self.true(step.condition)]] = True
+        self.rows, self._payloads = rows, payloads
+        return met
+
+    def _pair(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
+        """The rows beside each of their partners; which row each was."""
+        kept = np.arange(len(self.rows)) if step.kind == "left" else np.flatnonzero(there)
         place, there = place[kept], there[kept]
         if counts is not None:
             times = np.maximum(counts[kept], 1)
@@ -114,11 +130,12 @@ class Block:
         self.keep(kept)
         for number, array in enumerate(arrays):
             self._payloads[step.number, number] = self._payload(step, number, array, place, there)
+        return kept
 
     def _payload(
         self, step: Lookup, number: int, array: Array, place: Array, there: Array
     ) -> tuple[Array, Array | None]:
-        valid = None if step.kind == "inner" else there
+        valid = there if step.kind == "left" else None
         raw = array[place] if len(array) else np.zeros(len(place), array.dtype)
         if not step.payloads[number]:
             return raw, valid

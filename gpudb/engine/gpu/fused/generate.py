@@ -158,7 +158,7 @@ class _Generator:
                 continue
             self._filter(filters)
             filters = []
-            self._load({column for key in step.keys for column in fields_of(key)})
+            self._load({column for each in step.keys for column in fields_of(each)})
             self._probes.all_rows(step)
         self._filter(filters)
         rest = self._pipeline.steps[len(self._probes.together) :]

@@ -41,12 +41,23 @@ class _Matching:
         self._parameters = parameters
 
     def node(self, node: Node) -> Node:
+        if isinstance(node, nodes.Aggregate) and _is_distinct(node):
+            return self._distinct(node)
         if isinstance(node, nodes.Aggregate) and all(map(is_mergeable, node.calls)):
             try:
                 return Final(self._aggregate(node), node)
             except (NotFused, NotCarried):
                 pass
         return node.with_inputs(*(self.node(each) for each in node.inputs))
+
+    def _distinct(self, node: nodes.Aggregate) -> Node:
+        """Calls with DISTINCT over one value as calls over the groups of the keys and that value."""
+        keys = tuple(column(index, key.type) for index, key in enumerate((*node.keys, node.calls[0].args[0])))
+        inner = self.node(replace(node, keys=(*node.keys, node.calls[0].args[0]), calls=()))
+        if not isinstance(inner, Final):
+            return node.with_inputs(self.node(node.input))
+        calls = tuple(replace(call, args=keys[-1:], distinct=False) for call in node.calls)
+        return nodes.Aggregate(inner, keys[:-1], calls)
 
     def _aggregate(self, node: nodes.Aggregate) -> Fused:
         builds: list[Node] = []
@@ -66,7 +77,7 @@ class _Matching:
         raise NotFused(type(node).__name__)
 
     def _join(self, node: nodes.Join, builds: list[Node]) -> Node:
-        if not node.keys or node.kind == "FULL" or (node.condition is not None and node.kind != "INNER"):
+        if not node.keys or node.kind == "FULL" or (node.condition is not None and node.kind == "LEFT"):
             raise NotFused(f"a {node.kind.lower()} join of this condition")
         swapped = node.kind == "INNER" and _largest(node.left) < _largest(node.right)
         build = node.left if swapped else node.right
@@ -85,12 +96,21 @@ class _Matching:
             return replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
         # The keys that were added to the build side's columns are no columns of the join.
         left, right = (built, spine) if swapped else (spine, built)
-        wide = replace(node, left=left, right=right, keys=_keyed(node, places, swapped), condition=None)
+        wide = replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
         if node.kind in {"SEMI", "ANTI"}:
             return wide
+        wide = replace(wide, condition=None)
         kept = [*range(width), *range(len(given), len(wide.types))] if swapped else list(range(len(node.types)))
         narrow = nodes.Project(wide, tuple(column(index, wide.types[index], wide.names[index]) for index in kept))
         return narrow if node.condition is None else nodes.Filter(narrow, node.condition)
+
+
+def _is_distinct(node: nodes.Aggregate) -> bool:
+    """Whether all calls are of the distinct values of one expression."""
+    first = node.calls[0] if node.calls else None
+    if first is None or not all(call.distinct and call.filter is None and len(call.args) == 1 for call in node.calls):
+        return False
+    return all(call.args == first.args and call.function.name in {"count", "sum", "avg"} for call in node.calls)
 
 
 def _keyed(

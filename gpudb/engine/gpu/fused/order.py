@@ -41,7 +41,7 @@ def ordered(
 
 
 def _needs(step: Filter | Lookup) -> set[int]:
-    """The lookups whose payloads a step reads."""
+    """The lookups before it whose payloads a step reads."""
     found: set[int] = set()
     waiting = list(exprs_of(step))
     while waiting:
@@ -49,7 +49,7 @@ def _needs(step: Filter | Lookup) -> set[int]:
         if isinstance(each, Payload):
             found.add(each.lookup)
         waiting += parts(each)
-    return found
+    return found - {step.number} if isinstance(step, Lookup) else found
 
 
 def _rank(
@@ -71,4 +71,5 @@ def _rank(
     cost += _COSTS[0 if size <= _SHARED and step.presence else 1 if size <= _NEAR else 2]
     # Repeated keys make rows more: last.
     drops = 1 - passing.get(step.number, 1.0)
-    return (1, cost / drops) if drops > 0.001 and step.unique else (2 if step.unique else 3, cost)
+    one = step.unique and step.condition is None
+    return (1, cost / drops) if drops > 0.001 and one else (2 if one else 3, cost)

@@ -202,6 +202,7 @@ class Lookup:
     The keys' distances from the lows, in a number system of `sizes`, are one integer: an index of a direct table, or
     what a hash table is asked for. `payloads` are the bytes of each payload array (0: a float's 8), by column;
     `biases` what is added to a payload: 1 for "no partner" in the first of a direct table, 1 more where it can be NULL.
+    Of semi and anti lookups a partner counts if the `condition` is true for it.
     """
 
     number: int
@@ -215,6 +216,7 @@ class Lookup:
     biases: tuple[int, ...]
     bases: tuple[int, ...]
     presence: bool
+    condition: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

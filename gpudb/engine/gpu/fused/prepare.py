@@ -18,6 +18,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     WORD,
     Bounds,
+    Expr,
     Field,
     Filter,
     Groups,
@@ -31,6 +32,7 @@ from gpudb.engine.gpu.fused.pipeline import (
 )
 from gpudb.engine.gpu.fused.translate import Scope, Tables, Translator
 from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.fused.walk import can_fail
 from gpudb.engine.gpu.lower.faults import raised
 from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
@@ -193,9 +195,13 @@ class _Preparing:
             elif probes[0].expr.nullable:
                 self._steps.append(Filter(IsNull(BOOLEAN, False, probes[0].expr, True)))
         self._arrays.append(())
-        distinct = kind in {"semi", "anti"}
-        index = lookups.index_of(keys, distinct=distinct)
-        self._most *= index.most
+        halved = kind in {"semi", "anti"}
+        index = lookups.index_of(keys, distinct=halved and node.condition is None)
+        if not halved:
+            self._most *= index.most
+        other: Scope = [_later(side.value, index) for index in range(len(built.types))]
+        joined = [*other, *scope] if left else [*scope, *other]
+        condition = self._condition(node.condition, joined) if halved else None
         passing = len(index.rows) / max(built.base, len(index.rows), 1)
         self._passing[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
 
@@ -206,16 +212,23 @@ class _Preparing:
             exprs = tuple(probe.expr for probe in probes)
             return Lookup(
                 side.number, kind, exprs, made.lows, made.sizes, made.hashed, made.unique,
-                made.widths, made.biases, made.bases, made.presence,
+                made.widths, made.biases, made.bases, made.presence, condition,
             )  # fmt: skip
 
         self._steps.append(step)
-        if distinct:
+        if halved:
             return scope
-        other: Scope = [_later(side.value, index) for index in range(len(built.types))]
-        joined = [*other, *scope] if left else [*scope, *other]
         self._filter(node.condition, joined)
         return joined
+
+    def _condition(self, condition: Any | None, scope: Scope) -> Expr | None:
+        """What a partner has to fulfil; it is asked of as many as it takes, and so must not fail."""
+        if condition is None:
+            return None
+        made = self._over(scope).condition(condition)
+        if can_fail(made):
+            raise NotFused("a join's condition that can fail")
+        return made
 
     def _key(self, side: _Side, expr: Any, probe: Value) -> lookups.Column:
         if not isinstance(expr, bound.Column):
@@ -246,7 +259,7 @@ class _Preparing:
         for expr in node.keys:
             value = over.value(expr)
             low, high = value.bounds
-            if value.type.name in FLOATS or (value.type.carried and value.shown is None):
+            if value.type.name in FLOATS or (value.type.carried and not isinstance(value.shown, int)):
                 raise NotFused(f"groups by {value.type.plain}")
             columns.append(states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
         accumulators = states.Accumulators(self._most)

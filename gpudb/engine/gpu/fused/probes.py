@@ -15,9 +15,9 @@ Taken = list[tuple[str, str, tuple[str, ...]]]
 """Parameters: the type, the name, and what `launch` gives for it."""
 
 
-def repeats(step: Filter | Lookup) -> bool:
-    """Whether a step can make several rows of one."""
-    return isinstance(step, Lookup) and not step.unique
+def alone(step: Filter | Lookup) -> bool:
+    """Whether a step is done row by row, since a row can have several partners, or is to be asked of its one."""
+    return isinstance(step, Lookup) and (not step.unique or step.condition is not None)
 
 
 def parameters(step: Lookup) -> Taken:
@@ -51,7 +51,7 @@ class Probes:
     def __init__(self, pipeline: Pipeline, out: Emitter, v: int) -> None:
         self._out, self._v = out, v
         steps = pipeline.steps
-        first = next((place for place, step in enumerate(steps) if repeats(step)), len(steps))
+        first = next((place for place, step in enumerate(steps) if alone(step)), len(steps))
         self.together = list(steps[:first])
         self.near: list[Lookup] = []
         self.bytes = 0
@@ -148,6 +148,10 @@ class Probes:
             first = f"first{n}"
             out.line(f"const u64 {first} = {there} ? a{n}_0[{place}] : 0;")
             out.line(f"const bool {found} = {first} != 0;")
+        if step.condition is not None:
+            out.partners[n] = step, f"max({place}, 0ll)" if step.hashed else place, None, first
+            self._asked(step, f"if ({found})", "", rest)
+            return
         hit = None
         if step.kind == "left":
             hit = found
@@ -167,5 +171,21 @@ class Probes:
             out.line(f"const bool {hit} = begin{n} < end{n};")
             out.line(f"const u32 last{n} = {hit} ? end{n} : begin{n} + 1;")
         out.partners[n] = step, f"g{n}", hit, None
-        with out.block(f"for (u32 g{n} = begin{n}; g{n} < {last}; ++g{n})"):
+        each = f"for (u32 g{n} = begin{n}; g{n} < {last}; ++g{n})"
+        if step.condition is not None:
+            self._asked(step, each, " break;", rest)
+            return
+        with out.block(each):
             rest()
+
+    def _asked(self, step: Lookup, each: str, leave: str, rest: Callable[[], None]) -> None:
+        """A semi or anti lookup by the condition on its partners."""
+        out, met = self._out, f"met{step.number}"
+        assert step.condition is not None
+        out.line(f"bool {met} = false;")
+        with out.block(each):
+            true = out.true(step.condition)
+            with out.block(f"if ({true})"):
+                out.line(f"{met} = true;{leave}")
+        out.line(f"if ({met if step.kind == 'anti' else '!' + met}) continue;")
+        rest()

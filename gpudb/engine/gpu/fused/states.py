@@ -102,16 +102,28 @@ def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumu
         case "sum" | "avg" if value is not None and value.type.name in FLOATS:
             return _reals(name, value, made)
         case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
-            if value.type.carried:
-                raise NotFused("a sum of numerics of varying scale")
-            places, count = made.total(value.expr), made.count(value.expr)
-            return lambda words: [
-                summed(words, places).alias(name),
-                pl.Series(name + "n", words[count], dtype=pl.Int64),
-            ]
+            return _sum(name, value, made)
         case "min" | "max" if value is not None:
             return _extreme(name, call, value, made, tables)
     raise NotFused(f"aggregate {call.function}")
+
+
+def _sum(name: str, value: Value, made: Accumulators) -> Column:
+    places, count = made.total(value.expr), made.count(value.expr)
+    shown = value.shown
+    if value.type.carried and shown is None:
+        raise NotFused("a sum of numerics of varying scale")
+    most = made.place("max", shown) if isinstance(shown, Expr) and value.type.carried else None
+
+    def column(words: Words) -> list[pl.Series]:
+        found = [summed(words, places).alias(name), pl.Series(name + "n", words[count], dtype=pl.Int64)]
+        if value.type.carried:
+            # Without a value the sum is NULL, and shows nothing.
+            decimals = np.full(len(words[0]), shown) if most is None else np.where(words[count] > 0, words[most], 0)
+            found.append(pl.Series(name + "s", decimals.astype(np.int8), dtype=pl.Int8))
+        return found
+
+    return column
 
 
 def _kept(condition: Expr, value: Value | None) -> Value:
@@ -121,7 +133,10 @@ def _kept(condition: Expr, value: Value | None) -> Value:
         return Value(SqlType("int4"), Choose((1, 1), True, ((condition, _ONE),), nothing))
     nothing = Literal(value.expr.bounds, True, None)
     made = Choose(value.expr.bounds, True, ((condition, value.expr),), nothing)
-    return Value(value.type, made, value.dictionary, value.shown)
+    shown = value.shown
+    if isinstance(shown, Expr):
+        shown = Choose(shown.bounds, True, ((condition, shown),), Literal(shown.bounds, True, None))
+    return Value(value.type, made, value.dictionary, shown)
 
 
 def _reals(name: str, value: Value, made: Accumulators) -> Column:
@@ -222,7 +237,7 @@ def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> li
         made = made.set(pl.Series(~valid), None) if made.dtype != pl.String else _masked(made, valid)
     if "s" not in held:
         return [made]
-    if value.shown is None:
+    if not isinstance(value.shown, int):
         raise NotFused("a numeric of varying scale")
     return [made, pl.repeat(value.shown, len(made), dtype=pl.Int8, eager=True).alias(name + "s")]
 

@@ -219,8 +219,9 @@ class Translator:
 
     def _chosen(self, expr: Any, conditions: list[Expr], values: list[Value]) -> Value:
         kind = expr.type
-        if any(each.dictionary is not None for each in values) or kind.carried or kind.name not in HELD - TEXT:
+        if any(each.dictionary is not None for each in values) or kind.name not in HELD - TEXT:
             raise NotFused(f"CASE of type {kind.plain}")
+        shown = _shown(conditions, values) if kind.carried else None
         if kind.name == "numeric":
             scale = kind.numeric_digits[1]
             values = [Value(kind, at_scale(each, scale)) for each in values]
@@ -230,7 +231,27 @@ class Translator:
             known = [each.bounds or (0, 0) for each in exprs if not _is_null(each)] or [(0, 0)]
             bounds = both(*known)
         branches = tuple(zip(conditions, exprs[:-1], strict=True))
-        return Value(kind, Choose(bounds, any(each.nullable for each in exprs), branches, exprs[-1]))
+        return Value(kind, Choose(bounds, any(each.nullable for each in exprs), branches, exprs[-1]), shown=shown)
+
+
+def _shown(conditions: list[Expr], values: list[Value]) -> int | Expr:
+    """How many decimals the value that is chosen shows."""
+    found: list[Expr] = []
+    for value in values:
+        shown = value.shown if value.type.carried else value.scale
+        if shown is None:
+            raise NotFused("a numeric of varying scale")
+        number = Literal((shown, shown), False, shown) if isinstance(shown, int) else shown
+        nothing = Literal(number.bounds, True, None)
+        there = IsNull(BOOLEAN, False, value.expr, True)
+        found.append(Choose(number.bounds, True, ((there, number),), nothing) if value.expr.nullable else number)
+    if all(each == found[0] and isinstance(each, Literal) for each in found):
+        assert isinstance(found[0], Literal)
+        assert isinstance(found[0].value, int)
+        return found[0].value
+    bounds = both(*(each.bounds or (0, 0) for each in found))
+    branches = tuple(zip(conditions, found[:-1], strict=True))
+    return Choose(bounds, any(each.nullable for each in found), branches, found[-1])
 
 
 def _is_null(expr: Expr) -> bool:

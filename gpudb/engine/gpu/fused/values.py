@@ -34,12 +34,12 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows, where all show as many."""
+    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows (NULL where it is NULL)."""
 
     type: SqlType
     expr: Expr
     dictionary: Dictionary | None = None
-    shown: int | None = None
+    shown: int | Expr | None = None
 
     @property
     def scale(self) -> int:

@@ -44,7 +44,9 @@ def parts(expr: Expr) -> list[Expr]:
 
 def exprs_of(step: Filter | Lookup) -> tuple[Expr, ...]:
     """The expressions of a step."""
-    return (step.condition,) if isinstance(step, Filter) else step.keys
+    if isinstance(step, Filter):
+        return (step.condition,)
+    return step.keys if step.condition is None else (*step.keys, step.condition)
 
 
 def exprs_in(sink: Groups | Rows) -> list[Expr]:

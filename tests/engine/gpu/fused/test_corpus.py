@@ -17,7 +17,7 @@ from tests.engine.gpu.fused import corpus
 from tests.engine.gpu.fused.recording import Recording
 from tests.engine.gpu.test_cases import embedded, outcome
 
-FUSED = 36
+FUSED = 42
 """Queries of the corpus of which a part is one kernel, at least, on some data."""
 SLOWEST = 0.6
 """Seconds of the processor's that a kernel may take to compile: twice what the slowest takes on a machine of its own."""

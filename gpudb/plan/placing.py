@@ -27,7 +27,7 @@ class Costs:
 
     No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
     least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
-    partial ones where there are more than `share` as many.
+    partial ones where there are more than `share` as many. Rows of a table of at least `scan` are worth a kernel.
     """
 
     workers: int = 4
@@ -36,6 +36,7 @@ class Costs:
     range: int = 200_000
     groups: int = 100_000
     share: float = 0.5
+    scan: int = 1_000_000
 
 
 Mergeable = Callable[[bound.Aggregate], bool]

@@ -106,7 +106,7 @@ class Planner:
             return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
-        physical = fused(root, estimate, request.parameters) if self._fuse else root
+        physical = fused(root, estimate, request.parameters, self._costs.scan) if self._fuse else root
         stages = stages_of(physical, is_mergeable, self._costs)
         if id(request.query) not in self._hosted:
             hosted = check(stages, request.parameters)

@@ -1,18 +1,20 @@
-"""Finds the parts of a plan that one kernel computes: an aggregate over a table, filters, joins with small sides.
+"""Finds the parts of a plan that one kernel computes: over a table, filters, joins with small sides, an aggregate.
 
-From an aggregate down, the largest table's side of each join is the spine; the others are build sides, and have to be
-small. What translates (tried here over the tables' statistics, without their rows) becomes a Fused.
+Without an aggregate the rows that are left come out, all of them or the first by an order, if they are thought to be
+few of many. From the top down, the largest table's side of each join is the spine; the others are build sides, and have
+to be small. What translates (tried here over the tables' statistics, without their rows) becomes a Fused.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.prepare import Known, prepare
+from gpudb.engine.gpu.fused.prepare import Known, first_rows, prepare
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import lanes
@@ -24,21 +26,31 @@ from gpudb.plan.nodes import Node, column
 from gpudb.plan.optimize.estimate import profile
 from gpudb.plan.physical import Final, Partial
 from gpudb.sql import bound
-from gpudb.types import SqlType
+from gpudb.types import INT8, SqlType
 
 BUILD_ROWS = 16_000_000
 """A build side may have so many rows: it is made on the host, and every worker has it."""
 
 
-def fused(root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = ()) -> Node:
-    """A plan with a Fused in the place of every part that one kernel computes."""
-    return _Matching(estimate, parameters).node(root)
+MOST_ROWS = 4_000_000
+"""Rows that come out go over the host: no more than so many."""
+MOST_FIRST = 100_000
+"""The most rows of ORDER BY … LIMIT."""
+
+
+def fused(root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = (), scan: int = 0) -> Node:
+    """A plan with a Fused in the place of every part that one kernel computes.
+
+    Rows of tables of less than `scan` rows are not worth one.
+    """
+    return _Matching(estimate, parameters, scan).node(root)
 
 
 class _Matching:
-    def __init__(self, estimate: Callable[[Node], int], parameters: Sequence[object]) -> None:
+    def __init__(self, estimate: Callable[[Node], int], parameters: Sequence[object], scan: int) -> None:
         self._estimate = estimate
         self._parameters = parameters
+        self._scan = scan
 
     def node(self, node: Node) -> Node:
         if isinstance(node, nodes.Aggregate) and _is_distinct(node):
@@ -48,7 +60,36 @@ class _Matching:
                 return Final(self._aggregate(node), node)
             except (NotFused, NotCarried):
                 pass
+        if isinstance(node, nodes.Sort) and self._is_top(node):
+            with contextlib.suppress(NotFused, NotCarried):
+                return replace(node, input=self._first(node))
+        if self._drops_most(node):
+            with contextlib.suppress(NotFused, NotCarried):
+                return self._fused(node, lambda below: below)
         return node.with_inputs(*(self.node(each) for each in node.inputs))
+
+    def _is_top(self, node: nodes.Sort) -> bool:
+        """Whether a sort wants few of many rows."""
+        wanted = first_rows(node, self._parameters)
+        if wanted is None or not node.keys or wanted > MOST_FIRST:
+            return False
+        return _largest(node) >= max(self._scan, 1) and self._estimate(node.input) > wanted
+
+    def _drops_most(self, node: Node) -> bool:
+        """Whether few of a table's many rows are left."""
+        if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _chooses(node):
+            return False
+        largest = _largest(node)
+        return largest >= max(self._scan, 1) and self._estimate(node) <= min(MOST_ROWS, largest // 2)
+
+    def _first(self, node: nodes.Sort) -> Fused:
+        """The rows that a sort wants the first of, by its first key, and those that are equal by it."""
+        limit: bound.Expr | None = node.limit
+        if node.offset is not None:
+            if isinstance(node.limit, bound.Parameter) or isinstance(node.offset, bound.Parameter):
+                raise NotFused("an offset that is a parameter, or beside one")
+            limit = bound.Constant(first_rows(node, ()), INT8)
+        return self._fused(node.input, lambda below: nodes.Sort(below, node.keys[:1], limit=limit, with_ties=True))
 
     def _distinct(self, node: nodes.Aggregate) -> Node:
         """Calls with DISTINCT over one value as calls over the groups of the keys and that value."""
@@ -60,9 +101,13 @@ class _Matching:
         return nodes.Aggregate(inner, keys[:-1], calls)
 
     def _aggregate(self, node: nodes.Aggregate) -> Fused:
+        return self._fused(node.input, lambda below: Partial(below, replace(node, input=below)))
+
+    def _fused(self, node: Node, top: Callable[[Node], Node]) -> Fused:
+        """A node's rows, and what is made of them, as one kernel."""
         builds: list[Node] = []
-        below = self._spine(node.input, builds)
-        made = Fused(Partial(below, replace(node, input=below)), tuple(self.node(each) for each in builds))
+        below = self._spine(node, builds)
+        made = Fused(top(below), tuple(self.node(each) for each in builds))
         prepare(made, _Statistics(scan_of(below)), [_empty(each.types) for each in builds], self._parameters)
         return made
 
@@ -135,6 +180,13 @@ def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[boun
         return build, places
     own = tuple(column(n, kind, name) for n, (kind, name) in enumerate(zip(build.types, build.names, strict=True)))
     return nodes.Project(build, (*own, *added)), places
+
+
+def _chooses(node: Node) -> bool:
+    """Whether a chain down to a scan leaves rows out."""
+    if isinstance(node, nodes.Project):
+        return _chooses(node.input)
+    return isinstance(node, nodes.Filter | nodes.Join) or (isinstance(node, nodes.Scan) and node.filter is not None)
 
 
 def _largest(node: Node) -> int:

@@ -30,6 +30,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Pipeline,
     Rows,
 )
+from gpudb.engine.gpu.fused.top import Top, ranked_by
 from gpudb.engine.gpu.fused.translate import Scope, Tables, Translator
 from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value
 from gpudb.engine.gpu.fused.walk import can_fail
@@ -78,6 +79,13 @@ class Prepared:
     lookups: tuple[tuple[np.ndarray[Any, Any], ...], ...]
     tables: tuple[Table, ...]
     finish: Callable[[twin.Outcome], pl.DataFrame]
+    top: Top | None = None
+
+    def outcome(self, run: Callable[[Prepared], twin.Outcome]) -> twin.Outcome:
+        """What comes of it, by what runs a pipeline."""
+        if self.top is None:
+            return run(self)
+        return self.top.outcome(self.pipeline, lambda pipeline: run(replace(self, pipeline=pipeline)))
 
     def frame(self, outcome: twin.Outcome) -> pl.DataFrame:
         """The result's columns; raises the error that a row had."""
@@ -130,8 +138,15 @@ class _Preparing:
     def made(self) -> Prepared:
         root = self._fused.root
         sink: Groups | Rows
+        top = None
         if isinstance(root, Partial):
             sink, finish = self._groups(root.aggregate, self._scope(root.input))
+        elif isinstance(root, nodes.Sort):
+            scope = self._scope(root.input)
+            sink, finish = self._rows(scope, len(root.types))
+            if any(map(can_fail, sink.values)):
+                raise NotFused("the first rows of values that can fail")
+            top = self._top(root, scope)
         else:
             sink, finish = self._rows(self._scope(root), len(root.types))
         segments = self._source.segments(self._fields)
@@ -141,7 +156,7 @@ class _Preparing:
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
         pipeline = Pipeline(forms, steps, sink, tables)
         fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
-        return Prepared(pipeline, fields, segments, arrays, entries, finish)
+        return Prepared(pipeline, fields, segments, arrays, entries, finish, top)
 
     def _over(self, scope: Scope) -> Translator:
         return Translator(scope, self._tables, self._parameters)
@@ -280,6 +295,8 @@ class _Preparing:
 
     def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[twin.Outcome], pl.DataFrame]]:
         values = [make() for make in scope[:width]]
+        if any(value.type.carried and not isinstance(value.shown, int) for value in values):
+            raise NotFused("a numeric of varying scale")
 
         def finish(outcome: twin.Outcome) -> pl.DataFrame:
             made = [
@@ -290,6 +307,31 @@ class _Preparing:
             return pl.DataFrame(made)
 
         return Rows(tuple(value.expr for value in values)), finish
+
+    def _top(self, node: nodes.Sort, scope: Scope) -> Top:
+        value = self._over(scope).value(node.keys[0].expr)
+        expr = value.expr
+        if value.dictionary is not None:
+            expr, _ = states.ranked(expr, value.dictionary, self._tables)
+        rank = ranked_by(expr, descending=node.keys[0].descending, nulls_first=node.keys[0].nulls_first)
+        if can_fail(rank):
+            raise NotFused("an order by what can fail")
+        limit = first_rows(node, self._parameters)
+        if limit is None:
+            raise NotFused("a limit that is no constant")
+        return Top(rank, limit)
+
+
+def first_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:
+    """How many of a sort's first rows are wanted, OFFSET's included; None for all, and where it is computed."""
+    found = []
+    for each in (node.limit, node.offset):
+        value = parameters[each.number - 1] if isinstance(each, bound.Parameter) else each
+        found.append(value.value if isinstance(value, bound.Constant) else value)
+    limit, offset = found[0], found[1] or 0
+    if not isinstance(limit, int) or not isinstance(offset, int) or min(limit, offset) < 0:
+        return None
+    return limit + offset
 
 
 def grouped_frame(

@@ -130,7 +130,7 @@ class Twin:
     def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> pl.DataFrame:
         self.ran += 1
         started = time.perf_counter()
-        outcome = self._run(prepared)
+        outcome = prepared.outcome(self._run)
         spent = 1000 * (time.perf_counter() - started)
         read = sum(column.bytes for segment in prepared.segments for column in segment.columns)
         count = len(prepared.segments)

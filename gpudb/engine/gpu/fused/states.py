@@ -227,6 +227,7 @@ def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> li
     if value.dictionary is not None:
         assert value.type.name in TEXT
         texts = value.dictionary.values
+        numbers = numbers if valid is None else np.where(valid, numbers, 0)
         made = texts.gather(numbers) if len(texts) else pl.Series([None] * len(numbers), dtype=pl.String)
     elif numbers.dtype == object:
         made = pl.Series(numbers.tolist(), dtype=pl.Int128).cast(held[""])

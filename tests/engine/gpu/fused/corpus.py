@@ -59,6 +59,15 @@ QUERIES = (
     "SELECT count(*), sum(a), min(t) FROM f WHERE false",
     "SELECT k, min(x), max(x), sum(x) FROM f GROUP BY k",
     "SELECT k, sum(a) s FROM f GROUP BY k ORDER BY s DESC NULLS LAST, k LIMIT 3",
+    "SELECT * FROM f WHERE a > 5 AND y",
+    "SELECT n * 2, t, f.k, g.name, extract(year from d) FROM f JOIN g ON f.k = g.k WHERE s < 0",
+    "SELECT a * 2147483647 FROM f WHERE s > 250",
+    "SELECT b, a, s, t FROM f ORDER BY b DESC, a, s, t LIMIT 5",
+    "SELECT x, t, a, s, b FROM f WHERE k = 3 ORDER BY x, t, a, s, b LIMIT 3 OFFSET 2",
+    "SELECT t, n, w FROM f ORDER BY t DESC NULLS LAST, n, w LIMIT 7",
+    "SELECT ts, f.a, v FROM f JOIN g ON f.k = g.k ORDER BY ts NULLS FIRST, a, v, s LIMIT 4",
+    "SELECT w - n, a FROM f WHERE a IS NOT NULL ORDER BY w - n, a LIMIT 2",
+    "SELECT y, d, a, b, s FROM f ORDER BY y, d, a, b, s LIMIT 400",
     "SELECT count(*) FROM f WHERE ts >= d AND d < timestamp '2003-01-01'",
 )
 

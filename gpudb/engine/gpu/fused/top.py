@@ -1,0 +1,106 @@
+"""The first rows by an order: histograms of the first key narrow it down, then a pass gives the rows that are left.
+
+A histogram is a pipeline of its own: groups by the upper bits of the key's distance from the least that can matter,
+whose counts tell in which of them the last row that is wanted lies. All rows up to there come out, so at least as many
+as are wanted, those that are equal by the first key included; who orders them by all keys takes the first.
+Source of the idea: radix select (Alabi, Blelloch, Ding, Leischner, Winter: Fast K-Selection Algorithms for GPUs, 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.pipeline import (
+    BOOLEAN,
+    Accumulator,
+    Arithmetic,
+    Choose,
+    Compare,
+    Expr,
+    Filter,
+    Groups,
+    IsNull,
+    Key,
+    Literal,
+    Ordered,
+    Pipeline,
+    Quotient,
+)
+from gpudb.engine.gpu.fused.twin import Outcome
+from gpudb.engine.gpu.fused.values import NotFused
+
+_BITS, _STEP = 12, 4
+"""Bits of a histogram's place, and what the bits below are a multiple of: so that a query's histograms are few."""
+_ENOUGH = 1 << 14
+"""So many rows are not narrowed down any further."""
+Run = Callable[[Pipeline], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The `limit` rows whose `rank` is least, of an integer that is never NULL."""
+
+    rank: Expr
+    limit: int
+
+    def outcome(self, pipeline: Pipeline, run: Run) -> Outcome:
+        """The rows of a pipeline (whose sink is Rows) up to a rank, and perhaps some more."""
+        assert self.rank.bounds is not None
+        low, high = self.rank.bounds
+        wanted = self.limit
+        while True:
+            shift = max((high - low).bit_length() - _BITS, 0)
+            shift = -(-shift // _STEP) * _STEP
+            counted = run(self._histogram(pipeline, low, high, shift))
+            if counted.code:
+                return counted
+            assert counted.grouped is not None
+            places, counts = counted.grouped.groups[0], counted.grouped.words[0]
+            before = np.cumsum(counts) - counts
+            last = int(np.searchsorted(before, wanted)) - 1
+            if last < 0 or (last == len(counts) - 1 and before[last] + counts[last] <= wanted):
+                break
+            first = low + (int(places[last]) << shift)
+            low, high = first, min(high, first + (1 << shift) - 1)
+            wanted -= int(before[last])
+            if before[last] + counts[last] <= _ENOUGH or shift == 0:
+                break
+        kept = Filter(self._compared("<=", high))
+        return run(replace(pipeline, steps=(*pipeline.steps, kept)))
+
+    def _compared(self, op: str, value: int) -> Compare:
+        return Compare(BOOLEAN, False, op, self.rank, _given(value))  # type: ignore[arg-type]
+
+    def _histogram(self, pipeline: Pipeline, low: int, high: int, shift: int) -> Pipeline:
+        within = Filter(self._compared(">=", low)), Filter(self._compared("<=", high))
+        distance = Arithmetic((0, high - low), False, "-", self.rank, _given(low))
+        place = Quotient((0, high - low >> shift), False, distance, 1 << shift, "floor")
+        count = Accumulator("add", Literal((1, 1), False, 1))
+        sink = Groups((Key(place, 0, (high - low >> shift) + 1),), (count,), "dense")
+        return replace(pipeline, steps=(*pipeline.steps, *within), sink=sink)
+
+
+def _given(value: int) -> Literal:
+    return Literal((value, value), False, value, True)
+
+
+def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
+    """An integer or float as what sorts by its least; NULLs are before or behind all."""
+    if expr.bounds is None:
+        expr = Ordered((-(2**63), 2**63 - 1), expr.nullable, expr)
+    assert expr.bounds is not None
+    low, high = expr.bounds
+    if max(-low, high) > 2**63:
+        raise NotFused("an order by integers of more than 64 bits")
+    if descending:
+        low, high = -1 - high, -1 - low
+        expr = Arithmetic((low, high), expr.nullable, "-", Literal((-1, -1), False, -1), expr)
+    if not expr.nullable:
+        return expr
+    null = low - 1 if nulls_first else high + 1
+    there = IsNull(BOOLEAN, False, expr, True)
+    bounds = min(low, null), max(high, null)
+    return Choose(bounds, False, ((there, expr),), Literal((null, null), False, null))

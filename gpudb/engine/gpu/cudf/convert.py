@@ -1,4 +1,7 @@
-"""Frames between the host and a GPU. 128-bit integers cross as decimals without decimals."""
+"""Frames between the host and a GPU. 128-bit integers cross as decimals without decimals, bytes as libcudf's strings.
+
+libcudf looks into no string's encoding where it compares, hashes, sorts or moves it: bytes are as good as text there.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame, DataType
 from cudf_polars.utils.cuda_stream import get_cuda_stream
@@ -20,8 +24,21 @@ def to_device(frame: pl.DataFrame) -> Any:
     kinds = [data_type(kind) for kind in frame.schema.values()]
     wide = [name for name, kind in frame.schema.items() if kind == pl.Int128]
     stream = get_cuda_stream()
-    table = plc.Table.from_arrow(frame.with_columns(pl.col(name).cast(_WIDE) for name in wide), stream=stream)
-    return of(table.columns(), frame.columns, kinds, frame.height)
+    given = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
+    bytes_of = [place for place, kind in enumerate(frame.dtypes) if kind == pl.Binary]
+    if not bytes_of:
+        return of(plc.Table.from_arrow(given, stream=stream).columns(), frame.columns, kinds, frame.height)
+    arrays = given.to_arrow(compat_level=pl.CompatLevel.oldest())
+    for place in bytes_of:
+        arrays = arrays.set_column(place, arrays.column_names[place], as_text(arrays.column(place)))
+    return of(plc.Table.from_arrow(arrays, stream=stream).columns(), frame.columns, kinds, frame.height)
+
+
+def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Bytes under the name of text, whatever they are."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    whole = whole.cast(pa.large_binary())
+    return pa.Array.from_buffers(pa.large_string(), len(whole), whole.buffers(), offset=whole.offset)
 
 
 def of(columns: Sequence[Any], names: Sequence[str], kinds: Sequence[Any], rows: int) -> Any:
@@ -33,13 +50,24 @@ def of(columns: Sequence[Any], names: Sequence[str], kinds: Sequence[Any], rows:
 def to_host(frame: Any) -> pl.DataFrame:
     """A frame of the GPU's memory as a Polars frame."""
     made: pl.DataFrame = frame.to_polars()
+    made = made.with_columns(pl.col(c.name).cast(pl.Binary) for c in frame.columns if c.dtype.polars_type == pl.Binary)
     wide = [column.name for column in frame.columns if isinstance(column.dtype.polars_type, pl.Int128)]
     return made.with_columns(pl.col(name).to_physical() for name in wide) if wide else made
 
 
 def data_type(kind: pl.DataType) -> Any:
     """A lane's type in both worlds."""
+    if isinstance(kind, pl.List | pl.Struct) and _holds_bytes(kind):
+        raise NotCarried(f"a column of {kind} on a GPU")
     try:
         return DataType(kind)
     except NotImplementedError as error:
         raise NotCarried(f"a column of {kind} on a GPU") from error
+
+
+def _holds_bytes(kind: Any) -> bool:
+    if isinstance(kind, pl.List):
+        return _holds_bytes(kind.inner)
+    if isinstance(kind, pl.Struct):
+        return any(_holds_bytes(field.dtype) for field in kind.fields)
+    return bool(kind == pl.Binary)

@@ -1,8 +1,10 @@
 """What stages need of cudf-polars and its translator lacks.
 
 128 bits     libcudf's only 128-bit integers are decimals: Polars' Int128 is DECIMAL128 of scale 0 there
+bytes        are libcudf's strings, whose encoding it does not look at
 dates        are days of 32 bits: cudf-polars takes integers for them as if they had 64
 floats       NaN equals itself and is above all numbers, as in Polars and PostgreSQL; libcudf compares as IEEE does
+months       moving by a constant number of them is libcudf's `add_calendrical_months`
 LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `like`
 LIMIT        a row limit that Polars has pushed into a source is a slice after it
 
@@ -17,12 +19,13 @@ from functools import cache
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame, DataType, datatype
 from cudf_polars.dsl import expr, ir, translate
 from polars import polars as rust  # type: ignore[attr-defined]
 
-from gpudb.engine.gpu.cudf.convert import to_device
+from gpudb.engine.gpu.cudf.convert import as_text, to_device
 
 _NODES = rust._expr_nodes
 _OPERATOR = _NODES.Operator
@@ -36,7 +39,9 @@ def install() -> None:
     known = datatype._from_polars
 
     def held(kind: pl.DataType) -> Any:
-        return plc.DataType(plc.TypeId.DECIMAL128, scale=0) if isinstance(kind, pl.Int128) else known(kind)
+        if isinstance(kind, pl.Int128):
+            return plc.DataType(plc.TypeId.DECIMAL128, scale=0)
+        return plc.DataType(plc.TypeId.STRING) if isinstance(kind, pl.Binary) else known(kind)
 
     datatype._from_polars = held
     evaluated = expr.Literal.do_evaluate
@@ -44,6 +49,9 @@ def install() -> None:
     def literal(self: Any, frame: Any, **context: Any) -> Any:
         if isinstance(self.dtype.polars_type, pl.Int128) and isinstance(self.value, int):
             return evaluated(expr.Literal(self.dtype, Decimal(self.value)), frame, **context)
+        if isinstance(self.value, bytes):
+            text = as_text(pa.array([self.value], pa.large_binary()))
+            return Column(plc.Column.from_arrow(text, stream=frame.stream), dtype=self.dtype)
         return evaluated(self, frame, **context)
 
     # A literal keeps its Python integer: casts and hashes of it are Polars' own.
@@ -88,6 +96,11 @@ def _expressions() -> None:
             shape = _like_of(pattern.value) if isinstance(pattern, expr.Literal) else None
             if shape is not None:
                 return Like(dtype, shape, value)
+        if name == _NODES.TemporalFunction.OffsetBy:
+            value, by = (translator.translate_expr(n=n, schema=schema) for n in node.input)
+            months = _MONTHS.fullmatch(str(by.value)) if isinstance(by, expr.Literal) else None
+            if months is not None:
+                return Moved(dtype, int(months[1]), value)
         return function(node, translator, dtype, schema)
 
     table.register(_NODES.BinaryExpr, operation)
@@ -159,6 +172,28 @@ class Like(expr.Expr):  # type: ignore[misc]
         """Called by cudf-polars."""
         value = self.children[0].evaluate(frame, **context)
         return Column(plc.strings.contains.like(value.obj, self.pattern, "\\", stream=frame.stream), dtype=self.dtype)
+
+
+_MONTHS = re.compile(r"(-?\d+)mo")
+
+
+class Moved(expr.Expr):  # type: ignore[misc]
+    """A moment so many months later; the month's last day where the day is beyond it."""
+
+    _non_child = ("dtype", "months")
+
+    def __init__(self, dtype: Any, months: int, value: Any) -> None:
+        self.dtype = dtype
+        self.months = months
+        self.children = (value,)
+        self.is_pointwise = True
+
+    def do_evaluate(self, frame: Any, **context: Any) -> Any:
+        """Called by cudf-polars."""
+        value = self.children[0].evaluate(frame, **context)
+        months = plc.Scalar.from_py(self.months, plc.DataType(plc.TypeId.INT32), stream=frame.stream)
+        moved = plc.datetime.add_calendrical_months(value.obj, months, stream=frame.stream)
+        return Column(moved, dtype=self.dtype)
 
 
 _PIECE = re.compile(r"\.\*|\\(.)|(.)", re.S)

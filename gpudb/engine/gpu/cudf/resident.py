@@ -24,9 +24,10 @@ from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import Share, column_bounds, files_of, held_share, read_share
 from gpudb.plan.nodes import Scan
+from gpudb.types import SqlType
 
-_Key = tuple[int, int, str, Share]
-"""A table's oid, a column's field id and type (which may widen), and whose share."""
+_Key = tuple[int, int, SqlType, Share]
+"""A table's oid, a column's field id and type (which may widen, or have its labels renamed), and whose share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class CudfTables:
     def _lanes(self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share) -> list[Any]:
         """A column's lanes over a share of some files of its table."""
         table, wanted, share = scan.table, share, held_share(scan.table, share)
-        key = (scan.table.oid, column.field_id, str(column.type), share)
+        key = (scan.table.oid, column.field_id, column.type, share)
         with self._lock:
             held = self._columns.get(key)
             if held is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import DATE, fault
+from gpudb.engine.gpu.lower.faults import CALENDAR, DATE, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import DAY as _DAY
@@ -20,6 +20,11 @@ def _no_year_zero(year: pl.Expr) -> pl.Expr:
     return pl.when(year > 0).then(year).otherwise(year - 1)
 
 
+def _thursday(value: pl.Expr) -> pl.Expr:
+    """The Thursday of a day's week, whose year is the week's."""
+    return (value.cast(pl.Date).cast(pl.Int32) + (4 - value.dt.weekday().cast(pl.Int32))).cast(pl.Date)
+
+
 _FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "year": lambda value: _no_year_zero(value.dt.year()),
     "month": lambda value: value.dt.month(),
@@ -27,12 +32,23 @@ _FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "hour": lambda value: value.dt.hour(),
     "minute": lambda value: value.dt.minute(),
     "quarter": lambda value: value.dt.quarter(),
-    "week": lambda value: value.dt.week(),
-    "isoyear": lambda value: _no_year_zero(value.dt.iso_year()),
+    "week": lambda value: (_thursday(value).dt.ordinal_day() - 1) // 7 + 1,
+    "isoyear": lambda value: _no_year_zero(_thursday(value).dt.year()),
     "doy": lambda value: value.dt.ordinal_day(),
     "dow": lambda value: value.dt.weekday() % 7,
     "isodow": lambda value: value.dt.weekday(),
 }
+
+
+_CALENDAR_DAYS = 11_200_000
+"""libcudf's years are of 16 bits: it knows the fields of so many days before and after 1970."""
+
+
+def _known(value: Value) -> pl.Expr:
+    """The code of moments that have no fields here."""
+    days = value.type.name == "date"
+    count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * _DAY)
+    return fault(value.expr.cast(count).abs() > limit, CALENDAR)
 
 
 def _field(args: tuple[Value, ...]) -> pl.Expr:
@@ -49,25 +65,40 @@ def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
     digits = 10 ** kind.numeric_digits[1]
     made = _field(args).cast(pl.Int64) * digits
     shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
-    return Value(kind, made, None, (-300_000 * digits, 300_000 * digits), shown)
+    return Value(kind, made, _known(args[1]), (-300_000 * digits, 300_000 * digits), shown)
 
 
 @lowers("date_part(text,date) date_part(text,timestamp)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, _field(args).cast(pl.Float64))
+    return Value(kind, _field(args).cast(pl.Float64), _known(args[1]))
 
 
-_UNITS = {"day": "1d", "hour": "1h", "minute": "1m", "second": "1s", "month": "1mo", "quarter": "1q", "year": "1y"}
+_UNITS = {"day": "1d", "hour": "1h", "minute": "1m", "second": "1s"}
+_DAYS_INTO: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "week": lambda value: value.dt.weekday().cast(pl.Int64) - 1,
+    "month": lambda value: value.dt.day().cast(pl.Int64) - 1,
+    "quarter": lambda value: value.dt.ordinal_day().cast(pl.Int64) - 1 - _days_before_quarter(value),
+    "year": lambda value: value.dt.ordinal_day().cast(pl.Int64) - 1,
+}
+"""How many days of a unit have gone before a day."""
+
+
+def _days_before_quarter(value: pl.Expr) -> pl.Expr:
+    leap, quarter = value.dt.is_leap_year().cast(pl.Int64), value.dt.quarter()
+    later = pl.when(quarter == 2).then(90).when(quarter == 3).then(181).otherwise(273) + leap
+    return pl.when(quarter == 1).then(0).otherwise(later)
 
 
 @lowers("date_trunc(text,timestamp)")
 def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
     unit = constant_text(args[0]).lower()
-    if unit == "week":
-        return Value(kind, args[1].expr.dt.truncate("1w"))
+    value = args[1].expr
+    if unit in _DAYS_INTO:
+        days = value.cast(pl.Date).cast(pl.Int32).cast(pl.Int64) - _DAYS_INTO[unit](value)
+        return Value(kind, (days * _DAY).cast(pl.Datetime("us")), _known(args[1]))
     if unit not in _UNITS:
         raise NotCarried(f"date_trunc({unit})")
-    return Value(kind, args[1].expr.dt.truncate(_UNITS[unit]))
+    return Value(kind, value.dt.truncate(_UNITS[unit]), _known(args[1]))
 
 
 _FIRST, _LAST = -2_440_588, 2_145_031_948

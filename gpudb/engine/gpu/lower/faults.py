@@ -7,6 +7,7 @@ from functools import reduce
 import polars as pl
 
 from gpudb.errors import SqlError
+from gpudb.plan.errors import NotCarried
 
 _FAULTS: tuple[tuple[str, str], ...] = (
     ("successful_completion", ""),
@@ -32,14 +33,18 @@ _FAULTS: tuple[tuple[str, str], ...] = (
 )
 DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS, LENGTH, SUBSTRING, DATE = range(1, 13)
 LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH = range(13, 20)
+CALENDAR = 20
+"""No error of the statement: infinity, or a year that libcudf has no number for, whose fields workers do not know."""
 RANGES = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}
 
 Error = pl.Expr | None
 """The code of each row as Int8; None for an expression that cannot fail."""
 
 
-def raised(code: int) -> SqlError:
+def raised(code: int) -> SqlError | NotCarried:
     """The error of a code."""
+    if code == CALENDAR:
+        return NotCarried("a date or timestamp beyond the workers' calendar")
     condition, message = _FAULTS[code]
     return SqlError.of(condition, message)
 

@@ -55,6 +55,28 @@ def test_rows_come_back_as_they_went(frames: Any) -> None:
     assert_frame_equal(frames.given(ROWS.clear()).frame(), ROWS.clear())
 
 
+def test_bytes_compare_group_and_sort(frames: Any) -> None:
+    rows = pl.DataFrame({"b": [b"\xff\x00", b"", None, b"\x00a", b"\xff", b"\xff\x00", b"abc"], "v": range(7)})
+    given = frames.given(rows)
+    assert_frame_equal(given.frame(), rows)
+    chosen = pl.col("b") >= pl.lit(b"\xff")
+    assert_frame_equal(frames.held(given.lazy.filter(chosen)).frame(), rows.filter(chosen))
+    for lazy, plain in ((given.lazy, rows.lazy()),):
+        grouped = [each.group_by("b").agg(pl.col("v").sum(), pl.len()).sort("b") for each in (lazy, plain)]
+        assert_frame_equal(frames.held(grouped[0]).frame(), grouped[1].collect())
+        joined = [each.join(each, on="b").sort("v", "v_right") for each in (lazy, plain)]
+        assert_frame_equal(frames.held(joined[0]).frame(), joined[1].collect())
+    assert frames.on_host() == ()
+
+
+def test_moments_by_months_and_weeks(frames: Any) -> None:
+    days = pl.Series([-20_000, 0, 59, 11_000, 18_321, None], dtype=pl.Int32).cast(pl.Date)
+    rows = pl.DataFrame({"t": days.cast(pl.Datetime("us")), "d": days})
+    made = [pl.col("t").dt.offset_by("-11mo"), pl.col("d").dt.ordinal_day(), pl.col("d").dt.weekday().alias("w")]
+    assert_frame_equal(frames.held(frames.given(rows).lazy.select(made)).frame(), rows.select(made))
+    assert frames.on_host() == ()
+
+
 def test_frames_of_the_host_take_part(frames: Any) -> None:
     lazy = pl.concat([frames.given(ROWS).lazy, ROWS.lazy(), pl.LazyFrame(schema=ROWS.schema)])
     assert_frame_equal(frames.held(lazy).frame(), pl.concat([ROWS, ROWS]))

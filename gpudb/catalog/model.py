@@ -433,6 +433,21 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """A name that CREATE NODE gave to a member of the cluster: a `datanode` is worker `worker`, a `coordinator` a
+    server. `host` and `port` are as they were given."""
+
+    oid: int
+    name: str
+    type: str
+    worker: int = 0
+    host: str | None = None
+    port: int | None = None
+    primary: bool = False
+    preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything that exists at one moment.
 
@@ -447,6 +462,7 @@ class Catalog:
     roles: Mapping[str, Role]
     types: Mapping[str, TypeDefinition] = field(default_factory=lambda: MappingProxyType({}))
     routines: Mapping[str, Routine] = field(default_factory=lambda: MappingProxyType({}))
+    nodes: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
     database: str = "gpudb"
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
@@ -539,6 +555,14 @@ class Catalog:
     def without_role(self, name: str) -> Catalog:
         """This catalog without a role."""
         return replace(self, roles=MappingProxyType({k: v for k, v in self.roles.items() if k != name}))
+
+    def with_node(self, node: Node) -> Catalog:
+        """This catalog with a node added or replaced."""
+        return replace(self, nodes=MappingProxyType({**self.nodes, node.name: node}))
+
+    def without_node(self, name: str) -> Catalog:
+        """This catalog without a node."""
+        return replace(self, nodes=MappingProxyType({k: v for k, v in self.nodes.items() if k != name}))
 
     def allocate_oid(self) -> tuple[int, Catalog]:
         """A fresh OID, and the catalog that knows it is taken."""

@@ -20,9 +20,10 @@ class Settings:
 
     `values` are what session functions give in this statement (`now`, `current_user`, …), by the key of their
     registration; `frames` are registered Arrow tables. `search_path` is where names without a schema are looked up;
-    `fallback` lets the embedded engine run what another one does not carry, of which `notice` tells.
-    `system` gives the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings`
-    …), each row by column name. `session` is the number of who asks: an engine shares itself out among sessions.
+    `fallback` lets the embedded engine run what another one does not carry, of which `notice` tells. `system` gives
+    the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by
+    column name. `session` is the number of who asks: an engine shares itself out among sessions. `node` is the worker
+    over whose rows alone a query is, if it is for one.
     """
 
     timezone: str = "UTC"
@@ -33,6 +34,7 @@ class Settings:
     fallback: bool = True
     notice: Callable[[str], None] = lambda message: None
     session: int = 0
+    node: int | None = None
 
 
 class Cancel:

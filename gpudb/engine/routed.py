@@ -22,6 +22,7 @@ class RoutedEngine:
     def run(self, request: Request) -> Stream:
         """Starts a query where it can run; a NOTICE tells of a fallback, 0A000 that it is off."""
         if not _reads_tables(request.query):
+            self._check_node(request)
             return self._embedded.run(request)
         try:
             return self._cluster.run(request)
@@ -33,6 +34,7 @@ class RoutedEngine:
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan of the engine that runs the query; the embedded one's says why it is that one."""
         if not _reads_tables(request.query):
+            self._check_node(request)
             return self._embedded.explain(request, analyze=analyze)
         try:
             return self._cluster.explain(request, analyze=analyze)
@@ -42,9 +44,17 @@ class RoutedEngine:
             return replace(plan, details=(*plan.details, ("Fallback", f"{lacking.construct} is not carried")))
 
     def _refuse(self, request: Request, lacking: NotCarried) -> None:
+        if request.settings.node is not None:
+            raise FeatureNotSupported(f"{lacking.construct} is not supported on one node alone")
         if not request.settings.fallback:
             message = f"{lacking.construct} is not supported by the {self.name} engine"
             raise FeatureNotSupported(message, hint="SET gpudb.fallback = on lets the embedded engine run it.")
+
+    @staticmethod
+    def _check_node(request: Request) -> None:
+        """0A000 for tables on one node, beside what lies here."""
+        if request.settings.node is not None and any(isinstance(node, bound.Scan) for node in walk(request.query)):
+            raise FeatureNotSupported("tables beside system catalogs are not supported on one node alone")
 
     def close(self) -> None:
         """Ends both."""

@@ -74,13 +74,13 @@ class Node:
 class Scan(Node):
     """Some columns of a table, by their positions in it. `filter` is over the scan's own output.
 
-    A worker reads its share of the rows, or all of a replicated table's where the scan is `whole`.
+    A worker reads its share of the rows, or `part`: those of one worker of so many, (0, 1) being all of them.
     """
 
     table: Table
     columns: tuple[int, ...]
     filter: Expr | None = None
-    whole: bool = False
+    part: tuple[int, int] | None = None
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from gpudb.engine.protocol import Cancel, Request, Settings
-from gpudb.session import system_tables
+from gpudb.session import members, system_tables
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bound import OutputColumn, Query, Statement, outputs
@@ -83,7 +83,15 @@ class Context:
             session.settings["gpudb.fallback"] == "on",
             self.notice,
             session.process_id,
+            self._node(),
         )
+
+    def _node(self) -> int | None:
+        """The worker over whose rows alone EXECUTE DIRECT is."""
+        name = self.statement.node_named
+        if name is None:
+            return None
+        return members.worker_named(self, name)
 
     def notice(self, message: str, **more: str) -> None:
         """Tells the client something beside the result."""

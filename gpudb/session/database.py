@@ -7,6 +7,7 @@ import itertools
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Role
 from gpudb.engine.cpu.engine import CpuEngine
@@ -15,6 +16,9 @@ from gpudb.errors import SqlError
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.storage.store import Store
+
+if TYPE_CHECKING:
+    from gpudb.engine.gpu.members import Members
 
 
 class Database:
@@ -38,7 +42,10 @@ class Database:
         self.store = Store(data_dir)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
-            self.engine: Engine = _routed(self.cpu, workers, gpus, memory_limit) if workers or gpus else self.cpu
+            self.engine: Engine = self.cpu
+            self.members: Members | None = None
+            if workers or gpus:
+                self.engine, self.members = _routed(self.cpu, workers, gpus, memory_limit)
         except BaseException:
             self.store.close()
             raise
@@ -116,7 +123,7 @@ class Database:
         self.store.close()
 
 
-def _routed(embedded: CpuEngine, workers: int, gpus: Sequence[str], memory_limit: int | None) -> Engine:
+def _routed(embedded: CpuEngine, workers: int, gpus: Sequence[str], memory_limit: int | None) -> tuple[Engine, Members]:
     """Workers before the embedded engine; imported late, since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -126,4 +133,5 @@ def _routed(embedded: CpuEngine, workers: int, gpus: Sequence[str], memory_limit
 
     cluster = Cluster(gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit))
     warm()
-    return RoutedEngine(ClusterEngine(cluster, embedded, "gpu" if gpus else "twin"), embedded)
+    engine = ClusterEngine(cluster, embedded, "gpu" if gpus else "twin")
+    return RoutedEngine(engine, embedded), engine.members

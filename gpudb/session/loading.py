@@ -1,4 +1,7 @@
-"""load_data and add_files: a SELECT whose only target is a call brings files into a table, in its own transaction."""
+"""load_data and add_files: a SELECT whose only target is a call brings files into a table, in its own transaction.
+
+The functions of `holding`, which load tables into workers' memory, are called in the same way.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
-from gpudb.session import copy_from
+from gpudb.session import copy_from, holding
 from gpudb.session.changes import lock_table
 from gpudb.session.context import Context
 from gpudb.session.copy_files import check_file_access
@@ -22,13 +25,13 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.load.load import BATCH_ROWS, Loading, load_files
 from gpudb.types import INT8
 
-_FUNCTIONS = frozenset({("load_data",), ("add_files",)})
+_FUNCTIONS = frozenset({"load_data", "add_files", *holding.FUNCTIONS})
 
 _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
 
 
 def is_load_call(statement: RawStatement) -> bool:
-    """Whether a statement is `SELECT load_data(…)` or `SELECT add_files(…)` and nothing else."""
+    """Whether a statement is `SELECT load_data(…)`, or of another of these functions, and nothing else."""
     return statement.kind == "SelectStmt" and _call(statement) is not None
 
 
@@ -38,7 +41,7 @@ def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
 
 
 def load_call(context: Context) -> Result | None:
-    """Carries out `SELECT load_data(…)` and `SELECT add_files(…)`; None for any other SELECT.
+    """Carries out `SELECT load_data(…)`, `SELECT add_files(…)` and those of `holding`; None for any other SELECT.
 
     add_files(table, pattern) → bigint takes Parquet files as they are (see `storage.load.adopt`); load_data converts:
 
@@ -58,13 +61,16 @@ def load_call(context: Context) -> Result | None:
     One row: how many rows were loaded. All or nothing, over all files. 42501 unless the user is a superuser.
     """
     text = context.statement.text.lower()
-    named = "load_data" in text or "add_files" in text
+    named = any(each in text for each in _FUNCTIONS)
     call = _call(context.statement) if named and context.statement.kind == "SelectStmt" else None
     if call is None:
         return None
     given = [_argument(context, each) for each in call.args]
-    if strings(call.funcname) == ("add_files",):
+    function = strings(call.funcname)[0]
+    if function == "add_files":
         return _added(context, given)
+    if function in holding.FUNCTIONS:
+        return Result("SELECT", load_columns(context.statement), _row(holding.held(context, function, given)))
     if not 2 <= len(given) <= len(_ARGUMENTS):
         message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(given)}"
         raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")
@@ -186,7 +192,7 @@ def _call(statement: RawStatement) -> Any:
     if not present(target.val) or kind(target.val) != "func_call":
         return None
     call = inner(target.val)
-    return call if strings(call.funcname) in _FUNCTIONS else None
+    return call if len(call.funcname) == 1 and strings(call.funcname)[0] in _FUNCTIONS else None
 
 
 def _argument(context: Context, node: Any) -> str | None:

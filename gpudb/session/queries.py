@@ -6,6 +6,7 @@ from gpudb.session import execution
 from gpudb.session.changes import select_with_changes
 from gpudb.session.context import Context, handles, result_columns
 from gpudb.session.loading import load_call
+from gpudb.session.members import worker_named
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.with_changes import changes_data
 from gpudb.sql.bound import Query
@@ -14,6 +15,8 @@ from gpudb.sql.bound import Query
 @handles("SelectStmt")
 def select(context: Context) -> Result:
     """SELECT and VALUES."""
+    if context.statement.node_named is not None:
+        worker_named(context, context.statement.node_named)
     loaded = load_call(context)
     if loaded is not None:
         return loaded

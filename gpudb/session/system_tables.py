@@ -13,7 +13,7 @@ from gpudb import pgdata
 from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
-from gpudb.session import open_cursors, sequence_values
+from gpudb.session import members, open_cursors, sequence_values
 from gpudb.session.planner_settings import base_units
 from gpudb.session.settings import SETTINGS, milliseconds
 from gpudb.types import SqlType
@@ -42,6 +42,11 @@ def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Seve
         "pg_get_keywords": lambda: _keywords(),
         "pg_timezone_names": _time_zones,
         "pg_timezone_abbrevs": _abbreviations,
+        "pgxc_node": lambda: members.node_rows(context),
+        "pgxc_class": lambda: members.class_rows(context),
+        "gpudb_resident": lambda: members.resident_rows(context),
+        "gpudb_devices": lambda: members.device_rows(context),
+        "pgstrom_device_info": lambda: members.fact_rows(context),
         SEQUENCE_STATES: lambda: [_standing(context, each) for each in context.transaction.catalog.sequences()],
     }
 

@@ -42,7 +42,7 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
         if kind in {"modulo", "range"}:
             raise FeatureNotSupported(f"DISTRIBUTE BY {kind.upper()} is not supported")
         raw = text[match.start("columns") : match.end("columns")] if match["columns"] else ""
-        columns = tuple(name for part in raw.split(",") if (name := _identifier(part.strip())))
+        columns = tuple(name for part in raw.split(",") if (name := identifier(part.strip())))
         alters = _ALTERED.search(hidden, 0, match.start()) is not None
         found.append(Distributed(kind, columns, len(text[: match.start()].encode()), alters))
         blank = (_ACTION if alters else "").ljust(len(match.group()))
@@ -50,5 +50,6 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
     return text, found
 
 
-def _identifier(text: str) -> str:
+def identifier(text: str) -> str:
+    """The name that an identifier is written for."""
     return text[1:-1].replace('""', '"') if text.startswith('"') else text.lower()

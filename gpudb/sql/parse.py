@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import postgast
@@ -17,9 +17,10 @@ from postgast import pg_query_pb2 as pg
 from postgast.errors import check_error
 from postgast.native import lib
 
-from gpudb.errors import SqlError, SyntaxError_
+from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
 from gpudb.sql.extensions import QUOTED, Distributed, take_distribution
 from gpudb.sql.nesting import check_spaces, check_text, decoded
+from gpudb.sql.node_statements import Direct, NodeStatement, take_node_statements
 from gpudb.sql.qualify import Clause, hang, take_qualify
 
 MAX_TEXT = 64 << 20
@@ -37,10 +38,14 @@ class RawStatement:
     text: str
     start: int = 0
     distribution: Distributed | None = None
+    about_node: NodeStatement | None = None
+    node_named: str | None = None
+    """The node of EXECUTE DIRECT, whose statement this is."""
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", str(self.node.DESCRIPTOR.name))
+        kind = "NodeStmt" if self.about_node is not None else str(self.node.DESCRIPTOR.name)
+        object.__setattr__(self, "kind", kind)
 
 
 def parse(text: str) -> list[RawStatement]:
@@ -49,7 +54,8 @@ def parse(text: str) -> list[RawStatement]:
         raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
     if len(text) > MAX_TEXT:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
-    plain, distributions = take_distribution(text)
+    plain, about_nodes = take_node_statements(text)
+    plain, distributions = take_distribution(plain)
     check_text(plain)
     if "\v" in plain:
         check_spaces(plain)
@@ -79,8 +85,19 @@ def parse(text: str) -> list[RawStatement]:
         if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
             at = position(plain, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
-        found.append(statement)
+        own_taken = next((each for at, each in about_nodes if start <= at <= end), None)
+        found.append(statement if own_taken is None else _about_nodes(statement, own_taken))
     return found
+
+
+def _about_nodes(stand_in: RawStatement, taken: NodeStatement | Direct) -> RawStatement:
+    """The statement that another one stood in for; 0A000 for one that is not for a node alone."""
+    if isinstance(taken, NodeStatement):
+        return replace(stand_in, about_node=taken)
+    inside = parse(taken.text)
+    if len(inside) != 1 or inside[0].kind != "SelectStmt" or inside[0].node_named is not None:
+        raise FeatureNotSupported("EXECUTE DIRECT is supported for one SELECT")
+    return replace(inside[0], start=stand_in.start, node_named=taken.node)
 
 
 def _with_qualify(text: str) -> tuple[Any, str, list[Clause]] | None:

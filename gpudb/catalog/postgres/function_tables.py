@@ -6,6 +6,7 @@ declares. Rows come from the session (`Settings.system`); a function that it doe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from gpudb.functions.library import functions_by_name
@@ -25,7 +26,29 @@ NAMES = frozenset(
 SEQUENCE_STATES = "gpudb_sequence_states"
 """Where each sequence stands: no function of PostgreSQL's, but what SELECT from a sequence and pg_sequences read."""
 
-_OWN = {SEQUENCE_STATES: (("oid", OID), ("last_value", INT8), ("log_cnt", INT8), ("is_called", BOOL))}
+_NAME, _INT4, _CLASS = SqlType("name"), SqlType("int4"), SqlType("regclass")
+_OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
+    SEQUENCE_STATES: (("oid", OID), ("last_value", INT8), ("log_cnt", INT8), ("is_called", BOOL)),
+    "pgxc_node": (
+        ("oid", OID), ("node_name", _NAME), ("node_type", SqlType("char")), ("node_port", _INT4), ("node_host", _NAME),
+        ("nodeis_primary", BOOL), ("nodeis_preferred", BOOL), ("node_id", _INT4),
+    ),
+    "pgxc_class": (
+        ("pcrelid", OID), ("pclocatortype", SqlType("char")), ("pcattnum", SqlType("int2")),
+        ("pchashalgorithm", SqlType("int2")), ("pchashbuckets", SqlType("int2")), ("nodeoids", SqlType("oidvector")),
+    ),
+    "gpudb_resident": (
+        ("table", _CLASS), ("column", TEXT), ("worker", _INT4), ("form", TEXT), ("parts", INT8), ("bytes", INT8),
+        ("hits", INT8), ("pinned", BOOL),
+    ),
+    "gpudb_devices": (
+        ("worker", _INT4), ("node_name", TEXT), ("host", TEXT), ("port", _INT4), ("kind", TEXT), ("name", TEXT),
+        ("memory_bytes", INT8), ("resident_bytes", INT8),
+    ),
+    "pgstrom_device_info": (("gpu_id", _INT4), ("att_name", TEXT), ("att_value", TEXT), ("att_desc", TEXT)),
+}  # fmt: skip
+RELATIONS = frozenset({"pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devices"})
+"""Those that stand in FROM without parentheses, as views do."""
 
 
 @cache

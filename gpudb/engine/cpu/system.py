@@ -23,7 +23,7 @@ from gpudb import pgdata
 from gpudb.catalog.model import Catalog, initial
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import OWN, columns_of, held_arrow
-from gpudb.catalog.postgres.function_tables import function_columns
+from gpudb.catalog.postgres.function_tables import RELATIONS, function_columns
 from gpudb.catalog.postgres.names import (
     pretty_index_definitions,
     procedure_names,
@@ -73,8 +73,8 @@ class SystemCatalog:
     @staticmethod
     def columns(schema: str, name: str) -> tuple[OutputColumn, ...] | None:
         """The columns of a relation, or of the function `name()` where its rows come from the server's state."""
-        if name.endswith("()"):
-            found = function_columns(name[:-2])
+        if name.endswith("()") or (schema == "pg_catalog" and name in RELATIONS):
+            found = function_columns(name.removesuffix("()"))
             return None if found is None else tuple(OutputColumn(each, item) for each, item in found)
         made = relation(schema, name)
         if made is None:
@@ -84,8 +84,8 @@ class SystemCatalog:
     def relation(self, qualified: str, render: Callable[[Query], str]) -> str:
         """A relation for FROM, with its columns by name; `render` makes the SQL of a view's query."""
         schema, _, name = qualified.partition(".")
-        if name.endswith("()"):
-            return identifier(_FUNCTION + name[:-2])
+        if name.endswith("()") or name in RELATIONS:
+            return identifier(_FUNCTION + name.removesuffix("()"))
         found = relation(schema, name)
         assert found is not None, qualified
         if found.definition is None:

@@ -52,6 +52,7 @@ class Execution:
         self._cost = planned.cost
         self._cancel, self._session = request.cancel, request.settings.session
         self._plan, self._digest = planned.sent, planned.digest
+        self._node = request.settings.node
         self._parameters = pickle.dumps((request.parameters, request.settings.timezone))
         self._attempts = 0
         self._closed = False
@@ -79,6 +80,8 @@ class Execution:
         self._cancel.waits_for = WAIT_EVENT
         try:
             self._peers = await self._cluster.peers()
+            if self._node is not None:
+                self._peers = (self._peers[self._node],)
         finally:
             self._cancel.waits_for = None
         self._statement = self._cluster.begin()

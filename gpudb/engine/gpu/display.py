@@ -12,6 +12,7 @@ from gpudb.plan.fused import Built, Fused
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.profile import width
 from gpudb.plan.physical import Final, Partial, Receive
+from gpudb.plan.placing import WHOLE
 from gpudb.plan.stages import Stage
 from gpudb.sql import bound
 
@@ -142,8 +143,8 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 def _spread(node: nodes.Scan) -> str:
     """Which of a table's rows a worker reads."""
-    if node.whole:
-        return "replicated, all rows on each worker"
+    if node.part is not None:
+        return "all rows" if node.part == WHOLE else f"those of worker {node.part[0]} alone"
     by = node.table.hashed_by
     if by is None or node.table.distribution is None:
         return "rows spread over the workers"

@@ -16,6 +16,7 @@ from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution, Measured
 from gpudb.engine.gpu.display import displayed
+from gpudb.engine.gpu.members import Members
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planned, Planner
 from gpudb.engine.protocol import Engine, PlanNode, Request
@@ -35,14 +36,21 @@ class ClusterEngine:
         self.name = name
         self._cluster = cluster
         self._planner = planner or Planner(constants, Costs(workers=cluster.size), fuse=cluster.processes.fuse)
+        self.members = Members(cluster)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
-        stream = self._started(self._planner.planned(request), request)
+        stream = self._started(self._planned(request), request)
         stream.wait()
         return stream
+
+    def _planned(self, request: Request) -> Planned:
+        """A plan for all workers, or for the rows that the one has which a request is for."""
+        if request.settings.node is None:
+            return self._planner.planned(request)
+        return self._planner.alone(request, request.settings.node)
 
     def _started(self, planned: Planned, request: Request) -> ClusterStream:
         execution = Execution(self._cluster, self.admission, planned, request)
@@ -50,7 +58,7 @@ class ClusterEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
-        planned = self._planner.planned(request)
+        planned = self._planned(request)
         hosted = self._planner.hosted(request.query)
         prefix = "Gpu" if self.name == "gpu" else ""
         if not analyze:

@@ -22,7 +22,7 @@ from gpudb.plan.nodes import Node, Plan, Scan
 from gpudb.plan.optimize import RULES, Rule, optimized
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
-from gpudb.plan.placing import Costs
+from gpudb.plan.placing import WHOLE, Costs
 from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
@@ -89,7 +89,7 @@ class Planner:
         They are found again while the tables have the same files, unless constants depend on the request.
         """
         evaluate = evaluator(self._constants, request)
-        kept = self._plan(request.query, evaluate)
+        kept = self._kept(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
         with self._lock:
             if kept.planned is not None and all(a is b for a, b in zip(tables, kept.tables, strict=True)):
@@ -122,7 +122,23 @@ class Planner:
         """What the host's functions compute in each stage of a query that has been planned."""
         return self._hosted.get(id(query), {})
 
-    def _plan(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
+    def alone(self, request: Request, worker: int) -> Planned:
+        """The plan for one worker alone, over the rows that it has."""
+        evaluate = evaluator(self._constants, request)
+        kept = self._kept(request.query, evaluate)
+
+        def own(node: Node) -> Node:
+            if not isinstance(node, Scan):
+                return node
+            table = request.table(node.table)
+            return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
+
+        root = rebuild(fold_constants(kept.plan.root, evaluate), own)
+        stages = stages_of(root, is_mergeable, replace(self._costs, workers=1))
+        check(stages, request.parameters)
+        return Planned(Plan(root, kept.plan.columns), stages)
+
+    def _kept(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
         with self._lock:
             kept = self._plans.get(id(query))
             if kept is not None:

@@ -7,8 +7,6 @@ only new files, and the same file is on the same workers always.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +18,7 @@ import pyarrow.parquet as pq
 from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
+from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.host import lanes_of_text, restored_lanes
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
@@ -57,7 +56,7 @@ def held_share(table: Table, share: Share) -> Share:
 
 def read_share(scan: Scan, share: Share) -> Share:
     """What a scan on a worker reads."""
-    return WHOLE if scan.whole else share
+    return share if scan.part is None else Share(*scan.part)
 
 
 _Key = tuple[str, int, SqlType, Share]
@@ -69,9 +68,7 @@ class ResidentTables:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._lock = threading.Lock()
-        self._columns: OrderedDict[_Key, pl.DataFrame] = OrderedDict()
-        self._bytes = 0
+        self.columns: Columns[_Key, pl.DataFrame] = Columns()
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
@@ -95,13 +92,11 @@ class ResidentTables:
         share = held_share(table, share)
         begin, end = share.rows(table, file)
         keys = [(file.path, column.field_id, column.type, share) for column in columns]
-        with self._lock:
-            found = {key: self._columns[key] for key in keys if key in self._columns}
-            for key in found:
-                self._columns.move_to_end(key)
+        kept = {key: self.columns.get(key) for key in keys}
+        found = {key: frame for key, frame in kept.items() if frame is not None}
         missing = [column for column, key in zip(columns, keys, strict=True) if key not in found]
         if missing:
-            found |= self._read(file, missing, share, begin, end)
+            found |= self._read(table, file, missing, share)
         parts = [
             found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
             for place, key in enumerate(keys)
@@ -109,32 +104,23 @@ class ResidentTables:
         whole = pl.DataFrame([series for part in parts for series in part])
         return whole if (begin, end) == (first, last) else whole.slice(first, last - first)
 
-    def _read(
-        self, file: DataFile, columns: Sequence[Column], share: Share, first: int, last: int
-    ) -> dict[_Key, pl.DataFrame]:
+    def _read(self, table: Table, file: DataFile, columns: Sequence[Column], share: Share) -> dict[_Key, pl.DataFrame]:
         read: dict[_Key, pl.DataFrame] = {}
-        for column, held in zip(columns, stored_lanes(file, columns, first, last), strict=True):
-            read[file.path, column.field_id, column.type, share] = held
-        with self._lock:
-            for key, frame in read.items():
-                if key not in self._columns:
-                    self._columns[key] = frame
-                    self._bytes += int(frame.estimated_size())
-        self.shrink(self._bytes - self._budget)
+        for column, held in zip(columns, stored_lanes(file, columns, *share.rows(table, file)), strict=True):
+            key = file.path, column.field_id, column.type, share
+            read[key] = held
+            self.columns.put(key, held, int(held.estimated_size()), table.oid, column.name)
+        self.columns.shrink(self._budget)
         return read
 
     @property
     def bytes(self) -> int:
         """What the columns take."""
-        return self._bytes
+        return self.columns.bytes
 
     def shrink(self, excess: int) -> None:
-        """Lets go of so many bytes of columns, if there are so many."""
-        with self._lock:
-            least = self._bytes - excess
-            while self._bytes > least and self._columns:
-                _, gone = self._columns.popitem(last=False)
-                self._bytes -= int(gone.estimated_size())
+        """Lets go of so many bytes of columns, if there are so many that are not pinned."""
+        self.columns.shrink(self.bytes - excess)
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
+from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
@@ -28,6 +29,9 @@ FEW = 1 << 16
 
 class Tables(Protocol):
     """What gives the frames of scans, and keeps what they read."""
+
+    columns: Columns[Any, Any]
+    """What is kept of them."""
 
     @property
     def bytes(self) -> int:

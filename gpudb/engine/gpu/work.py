@@ -109,9 +109,9 @@ class Work:
                         for share in set(shares).intersection(runners(stage, len(self._peers))):
                             group.create_task(self._stage(stage, share))
         except BaseExceptionGroup as failed:
-            return _told(_first(failed), self._running.number)
+            return told(_first(failed), self._running.number)
         except Exception as error:
-            return _told(error, self._running.number)
+            return told(error, self._running.number)
         return {"measured": self._measured, "results": self._results}
 
     async def _alone(self) -> None:
@@ -185,8 +185,8 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
-def _told(error: BaseException, statement: int) -> dict[str, Any]:
-    """An error as a value that the coordinator reads."""
+def told(error: BaseException, statement: int) -> dict[str, Any]:
+    """An error of a statement, or of none (0), as a value that the coordinator reads."""
     if isinstance(error, Lost):
         return {"lost": error.args[0]}
     if isinstance(error, GpudbError | NotCarried):

@@ -6,6 +6,8 @@ The coordinator and the other workers call it by handlers of Dask's worker, one 
     gpudb_part   what a stage gave on a share, as Arrow's IPC stream, as soon as it is there; asked by other workers
     gpudb_rows   a chunk of a result
     gpudb_drop   end a statement and forget it; tells whether it computes still
+    gpudb_hold   load, pin or drop a table's columns; its bytes
+    gpudb_told   what columns are kept, and what the device is
     gpudb_ping   a sign of life; forgets statements that the coordinator does not know
 """
 
@@ -34,9 +36,10 @@ from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Kernels, Twin
 from gpudb.engine.gpu.given import ResultRoom, read, written
-from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
+from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Again, Tables, Task, compute
-from gpudb.engine.gpu.work import Figures, Lost, Running, Work
+from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
 from gpudb.errors import OutOfMemory
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Scan
@@ -77,6 +80,8 @@ class StageWorker(WorkerPlugin):
         self._frames, self._tables, self._kernels = (
             _on_gpu(self._resident, self._fuse) if self._gpu else _on_host(self._resident, self._fuse)
         )
+        packed = self._kernels.tables if self._kernels is not None else None
+        self._holding = Holding(self._tables, packed)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         self._room = ResultRoom(self._results, Path(self._folder.name))
         self._statements: dict[int, Running] = {}
@@ -87,7 +92,7 @@ class StageWorker(WorkerPlugin):
         # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
         self._lanes = {short: ThreadPoolExecutor(1, "short stage" if short else "stage") for short in (False, True)}
         self._watch = asyncio.ensure_future(memory.watch(self._limit, self._tables.shrink, self._over))
-        for handler in (self.run, self.part, self.rows, self.drop, self.ping):
+        for handler in (self.run, self.part, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handler
 
     def teardown(self, worker: Any) -> None:
@@ -163,6 +168,25 @@ class StageWorker(WorkerPlugin):
         while running is not None and running.computing and time.monotonic() < ends:
             await asyncio.sleep(0.01)
         return running is not None and running.computing > 0
+
+    async def hold(self, table: bytes, index: int, count: int, action: Action) -> dict[str, Any]:
+        """See `Holding.act`: the bytes, or an error as a value."""
+        loop, share = asyncio.get_running_loop(), Share(index, count)
+        try:
+            return {"bytes": await loop.run_in_executor(self._lanes[False], self._holding.act, table, share, action)}
+        except Exception as error:
+            return told(error, 0)
+
+    async def told(self) -> dict[str, Any]:
+        """The columns that are kept, and facts of the device."""
+        return {"held": self._holding.held(), "device": await asyncio.to_thread(self._device)}
+
+    def _device(self) -> Facts:
+        if not self._gpu:
+            return host_facts(self._limit, self._resident)
+        from gpudb.engine.gpu.cudf.memory import device_facts
+
+        return device_facts()
 
     async def ping(self, upto: int, live: Sequence[int]) -> dict[str, Any]:
         """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones."""

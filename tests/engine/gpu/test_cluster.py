@@ -127,6 +127,67 @@ def test_parameters(session: Session) -> None:
     )
 
 
+def test_nodes_are_names_of_workers(session: Session) -> None:
+    run(session, "CREATE TABLE spread (k int, v text) DISTRIBUTE BY HASH (k)")
+    run(session, "INSERT INTO spread SELECT i, 'v' || i FROM generate_series(1, 1000) i")
+    run(session, "CREATE TABLE copied (a int) DISTRIBUTE BY REPLICATION; INSERT INTO copied VALUES (1), (2), (3)")
+    run(
+        session,
+        "CREATE NODE d0 WITH (HOST = 'localhost', TYPE='datanode', PORT=15432); CREATE NODE \"D 1\" WITH (TYPE='datanode')",
+    )
+    run(session, "ALTER NODE d0 WITH (PREFERRED)")
+    shown = run(
+        session, "SELECT node_name, node_type, node_port = 15432, nodeis_preferred FROM pgxc_node ORDER BY node_id"
+    )
+    assert shown == [("coordinator", "C", False, False), ("d0", "D", True, True), ("D 1", "D", False, False)]
+    placed = (
+        "SELECT pcrelid::regclass::text, pclocatortype, pcattnum FROM pgxc_class WHERE pclocatortype <> 'N' ORDER BY 1"
+    )
+    assert run(session, placed) == [("copied", "R", 0), ("spread", "H", 1)]
+    parts = [
+        run(session, f"EXECUTE DIRECT ON ({node}) 'SELECT count(*), sum(k) FROM spread'")[0] for node in ("d0", '"D 1"')
+    ]
+    assert [sum(each) for each in zip(*parts, strict=True)] == [1000, 500500]
+    assert all(part[0] > 300 for part in parts)
+    assert run(session, "EXECUTE DIRECT ON (d0) 'SELECT count(*) FROM copied, orders'")[0] == (30000,)
+    for sql, state in (
+        ("CREATE NODE d2 WITH (TYPE='datanode')", "55000"),
+        ("CREATE NODE d0 WITH (TYPE='datanode')", "42710"),
+        ("EXECUTE DIRECT ON (nope) 'SELECT 1'", "42704"),
+        ("EXECUTE DIRECT ON (coordinator) 'SELECT 1'", "0A000"),
+        ("EXECUTE DIRECT ON (d0) 'DELETE FROM spread'", "0A000"),
+        ("EXECUTE DIRECT ON (d0) 'SELECT count(*) FROM spread, pg_class'", "0A000"),
+    ):
+        with pytest.raises(GpudbError) as refused:
+            run(session, sql)
+        assert refused.value.sqlstate == state, sql
+    run(session, 'DROP NODE d0; DROP NODE "D 1"')
+    assert [name for (name,) in run(session, "SELECT node_name FROM pgxc_node WHERE node_type = 'D'")] == [
+        "datanode_1",
+        "datanode_2",
+    ]
+
+
+def test_columns_are_loaded_pinned_and_let_go(session: Session) -> None:
+    held = 'SELECT "column", sum(bytes), bool_and(pinned), count(*) FROM gpudb_resident WHERE "table" = \'kinds\'::regclass GROUP BY 1 ORDER BY 1'
+    run(session, "SELECT gpudb_evict('kinds')")
+    assert run(session, held) == []
+    assert run(session, "SELECT pg_prewarm('kinds'::regclass)")[0][0] > 0
+    assert [(row[0], row[2], row[3]) for row in run(session, held)] == [("k", False, 2), ("label", False, 2)]
+    (size,) = run(session, "SELECT gpudb_pin('kinds')")[0]
+    assert size == sum(row[1] for row in run(session, held))
+    assert all(row[2] for row in run(session, held))
+    before = run(session, "SELECT sum(hits) FROM gpudb_resident")
+    run(session, "SELECT k, label FROM kinds ORDER BY 1")
+    assert run(session, "SELECT sum(hits) FROM gpudb_resident") > before
+    assert run(session, "SELECT gpudb_unpin('kinds')") == [(size,)]
+    assert run(session, "SELECT gpudb_evict('kinds')") == [(size,)]
+    devices = run(session, "SELECT worker, kind, memory_bytes > 0 FROM gpudb_devices ORDER BY 1")
+    assert devices == [(0, "cpu", True), (1, "cpu", True)]
+    facts = run(session, "SELECT DISTINCT att_name FROM pgstrom_device_info()")
+    assert ("DEVICE_TOTAL_MEM",) in facts
+
+
 def test_a_cancel_ends_the_statement(session: Session) -> None:
     """Both workers are in a cross join of 2.4 billion rows, which Polars does not stop."""
     timer = threading.Timer(1.0, session.cancel)

@@ -12,7 +12,7 @@ from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.resident import ResidentTables, Share, read_share
 from gpudb.errors import GpudbError
 from gpudb.plan import nodes
-from gpudb.plan.placing import Costs
+from gpudb.plan.placing import WHOLE, Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, sorted_rows
@@ -119,7 +119,7 @@ def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
 def test_a_replicated_table_is_held_once(lab: Lab) -> None:
     table, tables = _table(lab, "ds_nation"), ResidentTables(2**30)
     for whole, rows in ((False, 15), (True, 31)):
-        scan = nodes.Scan(table, (0,), whole=whole)
+        scan = nodes.Scan(table, (0,), part=WHOLE if whole else None)
         assert tables.frame(scan, Share(0, 2), ()).lazy.collect().height == rows
         assert read_share(scan, Share(0, 2)).count == (1 if whole else 2)
     size = tables.bytes

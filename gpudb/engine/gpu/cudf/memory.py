@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,3 +43,31 @@ def _share_with_cupy() -> None:
     from rmm.allocators.cupy import rmm_cupy_allocator
 
     cupy.cuda.set_allocator(rmm_cupy_allocator)
+
+
+def device_facts() -> tuple[tuple[str, str, str], ...]:
+    """What this process's GPU is, as pgstrom_device_info() tells it: attribute, value, meaning."""
+    import rmm
+    from cuda.bindings import runtime
+
+    _, found = runtime.cudaGetDeviceProperties(0)
+    _, driver = runtime.cudaDriverGetVersion()
+    _, made_for = runtime.cudaRuntimeGetVersion()
+    free, total = rmm.mr.available_device_memory()
+    return (
+        ("DEVICE_KIND", "gpu", "Kind of device"),
+        ("DEVICE_NAME", found.name.decode().strip("\0"), "Device name"),
+        ("DEVICE_UUID", found.uuid.bytes.hex(), "Device identifier"),
+        ("DEVICE_TOTAL_MEM", str(int(total)), "Total memory, bytes"),
+        ("DEVICE_FREE_MEM", str(int(free)), "Memory that nobody holds, bytes"),
+        ("COMPUTE_CAPABILITY", f"{found.major}.{found.minor}", "Compute capability"),
+        ("MULTIPROCESSOR_COUNT", str(found.multiProcessorCount), "Multiprocessors"),
+        ("L2_CACHE_SIZE", str(found.l2CacheSize), "Level 2 cache, bytes"),
+        ("DRIVER_VERSION", _version(driver), "The driver's newest CUDA"),
+        ("RUNTIME_VERSION", _version(made_for), "CUDA of the runtime"),
+        ("PROCESS_ID", str(os.getpid()), "Worker process"),
+    )
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

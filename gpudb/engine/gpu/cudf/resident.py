@@ -6,8 +6,6 @@ rows of its new files; a scan that reads some of the files gets their slices.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +14,7 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.read import read
@@ -46,14 +45,12 @@ class CudfTables:
         self._budget = budget
         self._beside = beside
         self._frames = frames
-        self._lock = threading.Lock()
-        self._columns: OrderedDict[_Key, _Resident] = OrderedDict()
+        self.columns: Columns[_Key, _Resident] = Columns()
 
     @property
     def bytes(self) -> int:
         """The size of what is held."""
-        with self._lock:
-            return sum(each.bytes for each in self._columns.values())
+        return self.columns.bytes
 
     def shrink(self, excess: int) -> None:
         """Nothing to let go of: the columns lie in the GPU's memory, and the budget bounds them there."""
@@ -84,10 +81,7 @@ class CudfTables:
         """A column's lanes over a share of some files of its table."""
         table, wanted, share = scan.table, share, held_share(scan.table, share)
         key = (scan.table.oid, column.field_id, column.type, share)
-        with self._lock:
-            held = self._columns.get(key)
-            if held is not None:
-                self._columns.move_to_end(key)
+        held = self.columns.get(key)
         there = {file.path for file in held.files} if held is not None else set()
         if held is None or not all(file.path in there for file in files):
             held = self._grown(key, held, scan, column, files, share)
@@ -136,13 +130,9 @@ class CudfTables:
                 plc.column_factories.make_empty_column(data_type(kind).plc_type) for kind in lanes(column.type).values()
             )
         made = _Resident(order, whole, sum(int(each.device_buffer_size()) for each in whole))
-        with self._lock:
-            self._columns[key] = made
-            self._columns.move_to_end(key)
-            size = sum(each.bytes for each in self._columns.values())
-            room = self._budget - (self._beside.bytes if self._beside is not None else 0)
-            while size > room and len(self._columns) > 1:
-                size -= self._columns.popitem(last=False)[1].bytes
+        self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
+        beside = self._beside.bytes if self._beside is not None else 0
+        self.columns.shrink(self._budget - beside, least=1)
         return made
 
 

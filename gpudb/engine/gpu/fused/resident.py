@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
 from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
 from gpudb.engine.gpu.fused.prepare import Known
@@ -18,11 +18,12 @@ from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary
 from gpudb.engine.gpu.resident import Share, files_of, read_share
 from gpudb.plan.nodes import Scan
+from gpudb.types import SqlType
 
 PIECE = 1 << 26
 """Rows that are read and packed at once: their values lie there with 64 bits each meanwhile."""
 
-_Key = tuple[Run, int, str]
+_Key = tuple[Run, int, SqlType]
 
 
 class _Growing:
@@ -50,10 +51,14 @@ class PackedTables:
         self.budget = budget
         self._pieces = pieces or HostPieces()
         self._lock = threading.RLock()
-        self._columns: OrderedDict[_Key, PackedColumn] = OrderedDict()
+        self.columns: Columns[_Key, PackedColumn] = Columns()
         self._dictionaries: dict[tuple[int, int], _Growing] = {}
         self._runs: dict[tuple[int, Share], Runs] = {}
-        self.bytes = 0
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take."""
+        return self.columns.bytes
 
     def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
         """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
@@ -65,34 +70,27 @@ class PackedTables:
         with self._lock:
             known = self._runs.setdefault((table.oid, share), Runs(share))
             found, gone = known.cover(table)
-            for key in [key for key in self._columns if key[0] in gone]:
-                self._drop(key)
+            self.columns.forget(lambda key: key[0] in gone)
         return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
 
     def column(self, table: Table, column: Column, run: Run, share: Share) -> PackedColumn:
         """A table's column over a run of its files."""
-        key = (run, column.field_id, str(column.type))
+        key = (run, column.field_id, column.type)
         with self._lock:
-            if key in self._columns:
-                self._columns.move_to_end(key)
-                return self._columns[key]
+            kept = self.columns.get(key)
+            if kept is not None:
+                return kept
             made = joined(self._parts(table, column, run, share), self._pieces.xp)
-            for part in run.parts:
-                self._drop((part, *key[1:]))
-            self._columns[key] = made
-            self.bytes += made.bytes
-            while self.bytes > self.budget and len(self._columns) > 1:
-                self._drop(next(iter(self._columns)))
+            parts = {(part, *key[1:]) for part in run.parts}
+            self.columns.forget(parts.__contains__)
+            self.columns.put(key, made, made.bytes, table.oid, column.name)
+            self.columns.shrink(self.budget, least=1)
             return made
-
-    def _drop(self, key: _Key) -> None:
-        gone = self._columns.pop(key, None)
-        self.bytes -= gone.bytes if gone is not None else 0
 
     def _parts(self, table: Table, column: Column, run: Run, share: Share) -> list[PackedColumn]:
         """A column packed piece by piece, or as it is in the runs of which this one was made."""
         found: list[PackedColumn] = []
-        held = {part: self._columns.get((part, column.field_id, str(column.type))) for part in run.parts}
+        held = {part: self.columns.get((part, column.field_id, column.type)) for part in run.parts}
         if held and all(each is not None for each in held.values()):
             return [each for each in held.values() if each is not None]
         for file in run.files:

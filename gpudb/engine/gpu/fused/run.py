@@ -63,7 +63,7 @@ class Twin:
     """Runs fused parts with NumPy. `declined` tells why the last part ran as the general engine's, if it did."""
 
     def __init__(self, tables: PackedTables) -> None:
-        self._tables = tables
+        self.tables = tables
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, Hashable], Ready] = OrderedDict()
         self._told = _Told()
@@ -74,7 +74,7 @@ class Twin:
     def bytes(self) -> int:
         """What is held: packed columns, and build sides of parts that are kept."""
         with self._lock:
-            return self._tables.bytes + sum(each.bytes for each in self._kept.values())
+            return self.tables.bytes + sum(each.bytes for each in self._kept.values())
 
     def __call__(
         self,
@@ -90,7 +90,7 @@ class Twin:
         """
         scan = scan_of(node.root)
         try:
-            source = self._tables.source(scan, share, parameters)
+            source = self.tables.source(scan, share, parameters)
             prepared = self._placed(prepare(node, source, builds, parameters))
         except NotFused as reason:
             self.declined = str(reason)
@@ -124,7 +124,7 @@ class Twin:
         with self._lock:
             self._kept[id(ready.node), key] = ready
             size = sum(each.bytes for each in self._kept.values())
-            while len(self._kept) > KEPT or (size > self._tables.budget // 8 and len(self._kept) > 1):
+            while len(self._kept) > KEPT or (size > self.tables.budget // 8 and len(self._kept) > 1):
                 size -= self._kept.popitem(last=False)[1].bytes
 
     def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> pl.DataFrame:

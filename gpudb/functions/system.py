@@ -153,11 +153,8 @@ declare("aclexplode", _macro("sys_acl_rows"))
 # ---------------------------------------------------------------------------------------------- the rest
 
 declare("pg_is_other_temp_schema", "({0} <> getvariable('pg_temp') AND {0} >= 1879048192)")
-declare("pg_column_is_updatable", "({0} IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r') AND {1} > 0)")
-declare(
-    "pg_relation_is_updatable",
-    "(CASE WHEN {0} IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r') THEN 28 ELSE 0 END)",
-)
+declare("pg_column_is_updatable", "sys_updatable_column({0}, {1})")
+declare("pg_relation_is_updatable", "sys_updatable({0})")
 declare(
     "pg_stat_get_live_tuples",
     "sys_rows({0})",

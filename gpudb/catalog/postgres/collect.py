@@ -62,6 +62,7 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
         ("short", TEXT), ("qualified", TEXT), ("array_oid", OID), ("visible", BOOL),
     ),
     "pretty_index_definitions": (("oid", OID), ("definition", TEXT)),
+    "updatable_columns": (("oid", OID), ("number", SqlType("int2"))),
     "procedure_names": (("oid", OID), ("proname", TEXT), ("name", TEXT), ("arguments", TEXT)),
     "relation_sizes": (("oid", OID), ("bytes", SqlType("int8")), ("row_count", SqlType("int8"))),
     "view_definitions": (("oid", OID), ("definition", TEXT)),

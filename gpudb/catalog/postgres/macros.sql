@@ -204,6 +204,12 @@ CREATE MACRO sys_encoding(x) AS CASE x WHEN 0 THEN 'SQL_ASCII' WHEN 6 THEN 'UTF8
 
 CREATE MACRO sys_bytes(x) AS coalesce((SELECT first(ss.bytes) FROM relation_sizes AS ss WHERE ss.oid = x),
     CASE WHEN x IN (SELECT sc.oid FROM relation_names AS sc) THEN 0 END);
+-- PostgreSQL's bits: 4 UPDATE, 8 INSERT, 16 DELETE
+CREATE MACRO sys_updatable(x) AS CASE WHEN x IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r') THEN 28
+    ELSE (SELECT CASE WHEN count(*) = 0 THEN 0 WHEN max(uc.number) > 0 THEN 28 ELSE 16 END
+        FROM updatable_columns AS uc WHERE uc.oid = x) END;
+CREATE MACRO sys_updatable_column(x, n) AS n > 0 AND (x IN (SELECT u.oid FROM pg_class AS u WHERE u.relkind = 'r')
+    OR EXISTS (SELECT 1 FROM updatable_columns AS uc WHERE uc.oid = x AND uc.number = n));
 CREATE MACRO sys_rows(x) AS coalesce((SELECT first(ss.row_count) FROM relation_sizes AS ss WHERE ss.oid = x), 0);
 CREATE MACRO sys_all_bytes() AS CAST(coalesce((SELECT sum(ss.bytes) FROM relation_sizes AS ss), 0) AS BIGINT);
 CREATE MACRO sys_half(n) AS (n + sign(n)) // 2;

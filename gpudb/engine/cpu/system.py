@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb import pgdata
-from gpudb.catalog.model import Catalog, initial
+from gpudb.catalog.model import Catalog, View, initial
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import OWN, columns_of, held_arrow
 from gpudb.catalog.postgres.function_tables import RELATIONS, function_columns
@@ -38,6 +38,7 @@ from gpudb.engine.cpu.literals import quoted
 from gpudb.engine.protocol import Settings
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.select import bind_query
+from gpudb.sql.bind.updatable import updatable_columns
 from gpudb.sql.bound import OutputColumn, Query
 from gpudb.sql.parse import parse
 from gpudb.types import OID, SqlType
@@ -150,7 +151,7 @@ class SystemCatalog:
             return self._versions[key]
         self._made += 1
         schema = f"catalog_{self._made}"
-        made = rows(catalog)
+        made = {**rows(catalog), "updatable_columns": _updatable(catalog)}
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, own in made.items():
@@ -332,6 +333,16 @@ def _function_tables(text: str) -> list[tuple[str, Columns]]:
         assert columns is not None
         found[function] = columns
     return list(found.items())
+
+
+def _updatable(catalog: Catalog) -> pa.Table:
+    """The columns of views that can be changed through them; 0 stands for such a view without any."""
+    made = []
+    for each in catalog.relations.values():
+        numbers = updatable_columns(catalog, each) if isinstance(each, View) else None
+        if numbers is not None:
+            made += [{"oid": each.oid, "number": number} for number in (numbers or {0})]
+    return _arrow(columns_of("updatable_columns"), made)
 
 
 def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:

@@ -106,14 +106,17 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
 
 
 def assigned_columns(
-    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], old: Several[Expr]
+    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], old: Several[Expr], doing: str = "update"
 ) -> dict[str, Expr]:
-    """What SET gives the columns of a table, which are `old`, by name and of their types. 42703, 42601, 428C9."""
+    """What SET gives the columns of a table, which are `old`, by name and of their types. 42703, 42601, 428C9.
+
+    `doing` is the verb of the statement, for what a view computes.
+    """
     table = changed.table
     made: dict[str, Expr] = {}
     before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
     wholly: set[str] = set()
-    for column, target, value in _assignments(binder, scope, changed, nodes):
+    for column, target, value in _assignments(binder, scope, changed, nodes, doing):
         if len(target.indirection) and column.name not in wholly:
             _check_updated(value, column)
             base = made.get(column.name, before[column.name])
@@ -129,13 +132,13 @@ def assigned_columns(
 
 
 def _assignments(
-    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any]
+    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], doing: str
 ) -> list[tuple[TableColumn, Any, Expr]]:
     made: list[tuple[TableColumn, Any, Expr]] = []
     row: Expr | None = None
     for each in nodes:
         target = inner(each)
-        column = table_column(binder, changed, target, "update")
+        column = table_column(binder, changed, target, doing)
         if kind(target.val) == "multi_assign_ref":
             reference = inner(target.val)
             if reference.colno == 1:

@@ -121,9 +121,7 @@ def _inserted(binder: Binder, node: Any, changed: Through, scope: Scope, query: 
     query = with_generated(binder, table.name, table.columns, query)
     conflict = None
     if node.HasField("on_conflict_clause"):
-        if changed.view is not None:
-            raise FeatureNotSupported("ON CONFLICT in an INSERT into a view is not supported")
-        conflict = bind_on_conflict(binder, table, node.relation, node.on_conflict_clause, scope)
+        conflict = bind_on_conflict(binder, changed, node.relation, node.on_conflict_clause, scope)
         if conflict is not None and ctes:
             conflict = replace(conflict, conflicts=replace(conflict.conflicts, ctes=ctes))
     return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict)

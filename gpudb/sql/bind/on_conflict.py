@@ -11,14 +11,15 @@ from gpudb.catalog.model import Key, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.changes import ROW_ID, as_itself, assigned_columns
+from gpudb.sql.bind.changes import ROW_ID, assigned_columns
 from gpudb.sql.bind.coerce import condition
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import named, table_columns
 from gpudb.sql.bind.generated import with_generated
 from gpudb.sql.bind.missing import Entry
 from gpudb.sql.bind.operators import apply_operator, call, conjunction
-from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.scope import Item, Scope
+from gpudb.sql.bind.view_targets import Through, through, view_item
 from gpudb.sql.bound import (
     NEW_ROWS,
     ROW_NUMBER,
@@ -45,8 +46,9 @@ from gpudb.types import BOOL, INT8, TEXT
 _NUMBER = OutputColumn("number", INT8)
 
 
-def bind_on_conflict(binder: Binder, table: Table, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
+def bind_on_conflict(binder: Binder, target: Through, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
     """An OnConflictClause message; None where nothing can be in conflict. 42P10, 42704, 42601."""
+    table = target.table
     update = node.action == pg.ONCONFLICT_UPDATE
     if not node.HasField("infer"):
         if update:
@@ -55,7 +57,7 @@ def bind_on_conflict(binder: Binder, table: Table, relation: Any, node: Any, cte
             raise binder.locate(SqlError.of("syntax_error", message, hint=hint), node.location)
         keys: Sequence[Key] = table.keys
     else:
-        keys = _arbiters(binder, table, node.infer)
+        keys = _arbiters(binder, target, node.infer)
     if not keys:
         return None
     same = _same_keys(binder, table, keys)
@@ -65,33 +67,38 @@ def bind_on_conflict(binder: Binder, table: Table, relation: Any, node: Any, cte
         # All are over the same columns: the one that takes NULLs for equal sees the most.
         keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
         same = _same_keys(binder, table, keys)
-    query, assigned = _updated(binder, table, relation, node, keys[0], ctes)
+    query, assigned = _updated(binder, target, relation, node, keys[0], ctes)
     return OnConflict(True, same, query, assigned)
 
 
 # ------------------------------------------------------------------------------------------------ arbiters
 
 
-def _arbiters(binder: Binder, table: Table, infer: Any) -> Sequence[Key]:
+def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
+    table = target.table
     if infer.conname:
         constraints = {c.name for c in table.constraints if isinstance(c, Unique) and not c.index}
         known = constraints | ({table.key_name} if table.primary_key else set())
-        if infer.conname in known:
+        if target.view is None and infer.conname in known:
             return [key for key in table.keys if key.name == infer.conname]
-        if any(c.name == infer.conname for c in table.checks):
+        if target.view is None and any(c.name == infer.conname for c in table.checks):
             raise SqlError.of("wrong_object_type", "constraint in ON CONFLICT clause has no associated index")
-        message = f'constraint "{infer.conname}" for table "{table.name}" does not exist'
+        message = f'constraint "{infer.conname}" for table "{target.relation.name}" does not exist'
         raise SqlError.of("undefined_object", message)
-    names: list[str] = []
+    columns = dict(target.columns)
+    names: list[str | None] = []
     for each in map(inner, infer.index_elems):
         if not each.name or len(each.collation) or len(each.opclass):
             raise FeatureNotSupported("ON CONFLICT over expressions, collations or operator classes is not supported")
-        if all(column.name != each.name for column in table.columns):
+        if each.name not in columns:
             raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
-        names.append(each.name)
+        made = columns[each.name]
+        # what a view computes is no key of its table
+        own = isinstance(made, Column) and made.rel == target.rel
+        names.append(table.columns[made.index].name if own and isinstance(made, Column) else None)
     if present(infer.where_clause):
         # A key without a condition serves whatever the condition is; it only has to be one.
-        _condition(binder, table, infer.where_clause)
+        _condition(binder, target, infer.where_clause)
     found = [key for key in table.keys if set(key.columns) == set(names)]
     if not found:
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
@@ -99,10 +106,11 @@ def _arbiters(binder: Binder, table: Table, infer: Any) -> Sequence[Key]:
     return found
 
 
-def _condition(binder: Binder, table: Table, node: Any) -> Expr:
-    scope, rel = Scope(clause="WHERE"), binder.rel()
-    source = named(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
-    scope.add(source.items, source.columns)
+def _condition(binder: Binder, target: Through, node: Any) -> Expr:
+    rel = binder.rel()
+    seen = through(binder, target.relation, rel, "insert into")
+    scope = Scope(clause="WHERE")
+    scope.add((Item(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
     return condition(binder, bind_expression(binder, scope, node), "WHERE")
 
 
@@ -164,39 +172,48 @@ def _union(queries: Sequence[Query]) -> Query:
 
 
 def _updated(
-    binder: Binder, table: Table, relation: Any, node: Any, key: Key, ctes: Scope
+    binder: Binder, target: Through, relation: Any, node: Any, key: Key, ctes: Scope
 ) -> tuple[Query, frozenset[str]]:
     """For each proposed row whose key the table has: its number, whether WHERE lets it, both rows; what SET names."""
     rel, other = binder.rel(), binder.rel()
+    table = target.table
     columns = table_columns(table)
     scope = Scope(parent=ctes, clause="UPDATE")
-    alias = relation.alias if relation.HasField("alias") else None
     scan = Scan(other, table, row_ids=True)
-    for source in (
-        named(binder, rel, proposed(rel, table), columns, "excluded", None),
-        named(binder, other, scan, columns, table.name, alias, table.schema),
-    ):
-        scope.add(source.items, source.columns)
-        scope.rels |= source.rels
-    scope.entries.append(Entry(source.items[0].alias, tuple(c.name for c in columns), table.name))
+    new, stored = (through(binder, target.relation, each, "insert into") for each in (rel, other))
+    item = _stored_item(binder, stored, relation)
+    for each, held in ((Item("excluded", new.columns), new), (item, stored)):
+        scope.add((each,), each.columns)
+        scope.rels.add(held.rel)
+    scope.entries.append(Entry(item.alias, tuple(name for name, _ in item.columns), target.relation.name))
     before = _columns(table, other, [c.name for c in columns])
-    assigned = assigned_columns(binder, scope, as_itself(table), node.target_list, before)
+    assigned = assigned_columns(binder, scope, stored, node.target_list, before, "insert into")
     allowed: Expr = Constant(True, BOOL)
     if present(node.where_clause):
         scope.clause = "WHERE"
         allowed = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
     old = {column.name: expr for column, expr in zip(table.columns, before, strict=True)}
-    new: list[Expr] = []
+    values: list[Expr] = []
     for column in table.columns:
         value = assigned.get(column.name, old[column.name])
         if column.name in assigned and present(node.where_clause):
             # What WHERE keeps out is not computed either.
             value = Case(((allowed, value),), old[column.name], column.type)
-        new.append(value)
+        values.append(value)
     width = len(table.columns)
     place = (Column(other, width, TEXT, "file"), Column(other, width + 1, INT8, "row"))
     outputs = (_NUMBER, OutputColumn("allowed", BOOL), *ROW_ID, *columns)
     source_join = Join("INNER", proposed(rel, table), scan, _meets(binder, table, key, rel, other))
-    query = Select(outputs, (_number(rel, table), allowed, *place, *new), source_join)
+    query = Select(outputs, (_number(rel, table), allowed, *place, *values), source_join)
     computed = {column.name for column in table.columns if column.generated is not None}
     return with_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)
+
+
+def _stored_item(binder: Binder, stored: Through, relation: Any) -> Item:
+    """The table or view under its name or its alias, over the rows that are there."""
+    alias = relation.alias if relation.HasField("alias") else None
+    if stored.view is not None:
+        return view_item(stored, alias)
+    table = stored.table
+    scan = Scan(stored.rel, table)
+    return named(binder, stored.rel, scan, table_columns(table), table.name, alias, table.schema).items[0]

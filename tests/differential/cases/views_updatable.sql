@@ -97,10 +97,8 @@ BEGIN READ ONLY;
 -- error 25006
 UPDATE uv_some SET label = 'x';
 ROLLBACK;
--- refused 0A000: tables alone
-INSERT INTO uv_all (id, a) VALUES (500, 1) ON CONFLICT DO NOTHING;
--- refused 0A000: tables alone
-INSERT INTO uv_all (id, a) VALUES (500, 1) ON CONFLICT (id) DO UPDATE SET a = excluded.a + 1000;
+INSERT INTO uv_some (key, a) VALUES (500, 1) ON CONFLICT DO NOTHING;
+INSERT INTO uv_some (key, a) VALUES (500, 1) ON CONFLICT (key) DO UPDATE SET a = excluded.a + 1000;
 SELECT a FROM uv_t WHERE id = 500;
 -- error 0A000
 MERGE INTO uv_all USING (VALUES (1)) v(i) ON uv_all.id = v.i WHEN MATCHED THEN DELETE;
@@ -111,3 +109,34 @@ UPDATE uv_some SET label = uv_some.key::text WHERE uv_some.key = 1500 RETURNING 
 UPDATE uv_some SET label = (SELECT count(*)::text FROM uv_some) WHERE key = 1500 RETURNING label;
 SELECT uv_some FROM uv_some WHERE key = 1500;
 UPDATE uv_some SET label = 'r' WHERE key = 1500 RETURNING uv_some;
+-- setup
+CREATE TABLE vu_base (a integer PRIMARY KEY, b text DEFAULT 'd', c integer);
+INSERT INTO vu_base VALUES (1, 'x', 1), (2, 'y', 2);
+CREATE VIEW vu_some AS SELECT a, b FROM vu_base WHERE a > 0;
+CREATE VIEW vu_named AS SELECT a AS aa, upper(b) AS ub FROM vu_base;
+CREATE VIEW vu_distinct AS SELECT DISTINCT a FROM vu_base;
+CREATE VIEW vu_one AS SELECT 1 AS one FROM vu_base;
+CREATE VIEW vu_joined AS SELECT vu_base.a, o.b FROM vu_base JOIN vu_base o USING (a);
+CREATE VIEW vu_above AS SELECT * FROM vu_some;
+CREATE VIEW vu_above_distinct AS SELECT * FROM vu_distinct;
+-- cases
+SELECT table_name, is_updatable, is_insertable_into FROM information_schema.views WHERE table_name LIKE 'vu\_%';
+SELECT table_name, is_insertable_into FROM information_schema.tables WHERE table_name LIKE 'vu\_%';
+SELECT table_name, column_name, is_updatable FROM information_schema.columns WHERE table_name LIKE 'vu\_%';
+SELECT pg_relation_is_updatable('vu_one'::regclass, false), pg_relation_is_updatable('vu_named'::regclass, false), pg_column_is_updatable('vu_named'::regclass, 2::smallint, false);
+INSERT INTO vu_some VALUES (1, 'z') ON CONFLICT DO NOTHING;
+INSERT INTO vu_some VALUES (1, 'z') ON CONFLICT (a) DO UPDATE SET b = excluded.b || vu_some.b RETURNING *;
+INSERT INTO vu_some AS w VALUES (1, 'q') ON CONFLICT (a) DO UPDATE SET b = excluded.b || w.b WHERE w.a = 1 RETURNING w.b;
+INSERT INTO vu_named (aa) VALUES (2) ON CONFLICT (aa) DO UPDATE SET aa = excluded.aa + 100 WHERE excluded.ub IS NULL RETURNING aa, ub;
+INSERT INTO vu_named (aa) VALUES (2) ON CONFLICT (aa) DO UPDATE SET aa = vu_named.aa + 1;
+INSERT INTO vu_above VALUES (1, 't'), (7, 'n') ON CONFLICT (a) DO UPDATE SET b = excluded.b;
+TABLE vu_base;
+-- messages
+-- error 0A000
+INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT (aa) DO UPDATE SET ub = 'x';
+-- error 42P10
+INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT (ub) DO NOTHING;
+-- error 42703
+INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT (nothing) DO NOTHING;
+-- error 42704
+INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT ON CONSTRAINT vu_base_pkey DO NOTHING;

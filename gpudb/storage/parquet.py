@@ -24,6 +24,8 @@ FILE_BYTES = 128 << 20
 GROUP_ROWS = 1 << 20
 GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
+APART_BYTES = 16 << 20
+"""The last rows, if they take so much, are encoded beside the row group before them, into a file of their own."""
 HELD_BYTES = 256 << 20
 """Where rows go to files by their bucket, the fullest one's are written once all that wait take so much."""
 
@@ -33,6 +35,7 @@ class _Lane:
 
     def __init__(self, files: FileWriter) -> None:
         self.files = files
+        self.apart: FileWriter | None = None
         self.batches: list[pa.RecordBatch] = []
         self.rows = 0
         self.bytes = 0
@@ -53,6 +56,18 @@ class _Lane:
         made = pa.Table.from_batches(self.batches)
         self.batches, self.rows, self.bytes = [], 0, 0
         return made
+
+    def finish(self) -> list[DataFile]:
+        """Writes what waits, closes the last file and gives all of them."""
+        if self.batches:
+            self.files.write(self.group())
+        return self.files.finish() + ([] if self.apart is None else self.apart.finish())
+
+    def abort(self) -> None:
+        """Removes every file that was begun."""
+        self.files.abort()
+        if self.apart is not None:
+            self.apart.abort()
 
 
 class DataWriter:
@@ -76,6 +91,7 @@ class DataWriter:
         self._lanes: dict[int | None, _Lane] = {}
         self._encoder: ThreadPoolExecutor | None = None
         self._encoding: Future[None] | None = None
+        self._encoded: _Lane | None = None
         self.rows = 0
         self.ascending = len(self._keys) == 1
         self._last_key: pa.Scalar | None = None
@@ -119,22 +135,28 @@ class DataWriter:
         return [(None, batch)] if self._hashed is None else parted(batch, *self._hashed)
 
     def finish(self) -> list[DataFile]:
-        """Closes the last file and gives all of them."""
-        self._settle()
-        found: list[DataFile] = []
+        """Closes the last files and gives all of them."""
         with disk_errors():
-            for _, lane in sorted(self._lanes.items(), key=lambda each: -2 if each[0] is None else each[0]):
-                if lane.batches:
-                    lane.files.write(lane.group())
-                found += lane.files.finish()
-        return found
+            self._write_apart()
+            self._settle()
+            lanes = sorted(self._lanes.items(), key=lambda each: -2 if each[0] is None else each[0])
+            return [file for _, lane in lanes for file in lane.finish()]
+
+    def _write_apart(self) -> None:
+        """Encodes the last rows while the encoder still is at the row group before them."""
+        lane = self._encoded
+        if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < APART_BYTES:
+            return
+        bucket = next(bucket for bucket, each in self._lanes.items() if each is lane)
+        lane.apart = self._files(bucket)
+        lane.apart.write(lane.group())
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         with contextlib.suppress(GpudbError):
             self._settle()
         for lane in self._lanes.values():
-            lane.files.abort()
+            lane.abort()
 
     def _hand_over(self, lane: _Lane) -> None:
         """Gives a full row group to the encoder, once it is done with the one before: two at most are held."""
@@ -144,6 +166,7 @@ class DataWriter:
         if self._encoder is None:
             self._encoder = ThreadPoolExecutor(1, "gpudb-encoder")
         self._encoding = self._encoder.submit(lane.files.write, lane.group())
+        self._encoded = lane
 
     def _settle(self) -> None:
         """Waits for the encoder and ends it."""

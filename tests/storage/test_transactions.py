@@ -46,6 +46,38 @@ def test_a_transaction_keeps_its_snapshot(store: Store) -> None:
         assert rows(reader, oid) == [(1, "x"), (2, "y")]
 
 
+def test_the_last_rows_are_encoded_beside_the_row_group_before_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 4)
+    monkeypatch.setattr(parquet, "APART_BYTES", 1)
+    oid = created(store, "t")
+    last_begun, write = threading.Event(), parquet.FileWriter.write
+
+    def waiting(self: parquet.FileWriter, group: pa.Table) -> None:
+        if group.num_rows == 4:
+            assert last_begun.wait(20)
+        else:
+            last_begun.set()
+        write(self, group)
+
+    monkeypatch.setattr(parquet.FileWriter, "write", waiting)
+    insert(store, oid, *((number, "x") for number in range(6)))
+    assert [file.rows for file in table_of(store, oid).files] == [4, 2]
+    assert rows(store, oid) == [(number, "x") for number in range(6)]
+    held = files_under(store.directory)
+
+    def failing(self: parquet.FileWriter, group: pa.Table) -> None:
+        waiting(self, group)
+        if group.num_rows < 4:
+            raise OSError("no disk")
+
+    monkeypatch.setattr(parquet.FileWriter, "write", failing)
+    with pytest.raises(GpudbError, match="no disk"):
+        insert(store, oid, *((number, "y") for number in range(6, 12)))
+    assert files_under(store.directory) == held
+
+
 def test_files_live_as_long_as_someone_reads_them(store: Store) -> None:
     oid = created(store, "t")
     insert(store, oid, (1, "x"))

@@ -32,6 +32,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Ordered,
     Payload,
     Quotient,
+    Root,
 )
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -219,6 +220,11 @@ class Block:
             case Float(arg=arg, divisor=divisor):
                 values, valid = self.value(arg, active)
                 return values.astype(np.float64) / float(divisor), valid
+            case Root(arg=arg, code=code):
+                values, valid = self.value(arg, active)
+                self._failed(values < 0, code, valid, active)
+                with np.errstate(invalid="ignore"):
+                    return np.sqrt(values), valid
             case Ordered(arg=arg):
                 values, valid = self.value(arg, active)
                 bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
@@ -236,7 +242,15 @@ class Block:
         if expr.bounds is None:
             with np.errstate(all="ignore"):
                 made = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b if expr.op == "*" else a / b
-            self._failed(np.isinf(made) & np.isfinite(a) & np.isfinite(b), expr.code, valid, active)
+            over = np.isinf(made) & np.isfinite(a)
+            over &= b != 0 if expr.zero else np.isfinite(b)
+            if expr.code:
+                self._failed(over, expr.code, valid, active)
+            if expr.under:
+                under = (made == 0) & (a != 0) & (b != 0) & (np.isfinite(b) if expr.zero else True)
+                self._failed(under, expr.under, valid, active)
+            if expr.zero:
+                self._failed((b == 0) & ~np.isnan(a), expr.zero, valid, active)
             return made, valid
         if expr.limits is not None or _wide(expr):
             a, b = a.astype(object), b.astype(object)

@@ -27,6 +27,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Ordered,
     Payload,
     Quotient,
+    Root,
 )
 from gpudb.engine.gpu.fused.walk import can_fail
 
@@ -193,6 +194,10 @@ class Emitter:
                 value, valid = self.value(arg)
                 text = f"(double){value}" + ("" if divisor == 1 else f" / {float(divisor)!r}")
                 return self._kept("double", text), valid
+            case Root(arg=arg, code=code):
+                value, valid = self.value(arg)
+                self.fail(f"({value} < 0)" + ("" if valid is None else f" & {valid}"), code)
+                return self._kept("double", f"sqrt({value})"), valid
             case Ordered(arg=arg):
                 value, valid = self.value(arg)
                 return self._kept("i64", f"ordered({value})"), valid
@@ -246,9 +251,16 @@ class Emitter:
         valid = self._both(one, other)
         if expr.bounds is None:
             made = self._kept("double", f"{a} {expr.op} {b}")
+            there = "" if valid is None else f" & {valid}"
+            divides = f" & ({b} != 0)" if expr.zero else ""
             if expr.code:
-                wrong = f"infinite({made}) & finite({a}) & finite({b})"
-                self.fail(wrong if valid is None else f"{wrong} & {valid}", expr.code)
+                finite = "" if expr.zero else f" & finite({b})"
+                self.fail(f"infinite({made}) & finite({a}){finite}{divides}{there}", expr.code)
+            if expr.under:
+                other = f"finite({b})" if expr.zero else f"({b} != 0)"
+                self.fail(f"({made} == 0) & ({a} != 0) & {other}{divides}{there}", expr.under)
+            if expr.zero:
+                self.fail(f"({b} == 0) & ({a} == {a}){there}", expr.zero)
             return made, valid
         left, right = expr.left.bounds, expr.right.bounds
         assert left is not None

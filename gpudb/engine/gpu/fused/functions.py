@@ -19,9 +19,10 @@ from gpudb.engine.gpu.fused.pipeline import (
     Float,
     Literal,
     Quotient,
+    Root,
 )
 from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, MOMENTS, TEXT, WIDE, NotFused, Value
-from gpudb.engine.gpu.lower.faults import FORMAT, NUMERIC, OVERFLOW, RANGES
+from gpudb.engine.gpu.lower.faults import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
 from gpudb.functions.registry import Function
 from gpudb.sql import bound
@@ -31,13 +32,13 @@ DAY = 86_400_000_000
 _LIMIT = 10**MAX_DIGITS
 _INTEGER = re.compile(r"int(?:2|4|8|24|42|28|82|48|84)(pl|mi|mul|um)")
 _NUMERIC = {"numeric_add": "+", "numeric_sub": "-", "numeric_mul": "*"}
-_FLOAT = re.compile(r"float(?:4|8|48|84)(pl|mi|mul)")
+_FLOAT = re.compile(r"float(?:4|8|48|84)(pl|mi|mul|div)")
 _COMPARE = re.compile(
     r"(?:bool|int(?:2|4|8|24|42|28|82|48|84)|float(?:4|8|48|84)|(?:numeric|date|time|timestamp|timestamptz)_|oid)"
     r"(eq|ne|lt|le|gt|ge)"
 )
 _MIXED = re.compile(r"(?:date_(eq|ne|lt|le|gt|ge)_timestamp|timestamp_(eq|ne|lt|le|gt|ge)_date)")
-_OPS: dict[str, Any] = {"pl": "+", "mi": "-", "mul": "*"}
+_OPS: dict[str, Any] = {"pl": "+", "mi": "-", "mul": "*", "div": "/"}
 _COMPARISONS: dict[str, Any] = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 FIELDS = {"year", "month", "day", "quarter", "dow", "isodow", "doy"}
 _CLOCK = {"hour", "minute"}
@@ -61,6 +62,15 @@ def call(function: Function, args: tuple[Value, ...], kind: SqlType) -> Value:
         return _numeric(_NUMERIC[name], args, kind)
     if found := _FLOAT.fullmatch(name):
         return _float(_OPS[found[1]], args, kind)
+    if name in {"sqrt", "dsqrt"} and args[0].type.name == "float8":
+        return Value(kind, Root(None, args[0].expr.nullable, args[0].expr, ROOT))
+    if (
+        name in {"power", "pow", "dpow"}
+        and kind.name == "float8"
+        and isinstance(args[1].expr, Literal)
+        and args[1].expr.value == 2.0
+    ):
+        return _float("*", (args[0], args[0]), kind)
     if found := _COMPARE.fullmatch(name):
         return Value(BOOL, compared(_COMPARISONS[found[1]], *args))
     if found := _MIXED.fullmatch(name):
@@ -113,11 +123,12 @@ def _numeric(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def _float(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
-    if kind.name == "float4" or op == "*":
-        # A product may also be too small, and a float of 32 bits ends sooner.
+    if kind.name == "float4":
+        # A float of 32 bits ends sooner.
         raise NotFused(f"arithmetic of type {kind.plain}")
     left, right = (converted(each, SqlType("float8")) for each in args)
-    return Value(kind, Arithmetic(None, _nullable(*args), op, left.expr, right.expr, None, OVERFLOW))
+    codes = OVERFLOW, UNDERFLOW if op in {"*", "/"} else 0, DIVISION if op == "/" else 0
+    return Value(kind, Arithmetic(None, _nullable(*args), op, left.expr, right.expr, None, *codes))
 
 
 def compared(op: Any, left: Value, right: Value) -> Expr:

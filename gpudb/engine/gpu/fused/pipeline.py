@@ -38,6 +38,10 @@ class Expr:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, object]:
+        # Another process has other hashes of text.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
 
 @dataclass(frozen=True)
 class Field(Expr):
@@ -66,8 +70,8 @@ class Literal(Expr):
 class Arithmetic(Expr):
     """A sum, difference or product (of floats also a quotient). A result beyond `limits` is the error `code`.
 
-    Bounds of an integer say what the result is within, where there is no error. Floats: code where finite operands give
-    infinity.
+    Bounds of an integer say what the result is within, where there is no error. Floats: `code` where finite operands
+    give infinity, `under` where others than 0 give 0, `zero` for a quotient by 0 of what is no NaN.
     """
 
     op: OneOf["+", "-", "*", "/"]
@@ -75,6 +79,8 @@ class Arithmetic(Expr):
     right: Expr
     limits: Bounds = None
     code: int = 0
+    under: int = 0
+    zero: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,14 @@ class Float(Expr):
 
 
 @dataclass(frozen=True)
+class Root(Expr):
+    """The square root of a float; the error `code` for a negative one."""
+
+    arg: Expr
+    code: int
+
+
+@dataclass(frozen=True)
 class Ordered(Expr):
     """A float as an integer that orders as PostgreSQL orders floats."""
 
@@ -180,7 +194,7 @@ class Limb(Expr):
 
 for _kind in (
     Field, Payload, Literal, Arithmetic, Quotient, Checked, Compare, Logic, IsNull, IsBoolean, Mapped, Calendar, Choose,
-    Float, Ordered, Limb,
+    Float, Root, Ordered, Limb,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 

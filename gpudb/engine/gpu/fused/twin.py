@@ -117,7 +117,8 @@ def _unique(numbers: Array) -> tuple[Array, Array]:
 def _accumulated(op: str, place: Array, values: Array, count: int) -> Array:
     start = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}[op]
     made = np.full(count, start, np.float64 if op == "fadd" else np.int64)
-    {"add": np.add, "fadd": np.add, "min": np.minimum, "max": np.maximum}[op].at(made, place, values)
+    with np.errstate(invalid="ignore"):
+        {"add": np.add, "fadd": np.add, "min": np.minimum, "max": np.maximum}[op].at(made, place, values)
     return made
 
 

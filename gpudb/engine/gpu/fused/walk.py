@@ -17,13 +17,14 @@ from gpudb.engine.gpu.fused.pipeline import (
     Logic,
     Lookup,
     Payload,
+    Root,
     Rows,
 )
 
 
 def can_fail(expr: Expr) -> bool:
     """Whether a row can have an error by an expression."""
-    if isinstance(expr, Checked) or (isinstance(expr, Arithmetic) and expr.code):
+    if isinstance(expr, Checked | Root) or (isinstance(expr, Arithmetic) and expr.code):
         return True
     return any(can_fail(each) for each in parts(expr))
 

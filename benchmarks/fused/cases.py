@@ -40,11 +40,16 @@ from gpudb.sql.bind.binder import Binder
 SCALE = 100
 MORE = {
     "join": "SELECT cat, count(*), avg(ax) FROM t0 NATURAL JOIN t1 GROUP BY cat",
+    "scan": "SELECT * FROM t_64g WHERE x BETWEEN y - 2 AND y + 2",
+    "sphere": "SELECT * FROM t_64g WHERE sqrt((x - 200) ^ 2 + (y - 300) ^ 2 + (z - 400) ^ 2) < 10",
+    "first": "SELECT * FROM t_64g WHERE z < 5000 ORDER BY x, y, z, id LIMIT 20",
     "ranges": "SELECT cat, count(*), avg(aid), max(bid) FROM t0 WHERE aid < 50000 and cid > 50000 GROUP BY cat",
 }
 _MAKE = (
     "CREATE TABLE t0 (id int, cat text, aid int, bid int, cid int)",
     "INSERT INTO t0 VALUES (1, 'aaa', 1, 1, 1)",
+    "CREATE TABLE t_64g (id int, x int, y int, z int)",
+    "INSERT INTO t_64g VALUES (1, 1, 1, 1)",
     "CREATE TABLE t1 (aid int, ax double precision)",
     "INSERT INTO t1 SELECT i, i * 0.25 FROM generate_series(0, 99999) AS s(i)",
     "INSERT INTO trips (pickup_datetime, dropoff_datetime, cab_type, passenger_count, trip_distance, total_amount)"
@@ -143,7 +148,8 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)
         pipeline = twin.in_forms(prepared.pipeline, prepared.segments[0])
-        raise _Found(Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables))
+        made = Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables, prepared.top)
+        raise _Found(made)
 
     held = ResidentTables(2**33)
     stages = planner.planned(request).stages

@@ -15,7 +15,8 @@ CHUNK = 1 << 26
 
 @dataclass(frozen=True)
 class Case:
-    """A query's pipeline: the large table and which of its columns, in order, lookups' arrays, Mapped's tables."""
+    """A query's pipeline: the large table and which of its columns, in order, lookups' arrays, Mapped's tables, and
+    which rows are the first ones."""
 
     name: str
     table: str
@@ -23,6 +24,7 @@ class Case:
     pipeline: Any
     lookups: tuple[tuple[Any, ...], ...]
     tables: tuple[Any, ...]
+    top: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,10 @@ TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
             "l_linestatus": text("F", "O"),
             "l_shipdate": Spec(8_037, 10_561),
         },
+    ),
+    "t_64g": (
+        700_000_000,
+        {"id": Spec(1, 700_000_000), "x": Spec(0, 9_999), "y": Spec(0, 9_999), "z": Spec(0, 9_999)},
     ),
     "t0": (
         100_000_000,

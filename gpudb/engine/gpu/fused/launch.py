@@ -13,7 +13,7 @@ from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.block import MAX, MIN, Table
 from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, headers, options_for
 from gpudb.engine.gpu.fused.packed import Form
-from gpudb.engine.gpu.fused.pipeline import Groups, Pipeline, Rows
+from gpudb.engine.gpu.fused.pipeline import Groups, NotFused, Pipeline, Rows
 from gpudb.engine.gpu.fused.twin import Grouped, Outcome, Segment, in_forms
 from gpudb.errors import InternalError
 
@@ -23,6 +23,8 @@ _STATE = 2
 """Words of 64 bits before them."""
 _KEPT = 4096
 """So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
+_MOST = 1 << 26
+"""So many rows may come out."""
 _FIRST = 1 << 22
 """A hash table of groups begins with so many slots at most."""
 _OVER = 1024
@@ -130,6 +132,8 @@ class Launcher:
             if outcome is not None:
                 return outcome
             capacity *= 8
+            if isinstance(pipeline.sink, Rows) and capacity > _MOST:
+                raise NotFused("more rows than should go over the host")
 
     def launch(
         self,

@@ -32,8 +32,8 @@ BUILD_ROWS = 16_000_000
 """A build side may have so many rows: it is made on the host, and every worker has it."""
 
 
-MOST_ROWS = 4_000_000
-"""Rows that come out go over the host: no more than so many."""
+MOST_ROWS = 100_000_000
+"""Rows that come out go over the host: where more than so many are expected it is not tried."""
 MOST_FIRST = 100_000
 """The most rows of ORDER BY … LIMIT."""
 

@@ -23,6 +23,10 @@ WORD = 2**62
 """Keys' numbers in a hash table are less than this: what is above says that a slot is empty, or not yet written."""
 
 
+class NotFused(Exception):
+    """What keeps a part of a plan from being one kernel: it runs as the general engine's."""
+
+
 @dataclass(frozen=True)
 class Expr:
     """What every expression has."""

@@ -92,6 +92,7 @@ class Twin:
         try:
             source = self.tables.source(scan, share, parameters)
             prepared = self._placed(prepare(node, source, builds, parameters))
+            made = self._frame(prepared, scan.table.name)
         except NotFused as reason:
             self.declined = str(reason)
             _LOG.warning("a fused part runs as the general engine's: %s", reason)
@@ -100,7 +101,7 @@ class Twin:
         if key is not None:
             size = sum(int(each.nbytes) for made in prepared.lookups for each in made)
             self._keep(key, Ready(node, replace(prepared, segments=()), source, scan.table.name, size))
-        return self._frame(prepared, scan.table.name)
+        return made
 
     def kept(self, node: Fused, key: Hashable) -> Ready | None:
         """A part that was bound before under a key."""

@@ -25,12 +25,12 @@ from gpudb.engine.gpu.fused.pipeline import (
     IsNull,
     Key,
     Literal,
+    NotFused,
     Ordered,
     Pipeline,
     Quotient,
 )
 from gpudb.engine.gpu.fused.twin import Outcome
-from gpudb.engine.gpu.fused.values import NotFused
 
 _BITS, _STEP = 12, 4
 """Bits of a histogram's place, and what the bits below are a multiple of: so that a query's histograms are few."""

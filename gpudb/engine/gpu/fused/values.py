@@ -9,6 +9,7 @@ from decimal import Decimal
 import polars as pl
 
 from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Bounds, Expr, Literal
+from gpudb.engine.gpu.fused.pipeline import NotFused as NotFused
 from gpudb.engine.gpu.lower.values import digits_of
 from gpudb.types import SqlType
 
@@ -19,10 +20,6 @@ INTEGERS = {"int2", "int4", "int8"}
 MOMENTS = {"timestamp", "timestamptz"}
 HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "numeric"}
 _EPOCH = dt.datetime(1970, 1, 1)
-
-
-class NotFused(Exception):
-    """What keeps a part of a plan from being one kernel: it runs as the general engine's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,58 @@
+"""Pipelines of the corpus with all that they run over: python -m tests.engine.gpu.fused.kept FILE SEED … keeps them.
+
+A GPU's machine needs NumPy, CuPy and pytest then: GPUDB_KEPT=FILE pytest --noconftest test_kernels.py.
+"""
+
+from __future__ import annotations
+
+import lzma
+import pickle
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+Given = tuple[str, Any, Any, Any, Any]
+"""A query, its pipeline, segments, lookups' arrays, and tables."""
+
+
+def recorded(seeds: Iterable[int]) -> list[Given]:
+    """What the twin runs for the corpus over the data of each seed."""
+    from gpudb.plan.placing import Costs
+    from tests.engine.conftest import Lab
+    from tests.engine.gpu import local
+    from tests.engine.gpu.fused import corpus
+    from tests.engine.gpu.fused.recording import Recording
+    from tests.engine.gpu.test_cases import outcome
+
+    found: list[Given] = []
+    for seed in seeds:
+        lab = Lab()
+        try:
+            corpus.fill(lab, seed)
+            for query in corpus.QUERIES:
+                kernels = Recording()
+                request = lab.request(query)
+                engine = lab.database.cpu
+                outcome(lambda r=request, e=engine, k=kernels: local.rows(r, 1, e, Costs(scan=0), kernels=k))
+                found += [(query, p.pipeline, p.segments, p.lookups, p.tables) for p in kernels.prepared]
+        finally:
+            lab.close()
+    return found
+
+
+def read(path: str) -> list[Given]:
+    """What was kept in a file."""
+    made: list[Given] = pickle.loads(lzma.decompress(Path(path).read_bytes()))
+    return made
+
+
+def main() -> None:
+    """Writes the pipelines, compressed."""
+    made = recorded(map(int, sys.argv[2:]))
+    Path(sys.argv[1]).write_bytes(lzma.compress(pickle.dumps(made, protocol=5), preset=1))
+    print(f"{len(made)} pipelines")
+
+
+if __name__ == "__main__":
+    main()

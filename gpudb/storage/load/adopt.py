@@ -69,9 +69,7 @@ def _adopted(file: files.DataFile, table: Table, target: Path, durable: bool) ->
     for column, field in zip(columns, schema, strict=True):
         _check_type(file.path, column, field.type)
     for column in table.columns:
-        if column not in columns and (
-            column.default is not None or column.initial is not None or is_struct(column.type)
-        ):
+        if column not in columns and not _is_null(column):
             message = f'file "{file.path}" has no column "{column.name}", whose value is not NULL by default'
             raise FeatureNotSupported(message, hint="Use load_data.")
     _check_lengths(file.path, columns, schema.names)
@@ -83,6 +81,11 @@ def _adopted(file: files.DataFile, table: Table, target: Path, durable: bool) ->
     _check_values(file.path, table, columns, made)
     # Columns that the file lacks are NULL, and were there before it.
     return replace(made, last_field_id=max((column.field_id for column in table.columns), default=0))
+
+
+def _is_null(column: Column) -> bool:
+    """Whether a file's rows have NULLs in a column that the file lacks."""
+    return column.default is None and column.initial is None and not is_struct(column.type)
 
 
 def _check_type(path: Path, column: Column, given: pa.DataType) -> None:

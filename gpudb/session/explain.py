@@ -49,7 +49,8 @@ def explain(context: Context) -> Result:
     if explained.DESCRIPTOR.name not in BINDABLE:
         raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
     started = time.perf_counter()
-    inside = replace(context, statement=RawStatement(explained, context.statement.text, context.statement.start))
+    part = RawStatement(explained, context.statement.text, context.statement.start, part=True)
+    inside = replace(context, statement=part)
     bound = context.session.bind(inside)
     if isinstance(bound, WithChanges):
         raise FeatureNotSupported("EXPLAIN of a statement whose WITH changes data is not supported")

@@ -311,7 +311,7 @@ class Session:
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
     def _plan(self, context: Context, text: str, oids: tuple[int, ...], given: int | None = None) -> Plan:
-        cacheable = not self.frames and context.arguments is None
+        cacheable = not self.frames and context.arguments is None and not context.statement.part
         if cacheable and (plan := self._kept(text, oids)) is not None:
             return plan
         binder = self.binder(context)

@@ -31,7 +31,8 @@ _DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
 class RawStatement:
     """One statement as parsed: its tree, its own text, and where that starts in the text that was sent, in characters.
 
-    Locations in the tree are byte offsets into its own text. `kind` is the tree's name: SelectStmt, InsertStmt, …
+    Locations in the tree are byte offsets into its own text. `kind` is the tree's name: SelectStmt, InsertStmt, … A
+    `part` stands within another statement, whose text it has.
     """
 
     node: Message
@@ -41,6 +42,7 @@ class RawStatement:
     about_node: NodeStatement | None = None
     node_named: str | None = None
     """The node of EXECUTE DIRECT, whose statement this is."""
+    part: bool = False
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ class Loaded:
     milliseconds: float
 
 
+class _Spent(threading.local):
+    milliseconds = 0.0
+
+
 class Launcher:
     """Runs pipelines on the current device. A kernel is loaded once, whatever the constants of its pipelines."""
 
@@ -59,6 +64,7 @@ class Launcher:
         self._functions: dict[str, tuple[Any, nvrtc.Compiled]] = {}
         self._shared: dict[str, int] = {}
         self._over: OrderedDict[tuple[int, tuple[Form, ...]], tuple[Pipeline, Loaded]] = OrderedDict()
+        self._spent = _Spent()
         device = cupy.cuda.Device()
         self._processors: int = device.attributes["MultiProcessorCount"]
         self._architecture = f"sm_{device.compute_capability}"
@@ -124,16 +130,27 @@ class Launcher:
         capacity = _FIRST
         while capacity > 2 * max(rows, 8):
             capacity //= 2
+        kernels = [self.over(pipeline, segment) for segment in segments]
+        begin, end = xp.cuda.Event(), xp.cuda.Event()
         while True:
             target = Target(xp, pipeline.sink, capacity)
-            for segment in segments:
-                self.launch(self.over(pipeline, segment), segment, arrays, entries, target)
+            begin.record()
+            for segment, kernel in zip(segments, kernels, strict=True):
+                self.launch(kernel, segment, arrays, entries, target)
+            end.record()
             outcome = target.outcome()
             if outcome is not None:
+                end.synchronize()
+                self._spent.milliseconds = xp.cuda.get_elapsed_time(begin, end)
                 return outcome
             capacity *= 8
             if isinstance(pipeline.sink, Rows) and capacity > _MOST:
                 raise NotFused("more rows than should go over the host")
+
+    @property
+    def milliseconds(self) -> float:
+        """How long the kernels of this thread's last run took on the device."""
+        return float(self._spent.milliseconds)
 
     def launch(
         self,

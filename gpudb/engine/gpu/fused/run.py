@@ -132,7 +132,7 @@ class Twin:
         self.ran += 1
         started = time.perf_counter()
         outcome = prepared.outcome(self._run)
-        spent = 1000 * (time.perf_counter() - started)
+        spent = self._spent(1000 * (time.perf_counter() - started))
         read = sum(column.bytes for segment in prepared.segments for column in segment.columns)
         count = len(prepared.segments)
         self._told.launched.append(Launched(table, read, count, spent, self._registers(prepared), reused))
@@ -144,6 +144,10 @@ class Twin:
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return twin.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+    def _spent(self, waited: float) -> float:
+        """The milliseconds of what ran last, of those that were waited for it."""
+        return waited
 
     def _registers(self, prepared: Prepared) -> int:
         return 0
@@ -164,6 +168,9 @@ class Kernels(Twin):
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+    def _spent(self, waited: float) -> float:
+        return self._launcher.milliseconds
 
     def _registers(self, prepared: Prepared) -> int:
         return max((self._launcher.over(prepared.pipeline, each).registers for each in prepared.segments), default=0)

@@ -1,0 +1,198 @@
+"""The large tables as Parquet files, of the columns that the queries read: made on the GPU, or with NumPy when small.
+
+python -m benchmarks.fused.files SUITE FOLDER ROWS: taxi rides by month, with NULLs; SSB's fact table, and its
+dimensions as `benchmarks.data.ssb` makes them. On a GPU FOLDER/bandwidth says how many bytes a second a copy moves.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.data import ssb
+
+SEED = 20_261_122
+MONTHS = 96
+"""Of rides, from 2009 on: a file each."""
+RIDES, LINES = 1_113_653_018, 600_000_000
+GROUP_ROWS = 1 << 20
+SCHEMAS = {
+    "taxi": {
+        "trips": "cab_type VARCHAR(6) NOT NULL, passenger_count SMALLINT, pickup_datetime TIMESTAMP NOT NULL,"
+        " trip_distance NUMERIC(10,2), total_amount NUMERIC(10,2)",
+    },
+    "ssb": {
+        "lineorder": "lo_custkey INTEGER NOT NULL, lo_partkey INTEGER NOT NULL, lo_suppkey INTEGER NOT NULL,"
+        " lo_orderdate INTEGER NOT NULL, lo_quantity INTEGER NOT NULL, lo_extendedprice INTEGER NOT NULL,"
+        " lo_discount INTEGER NOT NULL, lo_revenue INTEGER NOT NULL, lo_supplycost INTEGER NOT NULL",
+    },
+}
+_CABS = ("green", "yellow")
+Column = tuple[str, Any, Any]
+"""A column's Parquet type (`cab`, `int16`, `int32`, `money`, `moment`), its values, and a mask of those there are."""
+
+
+def make(suite: str, folder: Path, rows: int, xp: Any) -> None:
+    """Writes FOLDER/TABLE/*.parquet, once."""
+    if (folder / "done").exists():
+        return
+    begun = time.perf_counter()
+    write: Any = _write_host if xp is np else _write_device
+    if suite == "taxi":
+        (folder / "trips").mkdir(parents=True, exist_ok=True)
+        for month in range(MONTHS):
+            count = rows * (month + 1) // MONTHS - rows * month // MONTHS
+            write(folder / "trips" / f"{month:03d}.parquet", _rides(month, count, xp))
+    else:
+        scale = rows / 6_000_000
+        for table in ssb.TABLES[:-1]:
+            (folder / table).mkdir(parents=True, exist_ok=True)
+            pq.write_table(ssb.table(table, scale), folder / table / "0.parquet")
+        (folder / "lineorder").mkdir(parents=True, exist_ok=True)
+        parts = max(rows // 20_000_000, 1)
+        for part in range(parts):
+            count = rows * (part + 1) // parts - rows * part // parts
+            write(folder / "lineorder" / f"{part:03d}.parquet", _lines(part, count, scale, xp))
+    size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+    print(f"{suite}: {rows:,} rows, {size / 1e9:.2f} GB in {time.perf_counter() - begun:.1f} s", flush=True)
+    (folder / "done").touch()
+
+
+def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
+    draws = xp.random.RandomState(SEED + month)
+    first = np.datetime64("2009-01", "M") + month
+    begins, ends = (int(each.astype("datetime64[us]").astype(np.int64)) for each in (first, first + 1))
+    seconds = draws.randint(0, (ends - begins) // 1_000_000, count)
+    made = draws.random_sample(count)
+    passengers = (xp.minimum(made * made * made * 8, 9) + (made > 0.01)).astype(np.int16)
+    there = draws.random_sample(count) > 0.001
+    distance = xp.clip(xp.exp(draws.standard_normal(count) * 0.9 + 5.3), 0, 9_999).astype(np.int64)
+    # A fare by distance, refunds now and then.
+    amount = 250 + distance * 3 + draws.randint(0, 600, count)
+    amount = xp.where(draws.random_sample(count) < 0.0005, -amount, amount)
+    return {
+        "cab_type": ("cab", (draws.random_sample(count) > 0.06).astype(np.int32), None),
+        "passenger_count": ("int16", passengers, there),
+        "pickup_datetime": ("moment", begins + seconds.astype(np.int64) * 1_000_000, None),
+        "trip_distance": ("money", distance, None),
+        "total_amount": ("money", amount.astype(np.int64), None),
+    }
+
+
+def _lines(part: int, count: int, scale: float, xp: Any) -> dict[str, Column]:
+    """Lines of orders, drawn as `benchmarks.data.ssb` does."""
+    draws = xp.random.RandomState(SEED + 1000 + part)
+
+    def even(low: int, high: int) -> Any:
+        return draws.randint(low, high + 1, count).astype(np.int64)
+
+    customers = ssb.units("customer", scale)
+    customer = even(1, customers)
+    customer -= customer % 3 == 0
+    datekeys = xp.asarray(ssb.table("date1", scale)["d_datekey"].to_numpy()[:2406].astype(np.int64))
+    parts = even(1, ssb.units("part", scale))
+    price = 90_000 + parts // 10 % 20_001 + parts % 1000 * 100
+    quantity, discount = even(1, 50), even(0, 10)
+    extended = quantity * price
+    columns = {
+        "lo_custkey": xp.maximum(customer, 1),
+        "lo_partkey": parts,
+        "lo_suppkey": even(1, ssb.units("supplier", scale)),
+        "lo_orderdate": datekeys[even(0, 2405)],
+        "lo_quantity": quantity,
+        "lo_extendedprice": extended,
+        "lo_discount": discount,
+        "lo_revenue": extended * (100 - discount) // 100,
+        "lo_supplycost": price * 6 // 10,
+    }
+    return {name: ("int32", values.astype(np.int32), None) for name, values in columns.items()}
+
+
+def _write_host(path: Path, columns: dict[str, Column]) -> None:
+    made = {}
+    for name, (kind, values, there) in columns.items():
+        mask = None if there is None else ~there
+        if kind == "cab":
+            made[name] = pa.DictionaryArray.from_arrays(pa.array(values), pa.array(_CABS)).cast(pa.string())
+        elif kind == "money":
+            halves = np.stack([values, values >> 63], 1)
+            made[name] = pa.Array.from_buffers(pa.decimal128(10, 2), len(values), [None, pa.py_buffer(halves)])
+        else:
+            types = {"int16": pa.int16(), "int32": pa.int32(), "moment": pa.timestamp("us")}
+            made[name] = pa.array(values, mask=mask).cast(types[kind])
+    pq.write_table(pa.table(made), path, row_group_size=GROUP_ROWS, store_decimal_as_integer=True)
+
+
+def _write_device(path: Path, columns: dict[str, Column]) -> None:
+    import cupy
+    import pylibcudf as plc
+
+    kinds = {
+        "cab": plc.DataType(plc.TypeId.INT32),
+        "int16": plc.DataType(plc.TypeId.INT16),
+        "int32": plc.DataType(plc.TypeId.INT32),
+        "money": plc.DataType(plc.TypeId.DECIMAL64, scale=-2),
+        "moment": plc.DataType(plc.TypeId.TIMESTAMP_MICROSECONDS),
+    }
+    made: list[Any] = []
+    cupy.cuda.runtime.deviceSynchronize()
+    for kind, values, there in columns.values():
+        mask, nulls = None, 0
+        if there is not None:
+            bits = cupy.zeros(-(-len(there) // 512) * 64, np.uint8)
+            packed = cupy.packbits(there, bitorder="little")
+            bits[: len(packed)] = packed
+            mask, nulls = plc.gpumemoryview(bits), int((~there).sum())
+        cupy.cuda.runtime.deviceSynchronize()
+        column = plc.Column(kinds[kind], len(values), plc.gpumemoryview(values.view(np.uint8)), mask, nulls, 0, [])
+        if kind == "cab":
+            texts = plc.Table([plc.Column.from_arrow(pa.array(_CABS))])
+            (column,) = plc.copying.gather(texts, column, plc.copying.OutOfBoundsPolicy.DONT_CHECK).columns()
+        made.append(column)
+    table = plc.Table(made)
+    metadata = plc.io.types.TableInputMetadata(table)
+    for column, (name, (kind, _, there)) in zip(metadata.column_metadata, columns.items(), strict=True):
+        column.set_name(name).set_nullability(there is not None)
+        if kind == "money":
+            column.set_decimal_precision(10)
+    options = (
+        plc.io.parquet.ParquetWriterOptions.builder(plc.io.SinkInfo([str(path)]), table)
+        .metadata(metadata)
+        .compression(plc.io.types.CompressionType.SNAPPY)
+        .stats_level(plc.io.types.StatisticsFreq.STATISTICS_ROWGROUP)
+        .utc_timestamps(False)
+        .row_group_size_rows(GROUP_ROWS)
+        .build()
+    )
+    plc.io.parquet.write_parquet(options)
+
+
+def main() -> None:
+    """Makes a suite's files, on the GPU where CuPy finds one."""
+    suite, folder, rows = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    xp: Any = np
+    counted: Callable[[], int] = lambda: 0  # noqa: E731
+    try:
+        import cupy
+
+        counted = cupy.cuda.runtime.getDeviceCount
+        xp = cupy if counted() else np
+    except Exception as error:
+        print(f"without a GPU: {type(error).__name__}", flush=True)
+    make(suite, folder, rows, xp)
+    if xp is not np:
+        from benchmarks.fused.roofline import bandwidth
+
+        xp.get_default_memory_pool().free_all_blocks()
+        (folder / "bandwidth").write_text(str(bandwidth(xp)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Fused pipelines through a client: taxi's four and SSB's thirteen queries by psycopg, on one GPU or CPU worker.
+
+python -m benchmarks.fused.wire taxi|ssb [--rows N] [--engine gpu|twin] [--folder DIR] [--machine LABEL] …
+
+Makes the files (`benchmarks.fused.files`), starts a server, adopts them with add_files, runs each query once cold,
+warms it, and takes the median of RUNS runs: from sending the statement to having its rows as Python values. Beside it,
+from EXPLAIN ANALYZE, the kernel's own time, the bytes of the columns that it reads, and their share of the bandwidth of
+a copy. Answers are compared with DuckDB's over the same files. Writes results/wire-SUITE.MACHINE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks import tables
+from benchmarks.fused import files
+from benchmarks.harness import Row, agree, row_of, save
+
+RUNS = 20
+WARM = 5
+START_S = 180
+ROWS = {"taxi": files.RIDES, "ssb": files.LINES}
+FACTS = {"taxi": "trips", "ssb": "lineorder"}
+
+
+@contextmanager
+def server(engine: str, folder: Path) -> Iterator[int]:
+    """A server on a free port, and its end; its log goes to FOLDER/server.log."""
+    program = ["-m", "gpudb.cli", "serve", "--engine", "gpu", "--data-dir", str(folder / "data"), "--port", "0"]
+    if engine == "twin":
+        program = ["-m", "benchmarks.fused.wire", "serve"]
+    with (folder / "server.log").open("w") as log:
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, *program], stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ}
+        )
+        try:
+            assert process.stdout is not None
+            found = re.match(r"listening on .*:(\d+)", process.stdout.readline())
+            if found is None:
+                raise RuntimeError(f"the server did not start: {(folder / 'server.log').read_text()[-4000:]}")
+            print(f"server ready in {time.perf_counter() - begun:.1f} s", flush=True)
+            yield int(found[1])
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def serve_twin() -> None:
+    """A server of one CPU worker that runs the kernels' twin."""
+    import threading
+
+    from gpudb.engine.gpu.cluster import Cluster
+    from gpudb.engine.gpu.engine import ClusterEngine
+    from gpudb.engine.gpu.processes import cpu_processes
+    from gpudb.engine.routed import RoutedEngine
+    from gpudb.plan.planner import warm
+    from gpudb.server.server import PgServer
+    from gpudb.session.database import Database
+
+    database = Database(None)
+    database.engine = RoutedEngine(ClusterEngine(Cluster(cpu_processes(1, fuse=True)), database.cpu), database.cpu)
+    warm()
+    listener = PgServer(database, "127.0.0.1", 0, tls=None, max_connections=10)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    print(f"listening on 127.0.0.1:{listener.address[1]}", flush=True)
+    signal.sigwait({signal.SIGTERM, signal.SIGINT})
+    listener.shutdown(1)
+    database.close()
+
+
+def load(connection: Any, suite: str, folder: Path) -> None:
+    """Makes a suite's tables of its files."""
+    schema = {statement.split()[2]: statement for statement in tables.schema(suite)}
+    begun = time.perf_counter()
+    for table in sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "data"):
+        columns = files.SCHEMAS[suite].get(table)
+        connection.execute(f"CREATE TABLE {table} ({columns})" if columns else schema[table])
+        (count,) = connection.execute(f"SELECT add_files('{table}', '{folder / table}/*.parquet')").fetchone()
+        print(f"{table}: {count:,} rows adopted, {time.perf_counter() - begun:.1f} s", flush=True)
+
+
+def kernel(connection: Any, sql: str) -> dict[str, Any]:
+    """What EXPLAIN ANALYZE tells of a query's kernel: the median of its times, and the last run's other figures."""
+    found: list[dict[str, str]] = []
+    for _ in range(WARM):
+        lines = [row[0] for row in connection.execute(f"EXPLAIN (ANALYZE) {sql}").fetchall()]
+        told = dict(line.strip().split(": ", 1) for line in lines if ": " in line)
+        found.append(told)
+    if "Kernel Time" not in found[-1]:
+        print("\n".join(lines), flush=True)
+        return {}
+    times = [float(each["Kernel Time"].split()[0]) / 1000 for each in found]
+    last = found[-1]
+    return {
+        "times": times,
+        "bytes": int(last["Bytes Read"]),
+        "segments": int(last["Segments"]),
+        "registers": int(last.get("Registers", 0)),
+        "bound_before": last["Bound Before"] == "yes",
+    }
+
+
+def measured(connection: Any, name: str, sql: str, rows: int, speed: float) -> tuple[list[Row], list[Any]]:
+    """A query's rows of results, and its answer."""
+    begun = time.perf_counter()
+    answer = connection.execute(sql).fetchall()
+    cold = time.perf_counter() - begun
+    for _ in range(WARM):
+        connection.execute(sql).fetchall()
+    times = []
+    for _ in range(RUNS):
+        at = time.perf_counter()
+        given = connection.execute(sql).fetchall()
+        times.append(time.perf_counter() - at)
+    assert given == answer or agree(given, answer)
+    made = [row_of(name, "gpudb by psycopg", times, rows, result_rows=len(answer), note=f"first run {cold:.2f} s")]
+    told = kernel(connection, sql)
+    shown = ""
+    if told:
+        share = told["bytes"] / speed / statistics.median(told["times"]) if speed else 0.0
+        note = f"{told['segments']} segments, {told['registers']} registers"
+        note += f", {share:.0%} of a copy's bandwidth" if speed else ""
+        more = {"result_rows": len(answer), "bytes": told["bytes"], "note": note}
+        made.append(row_of(name, "its kernel", told["times"], rows, **more))
+        shown = f"kernel {1000 * statistics.median(told['times']):7.3f} ms, {told['bytes'] / 1e9:6.2f} GB, {note}"
+    best, median = 1000 * min(times), 1000 * statistics.median(times)
+    print(f"{name:5s} {median:8.3f} ms (least {best:.3f}), first {cold:6.2f} s; {shown}", flush=True)
+    return made, answer
+
+
+def checked(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[Row]) -> None:
+    """Marks rows by whether DuckDB has the same answer over the same files."""
+    import duckdb
+
+    connection = duckdb.connect()
+    for table in (path.name for path in folder.iterdir() if path.is_dir() and path.name != "data"):
+        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{folder / table}/*.parquet')")
+    for name, sql in tables.queries(suite).items():
+        begun = time.perf_counter()
+        good = agree(connection.execute(sql).fetchall(), answers[name])
+        for row in rows:
+            if row.case == f"{suite} {name}":
+                row.answers_agree = good
+        print(f"{name}: {'agrees with' if good else 'DIFFERS from'} DuckDB ({time.perf_counter() - begun:.1f} s)")
+
+
+def main() -> None:
+    if sys.argv[1:] == ["serve"]:
+        return serve_twin()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("suite", choices=sorted(ROWS))
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--machine")
+    parser.add_argument("--unchecked", action="store_true", help="do not ask DuckDB")
+    given = parser.parse_args()
+    rows = given.rows or ROWS[given.suite]
+    with tempfile.TemporaryDirectory() as temporary:
+        base = given.folder or Path(temporary)
+        folder = base / f"{given.suite}-{rows}"
+        command = [sys.executable, "-m", "benchmarks.fused.files", given.suite, str(folder), str(rows)]
+        subprocess.run(command, check=True, timeout=400)
+        speed = float((folder / "bandwidth").read_text()) if (folder / "bandwidth").exists() else 0.0
+        found, answers = _run(given.suite, given.engine, folder, rows, speed)
+        if not given.unchecked:
+            checked(given.suite, folder, answers, found)
+    total = sum(row.median_s or 0.0 for row in found if row.system != "its kernel")
+    kernels = sum(row.median_s or 0.0 for row in found if row.system == "its kernel")
+    print(f"{given.suite}: {1000 * total:.2f} ms in all by psycopg, {1000 * kernels:.2f} ms of kernels", flush=True)
+    path = save(f"wire-{given.suite}", found, _versions(), given.machine, "fused.wire")
+    told = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**told, "copy_bytes_per_s": speed}, indent=1, ensure_ascii=False) + "\n")
+    print(path)
+
+
+def _run(suite: str, engine: str, folder: Path, rows: int, speed: float) -> tuple[list[Row], dict[str, list[Any]]]:
+    import psycopg
+
+    found: list[Row] = []
+    answers: dict[str, list[Any]] = {}
+    with server(engine, folder) as port:
+        address = f"host=127.0.0.1 port={port} user=gpudb dbname=gpudb sslmode=disable connect_timeout={START_S}"
+        try:
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute("SET gpudb.fallback = off")
+                load(connection, suite, folder)
+                for name, sql in tables.queries(suite).items():
+                    lines, answers[name] = measured(connection, f"{suite} {name}", sql, rows, speed)
+                    found += lines
+        except Exception:
+            print((folder / "server.log").read_text()[-6000:], flush=True)
+            raise
+    return found, answers
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in ("gpudb", "psycopg", "polars", "pylibcudf-cu13", "cudf-polars-cu13", "cupy-cuda13x", "duckdb"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.protocol import Cancel
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.estimate import estimate
 
@@ -29,6 +31,8 @@ SHORT = 16
 SHORT_SECONDS = 0.1
 WAIT_EVENT = "ClusterAdmission"
 _BYTES_A_SECOND = 10**8
+_KERNELS = 10**4
+"""How much faster kernels on a GPU are thought to be."""
 _MOST_SECONDS = 10.0
 _HALF_LIFE = 10.0
 
@@ -46,16 +50,19 @@ class Cost:
         return self.seconds < SHORT_SECONDS
 
 
-def cost_of(root: Node, workers: int) -> Cost:
-    """A plan's cost, from the estimated rows of its nodes at 8 bytes a column."""
-    total = most = 0
+def cost_of(root: Node, workers: int, *, gpu: bool = False) -> Cost:
+    """A plan's cost, from the estimated rows of its nodes at 8 bytes a column; kernels keep none of what they read."""
+    total = most = 0.0
     waiting = [root]
     while waiting:
         node = waiting.pop()
         size = 8 * estimate(node) * max(len(node.types), 1)
         total, most = total + size, max(most, size)
+        if isinstance(node, Fused):
+            scan = scan_of(node.root)
+            total += 8 * scan.table.rows * len(scan.types) / (_KERNELS if gpu else 1)
         waiting += node.inputs
-    return Cost(most // workers, total / workers / _BYTES_A_SECOND)
+    return Cost(int(most) // workers, total / workers / _BYTES_A_SECOND)
 
 
 @dataclass(slots=True)

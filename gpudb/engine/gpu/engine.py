@@ -35,7 +35,8 @@ class ClusterEngine:
     def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin", planner: Planner | None = None) -> None:
         self.name = name
         self._cluster = cluster
-        self._planner = planner or Planner(constants, Costs(workers=cluster.size), fuse=cluster.processes.fuse)
+        workers = cluster.processes
+        self._planner = planner or Planner(constants, Costs(workers=cluster.size), fuse=workers.fuse, gpu=workers.gpu)
         self.members = Members(cluster)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 

@@ -33,16 +33,11 @@ _COSTS = Costs()
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan over a snapshot, and the stages that `workers` of them run."""
+    """A plan over a snapshot, the stages that workers run, and what these are thought to take of each."""
 
     plan: Plan
     stages: list[Stage]
-    workers: int = 1
-
-    @cached_property
-    def cost(self) -> Cost:
-        """What it is thought to take of each worker."""
-        return cost_of(self.plan.root, self.workers)
+    cost: Cost
 
     @cached_property
     def sent(self) -> bytes:
@@ -69,13 +64,19 @@ class _Kept:
 class Planner:
     """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
     of how many workers the cluster is, `rules` are the optimiser's. With `fuse` the parts that one kernel computes are
-    one node."""
+    one node; on a `gpu` they take little."""
 
     def __init__(
-        self, constants: Engine, costs: Costs = _COSTS, *, fuse: bool = False, rules: Sequence[Rule] = RULES
+        self,
+        constants: Engine,
+        costs: Costs = _COSTS,
+        *,
+        fuse: bool = False,
+        gpu: bool = False,
+        rules: Sequence[Rule] = RULES,
     ) -> None:
         self._constants = constants
-        self._fuse = fuse
+        self._fuse, self._gpu = fuse, gpu
         self._costs = costs
         self._rules = rules
         # By identity: plan caches hold bound queries, and so does this one.
@@ -112,7 +113,8 @@ class Planner:
             hosted = check(stages, request.parameters)
             with self._lock:
                 self._hosted[id(request.query)] = hosted
-        made = Planned(Plan(root, kept.plan.columns), stages, self._costs.workers)
+        cost = cost_of(physical, self._costs.workers, gpu=self._gpu)
+        made = Planned(Plan(root, kept.plan.columns), stages, cost)
         if not computed:
             with self._lock:
                 kept.tables, kept.planned = tables, made

@@ -7,20 +7,23 @@ import contextlib
 import logging
 import pickle
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpudb.engine.gpu.exchange import givers, runners, takers
 from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.given import Kept, Parts
 from gpudb.engine.gpu.resident import Share
 from gpudb.engine.gpu.stage import Again, Task
 from gpudb.errors import GpudbError, InternalError, OutOfMemory
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node
 from gpudb.plan.physical import Receive
 from gpudb.plan.stages import Stage
+from gpudb.plan.traversal import walk_nodes
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.worker import StageWorker
@@ -29,6 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 Figures = tuple[int, int, int, int, float, tuple[str, ...], tuple[tuple[Any, ...], ...]]
 """What a stage did on a share: both numbers, rows, bytes, milliseconds, what ran on the host, what was launched."""
+_MANY = 10_000_000
 
 
 class Lost(Exception):
@@ -118,6 +122,8 @@ class Work:
         """The stages one after the other, without what only the build sides of parts that are bound would read."""
         again = self._worker.again(self._stages, self._key)
         wanted = needed(self._stages, again)
+        # Columns may have to be read first: that takes as long as it takes.
+        self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, again))
         left = [stage for stage in self._stages if stage.number in wanted]
         given: dict[int, list[Held]] = {}
         while left:
@@ -169,6 +175,13 @@ def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
             found |= _received(stage.root, again)
             found |= {stage.sample} - {None}  # type: ignore[arg-type]
     return found
+
+
+def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[int]:
+    """The rows of the tables of fused parts that are to be bound."""
+    for node in (node for stage in stages for node in walk_nodes(stage.root)):
+        if isinstance(node, Fused) and id(node) not in again:
+            yield scan_of(node.root).table.rows
 
 
 def _received(node: Node, again: Mapping[int, object]) -> set[int]:

@@ -75,6 +75,8 @@ class _Placing:
     def _by_ranges(self, node: nodes.Sort) -> bool:
         if not node.keys or node.limit is not None or node.offset is not None or node.with_ties:
             return False
+        if self._costs.workers == 1:
+            return False
         over = profile(node.input)
         if over.rows < self._costs.range:
             return False

@@ -138,7 +138,7 @@ class Planner:
         root = rebuild(fold_constants(kept.plan.root, evaluate), own)
         stages = stages_of(root, is_mergeable, replace(self._costs, workers=1))
         check(stages, request.parameters)
-        return Planned(Plan(root, kept.plan.columns), stages)
+        return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1))
 
     def _kept(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
         with self._lock:

@@ -48,7 +48,7 @@ from gpudb.plan.traversal import walk_nodes
 
 _LOG = logging.getLogger(__name__)
 
-INLINE_BYTES = 2**18
+INLINE_BYTES = 2**20
 """A result of fewer bytes comes with the answer."""
 _LARGE_BYTES = 2**20
 _PLANS = 256

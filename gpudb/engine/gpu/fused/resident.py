@@ -54,6 +54,8 @@ class PackedTables:
         self.columns: Columns[_Key, PackedColumn] = Columns()
         self._dictionaries: dict[tuple[int, int], _Growing] = {}
         self._runs: dict[tuple[int, Share], Runs] = {}
+        self.version = 0
+        """Grows when a table's runs become others."""
 
     @property
     def bytes(self) -> int:
@@ -70,6 +72,7 @@ class PackedTables:
         with self._lock:
             known = self._runs.setdefault((table.oid, share), Runs(share))
             found, gone = known.cover(table)
+            self.version += known.changed
             self.columns.forget(lambda key: key[0] in gone)
         return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
 
@@ -126,9 +129,13 @@ class PackedSource:
         self._columns = [scan.table.columns[index] for index in scan.columns]
         self._share = share
         self._files = files
+        self._found: tuple[int, list[Run]] | None = None
 
     def _runs(self) -> list[Run]:
-        return self._tables.runs(self._table, self._share, self._files)
+        if self._found is None or self._found[0] != self._tables.version:
+            runs = self._tables.runs(self._table, self._share, self._files)
+            self._found = self._tables.version, runs
+        return self._found[1]
 
     @property
     def rows(self) -> int:

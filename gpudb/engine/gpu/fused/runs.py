@@ -34,6 +34,8 @@ class Runs:
     def __init__(self, share: Share) -> None:
         self._share = share
         self._runs: list[Run] = []
+        self.changed = False
+        """Whether the last snapshot had runs that those before it had not."""
 
     def cover(self, table: Table) -> tuple[list[Run], list[Run]]:
         """Runs of exactly a snapshot's files, and those that are wanted no more."""
@@ -56,6 +58,7 @@ class Runs:
             if room >= 0:
                 kept.append(run)
         gone = [run for run in others if run not in kept]
+        self.changed = bool(gone) or any(run not in self._runs for run in used)
         self._runs = [*reversed(kept), *used]
         return used, gone
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudb.engine.gpu.coordinator import Measured
+from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.engine.gpu.resident import files_of
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
@@ -22,12 +24,14 @@ def displayed(
     prefix: str,
     hosted: Mapping[int, tuple[str, ...]],
     measured: Mapping[int, Measured] | None = None,
+    parameters: Sequence[object] = (),
 ) -> PlanNode:
-    """The whole plan; `prefix` begins the operators' names (`Gpu`), `measured` is what each stage did.
+    """The whole plan; `prefix` begins the operators' names (`Gpu`, or `Cpu` for a stage of which something ran on the
+    host), `measured` is what each stage did.
 
-    `hosted` is what each stage has the host's functions compute.
+    `hosted` is what each stage has the host's functions compute; `parameters` are the statement's.
     """
-    return _Display(stages, prefix, hosted, measured or {}).stage(stages[-1])
+    return _Display(stages, prefix, hosted, measured or {}, parameters).stage(stages[-1])
 
 
 class _Display:
@@ -37,7 +41,9 @@ class _Display:
         prefix: str,
         hosted: Mapping[int, tuple[str, ...]],
         measured: Mapping[int, Measured],
+        parameters: Sequence[object],
     ) -> None:
+        self._parameters = parameters
         self._stages = stages
         self._prefix = prefix
         self._hosted = hosted
@@ -60,6 +66,8 @@ class _Display:
             shares = tuple(WorkerShare(*each) for each in figures)
             if off := dict.fromkeys(each for reasons in done.host for each in reasons):
                 details.append(("Off the GPU", "; ".join(off)))
+            if stage.output in _MOVING:
+                details.append(("Bytes Moved", str(_moved(stage, done))))
             if not done.workers:
                 details.append(("Not Run", "its rows are in the kernel's tables already"))
         return PlanNode(
@@ -84,16 +92,52 @@ class _Display:
             return self.stage(self._stages[node.stage])
         below = tuple(self._node(each, done) for each in node.inputs)
         name, details = _operator(node)
+        if isinstance(node, nodes.Scan):
+            details += self._skipped(node)
+        if isinstance(node, Fused):
+            details += self._skipped(scan_of(node.root))
         if isinstance(node, Fused) and done is not None:
             details += _launched(details, done)
         return PlanNode(
-            self._prefix + name,
+            self._where(node, done) + name,
             details,
             estimate(node),
             inputs=below,
             width=width(node.types),
             output=node.names,
         )
+
+    def _where(self, node: nodes.Node, done: Measured | None) -> str:
+        """Where an operator runs: `Cpu` where cudf-polars or libcudf refused what the stage has beside its scans."""
+        if done is None or not self._prefix or isinstance(node, nodes.Scan | Fused):
+            return self._prefix
+        return "Cpu" if any(done.host) else self._prefix
+
+    def _skipped(self, scan: nodes.Scan) -> tuple[tuple[str, str], ...]:
+        """How many of a table's files the filter leaves to be read, by their statistics."""
+        if not scan.table.files:
+            return ()
+        read = files_of(scan, self._parameters)
+        left_out = len(scan.table.files) - len(read)
+        rows = scan.table.rows - sum(file.rows for file in read)
+        told = f"{len(read)} of {len(scan.table.files)}"
+        return (("Files", told + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
+
+
+_MOVING = frozenset({"hash", "broadcast", "gather", "range"})
+
+
+def _moved(stage: Stage, done: Measured) -> int:
+    """The bytes that left their worker: all but its own part of rows that are spread, once more for each that gets
+    all of them."""
+    workers, total = len(done.workers), sum(done.bytes)
+    match stage.output:
+        case "broadcast":
+            return total * (workers - 1)
+        case "gather":
+            return sum(size for worker, size in zip(done.workers, done.bytes, strict=True) if worker != 0)
+        case _:
+            return total * (workers - 1) // max(workers, 1)
 
 
 def nodes_below(node: nodes.Node) -> list[nodes.Node]:

@@ -63,11 +63,11 @@ class ClusterEngine:
         hosted = self._planner.hosted(request.query)
         prefix = "Gpu" if self.name == "gpu" else ""
         if not analyze:
-            return displayed(planned.stages, prefix, hosted)
+            return displayed(planned.stages, prefix, hosted, None, request.parameters)
         stream = self._started(planned, request)
         stream.wait()
         stream.close()
-        return displayed(planned.stages, prefix, hosted, stream.measured)
+        return displayed(planned.stages, prefix, hosted, stream.measured, request.parameters)
 
     def close(self) -> None:
         """Ends the workers."""

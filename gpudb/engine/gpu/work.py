@@ -113,10 +113,15 @@ class Work:
                         for share in set(shares).intersection(runners(stage, len(self._peers))):
                             group.create_task(self._stage(stage, share))
         except BaseExceptionGroup as failed:
-            return told(_first(failed), self._running.number)
+            return await self._failed(_first(failed))
         except Exception as error:
-            return told(error, self._running.number)
+            return await self._failed(error)
         return {"measured": self._measured, "results": self._results}
+
+    async def _failed(self, error: BaseException) -> dict[str, Any]:
+        if not isinstance(error, Exception) or isinstance(error, Lost | NotCarried):
+            return told(error, self._running.number)
+        return await self._worker.failed(error, self._running.number)
 
     async def _alone(self) -> None:
         """The stages one after the other, without what only the build sides of parts that are bound would read."""

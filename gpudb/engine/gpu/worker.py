@@ -40,11 +40,12 @@ from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Again, Tables, Task, compute
 from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
-from gpudb.errors import OutOfMemory
+from gpudb.errors import OutOfMemory, SqlError
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Scan
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
+from gpudb.storage.lockfile import LockFile
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class StageWorker(WorkerPlugin):
         self._frames, self._tables, self._kernels = (
             _on_gpu(self._resident, self._fuse) if self._gpu else _on_host(self._resident, self._fuse)
         )
+        self._failure: Callable[[], str | None] = _failure if self._gpu else lambda: None
         packed = self._kernels.tables if self._kernels is not None else None
         self._holding = Holding(self._tables, packed)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
@@ -237,6 +239,18 @@ class StageWorker(WorkerPlugin):
                 self._strays.append(running)
         return running
 
+    async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
+        """An error as a value. One that has broken the GPU's context ends this process: its nanny starts another."""
+        broken = await asyncio.to_thread(self._failure)
+        if broken is None:
+            return told(error, statement)
+        _LOG.critical("the GPU has failed (%s): this worker ends", broken, exc_info=error)
+        # Soon, so that the answer still goes out.
+        asyncio.get_running_loop().call_later(2 * memory.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
+        message = f"the GPU failed while the statement ran: {broken}"
+        hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
+        return {"error": pickle.dumps(SqlError.of("system_error", message, hint=hint))}
+
     def _over(self, used: int) -> None:
         """Memory is over its bound: the statement that computes ends, and if it goes on, the process."""
         computing = [each for each in self._statements.values() if each.computing]
@@ -337,9 +351,30 @@ def _on_gpu(budget: int, fuse: bool) -> tuple[Frames, Tables, Twin | None]:
     from gpudb.engine.gpu.cudf.resident import CudfTables
 
     device = open_device()
+    global _claim
+    _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
     frames = CudfFrames()
     room = budget or int(SHARE * device.memory)
     if not fuse:
-        return frames, CudfTables(room, frames), None
+        tables = CudfTables(room, frames)
+        frames.make_room = partial(tables.columns.shrink, 0)
+        return frames, tables, None
     packed = PackedTables(room * 3 // 4, CudfPieces())
-    return frames, CudfTables(room, frames, packed), Kernels(packed)
+    tables = CudfTables(room, frames, packed)
+
+    def make_room() -> None:
+        tables.columns.shrink(0)
+        packed.columns.shrink(0)
+
+    frames.make_room = make_room
+    return frames, tables, Kernels(packed)
+
+
+_claim: LockFile | None = None
+"""Of this process's GPU: two servers on one would each count on its whole memory."""
+
+
+def _failure() -> str | None:
+    from gpudb.engine.gpu.cudf.memory import failure
+
+    return failure()

@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from gpudb.engine.gpu.frames import Frames
 from gpudb.engine.gpu.stage import Tables
 from gpudb.engine.protocol import Request
@@ -103,7 +101,7 @@ def run(
         except NotCarried as lacking:
             found.lacking[name] = lacking.construct
             return
-        except (RuntimeError, MemoryError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(last.filename).name}:{last.lineno}"
             found.broken[name] = f"{type(error).__name__}: {str(error)[:300]} [{where}]"

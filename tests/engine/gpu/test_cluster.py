@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -127,6 +128,22 @@ def test_parameters(session: Session) -> None:
     )
 
 
+def test_explain_tells_files_and_bytes(session: Session) -> None:
+    run(session, "CREATE TABLE dated (day int, v int)")
+    for day in range(3):
+        run(session, f"INSERT INTO dated SELECT {day}, i FROM generate_series(1, 1000) i")
+    (text,) = run(session, "EXPLAIN (ANALYZE, FORMAT json) SELECT sum(v) FROM dated WHERE day = 1")[0]
+    plan = json.loads(text)[0]["Plan"]
+    found = [plan]
+    while "Plans" in found[-1]:
+        found += found[-1]["Plans"]
+    assert found[-1]["Files"] == "1 of 3, 2 skipped with 2000 rows"
+    moved = next(each for each in found if "Bytes Moved" in each)
+    assert moved["Node Type"] == "Exchange (Gather)"
+    assert int(moved["Bytes Moved"]) == moved["Workers"][1]["Bytes"] > 0
+    assert "Files: 3 of 3" in "\n".join(_lines(session, "EXPLAIN SELECT sum(v) FROM dated"))
+
+
 def test_nodes_are_names_of_workers(session: Session) -> None:
     run(session, "CREATE TABLE spread (k int, v text) DISTRIBUTE BY HASH (k)")
     run(session, "INSERT INTO spread SELECT i, 'v' || i FROM generate_series(1, 1000) i")
@@ -219,3 +236,24 @@ def _answers_again(session: Session) -> bool:
                 raise
             time.sleep(0.2)
     return False
+
+
+def test_a_broken_device_ends_its_worker_alone(database: Database, session: Session) -> None:
+    """The device layer is faked: what it says of its context. The error, the end and the return are real."""
+    assert _answers_again(session)
+    client = database.engine._cluster._cluster._client  # type: ignore[attr-defined]
+
+    def broken(dask_worker: Any) -> int:
+        dask_worker.plugins["gpudb"]._failure = lambda: "cudaErrorIllegalAddress"
+        return os.getpid()
+
+    before = set(client.run(broken).values())
+    with pytest.raises(GpudbError) as failed:
+        run(session, "SELECT 1 / (k - k) FROM orders")
+    assert failed.value.sqlstate == "58000"
+    assert "cudaErrorIllegalAddress" in failed.value.message
+    assert _answers_again(session)
+    ends = time.monotonic() + 60
+    while before & set(client.run(os.getpid).values()) and time.monotonic() < ends:
+        time.sleep(0.2)  # one may end later: it had no error of its own
+    assert before != set(client.run(os.getpid).values())

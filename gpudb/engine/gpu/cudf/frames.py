@@ -1,13 +1,14 @@
 """Lazy frames computed by cudf-polars, on one GPU, from frames that lie there and into frames that stay there.
 
-A lazy frame that cudf-polars refuses is computed by Polars on the host, from copies of what it reads; what was refused
-is kept for EXPLAIN ANALYZE.
+A lazy frame that cudf-polars or libcudf refuses is computed by Polars on the host, from copies of what it reads, and
+so is one for which the GPU's memory is too small even without the columns that can be read again; why is kept for
+EXPLAIN ANALYZE. Only what does not fit there either ends the statement, with 53200.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +21,12 @@ from polars.io.plugins import register_io_source
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.convert import of, to_device, to_host
 from gpudb.engine.gpu.frames import SEED, Held, beyond_calendar, collected
-from gpudb.errors import SqlError
+from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
+_REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
+"""What libcudf says of types and sizes that an operation of it does not take, once it gets to see them."""
+_FULL = "the GPU's memory is full"
 _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
 
@@ -107,6 +111,8 @@ class CudfFrames:
         self.hosting = False
         self._computing = threading.RLock()
         self._told = _Told()
+        self.make_room: Callable[[], None] = lambda: None
+        """Lets go of what can be read again."""
 
     def held(self, lazy: pl.LazyFrame) -> CudfHeld:
         """See `frames.Frames`; 53200 where the GPU's memory does not hold it."""
@@ -120,14 +126,26 @@ class CudfFrames:
             if refused:
                 continue
             try:
-                return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
-            except NotImplementedError as error:
-                refused = [str(error)]
+                return self._evaluated(node)
+            except MemoryError:
+                refused = [_FULL]
                 break
-            except MemoryError as error:
-                raise SqlError.of("out_of_memory", "out of GPU memory", detail=str(error)[:200]) from error
+            except _REFUSED as error:
+                refused = [" ".join(str(error).split())[:200] or type(error).__name__]
+                break
         self._told.reasons += refused
-        return self.given(self._on_processor(lazy))
+        try:
+            return self.given(self._on_processor(lazy))
+        except MemoryError as error:
+            raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
+
+    def _evaluated(self, node: Any) -> CudfHeld:
+        """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
+        try:
+            return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
+        except MemoryError:
+            self.make_room()
+        return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
 
     def _on_processor(self, lazy: pl.LazyFrame) -> pl.DataFrame:
         self.hosting = True

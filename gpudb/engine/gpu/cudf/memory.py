@@ -6,36 +6,55 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from gpudb.errors import SqlError
+from gpudb.errors import OutOfMemory, SqlError
 
 SHARE = 0.5
 """Of a GPU's memory, what resident columns may take where nothing else is said; the rest is for statements."""
+LEAST = 0.1
+"""What of it has to be free when a worker opens it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A GPU that is open: its name and its memory, in bytes. `resource` lives as long as the process."""
+    """A GPU that is open: its name, its identifier, and the memory that it has for this process, in bytes.
+
+    `resource` lives as long as the process.
+    """
 
     name: str
+    identifier: str
     memory: int
     resource: Any
 
 
 def open_device() -> Device:
-    """Opens this process's GPU; 58000 (system_error) where there is none, or its driver does not fit."""
+    """Opens this process's GPU; 58000 where there is none, or its driver does not fit, 53200 where it is full."""
     try:
         import rmm
         from cuda.bindings import runtime
 
         _, found = runtime.cudaGetDeviceProperties(0)
-        _, total = rmm.mr.available_device_memory()
+        free, total = rmm.mr.available_device_memory()
         resource = rmm.mr.CudaAsyncMemoryResource(release_threshold=int(total))
         rmm.mr.set_current_device_resource(resource)
     except Exception as error:
         message = f"the GPU cannot be opened: {error}"
         raise SqlError.of("system_error", message[:300], hint="gpudb doctor tells what is missing.") from error
+    name = found.name.decode().strip("\0")
+    if free < LEAST * total:
+        message = f"{name} has {free >> 20} of its {total >> 20} MiB free: other processes hold the rest"
+        raise OutOfMemory(message, hint="nvidia-smi lists them; CUDA_VISIBLE_DEVICES names another GPU.")
     _share_with_cupy()
-    return Device(found.name.decode().strip("\0"), int(total), resource)
+    return Device(name, found.uuid.bytes.hex(), int(min(free, total)), resource)
+
+
+def failure() -> str | None:
+    """What has broken this process's use of its GPU for good, such as an illegal access; None while it works."""
+    from cuda.bindings import runtime
+
+    (first,), (second,) = runtime.cudaDeviceSynchronize(), runtime.cudaDeviceSynchronize()
+    # What a single call has met is told once; what has broken the context is told for ever.
+    return None if int(second) == 0 else str(first.name)
 
 
 def _share_with_cupy() -> None:

@@ -79,7 +79,7 @@ SELECT DISTINCT ON (customer) customer, id, amount FROM an_o ORDER BY customer, 
 SELECT id, at, at - lag(at) OVER (ORDER BY at, id) AS gap, sum(CASE WHEN at - lag >= interval '14 days' THEN 1 ELSE 0 END) OVER (ORDER BY at, id) AS grp FROM (SELECT id, at, lag(at) OVER (ORDER BY at, id) FROM an_o WHERE at IS NOT NULL) AS s;
 SELECT status, sum(sum(amount)) OVER (ORDER BY sum(amount) DESC NULLS LAST), rank() OVER (ORDER BY count(*) DESC, status) FROM an_o GROUP BY status;
 SELECT c.name, count(o.id), coalesce(sum(o.amount), 0)::numeric(14,2), bool_or(o.status = 'open'), every(o.amount > 0) FROM an_c AS c LEFT JOIN an_o AS o ON o.customer = c.id GROUP BY c.id, c.name;
-SELECT c.city, array_agg(DISTINCT o.status ORDER BY o.status), array_agg(o.id ORDER BY o.amount DESC NULLS LAST), string_agg(DISTINCT o.status, ',' ORDER BY o.status DESC) FROM an_c AS c JOIN an_o AS o ON o.customer = c.id GROUP BY c.city;
+SELECT c.city, array_agg(DISTINCT o.status ORDER BY o.status), array_agg(o.id ORDER BY o.amount DESC NULLS LAST, o.id), string_agg(DISTINCT o.status, ',' ORDER BY o.status DESC) FROM an_c AS c JOIN an_o AS o ON o.customer = c.id GROUP BY c.city;
 SELECT id, 'vip' = ANY(tags), tags @> '{vip}', tags && ARRAY['navy', 'math'], cardinality(tags), array_position(tags, 'vip'), tags[1], tags[array_upper(tags, 1)], tags || 'x'::text, array_remove(tags, NULL) FROM an_c;
 SELECT tag, count(*), min(c.name) FROM an_c AS c CROSS JOIN unnest(c.tags) AS tag GROUP BY tag;
 SELECT id, (SELECT array_agg(DISTINCT t ORDER BY t) FROM unnest(tags) AS t) AS sorted, ARRAY(SELECT upper(t) FROM unnest(tags) AS t) FROM an_c;

@@ -1,6 +1,7 @@
 """What of the suites runs on a GPU, with the embedded engine's answers, and what does not, by reason.
 
     python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds] [--workers 1 2] [--frames] [--json FILE]
+    python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
 Stages run in this process, as `local` runs them. `--frames` computes each lazy frame by Polars too and tells where the
 two differ: the operator that is wrong, not only the statement.
@@ -116,6 +117,38 @@ def run(
         found.right.append(name)
 
 
+def merged(paths: list[Path]) -> dict[str, Any]:
+    """The shares over all statements of some runs, by suite, and the reasons of the others by how often they come."""
+    outcomes: dict[str, tuple[str, list[str]]] = {}
+    for path in paths:
+        held = json.loads(path.read_text())
+        for kind in ("right", "partly", "lacking", "wrong", "broken"):
+            for name in held[kind]:
+                told = held[kind][name] if isinstance(held[kind], dict) else []
+                outcomes.setdefault(name, (kind, [told] if isinstance(told, str) else list(dict.fromkeys(told))))
+    suites: dict[str, Counter[str]] = {}
+    reasons: dict[str, Counter[str]] = {"lacking": Counter(), "partly": Counter()}
+    for name, (kind, told) in outcomes.items():
+        suite = name.partition(":")[0]
+        suites.setdefault(suite if suite in SUITES else "cases", Counter())[kind] += 1
+        if kind in reasons:
+            reasons[kind].update(" ".join(each.split())[:120] for each in told)
+    shares = {
+        suite: {
+            "statements": count.total(),
+            "carried": count.total() - count["lacking"],
+            "wholly on the GPU": count["right"],
+            "with steps on the host": count["partly"],
+            "wrong": count["wrong"],
+            "broken": count["broken"],
+        }
+        for suite, count in suites.items()
+    }
+    faulty = {name: told for name, (kind, told) in outcomes.items() if kind in {"wrong", "broken"}}
+    listed = {"not carried": reasons["lacking"].most_common(), "on the host": reasons["partly"].most_common()}
+    return {"suites": shares, **listed, "wrong or broken": faulty}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Status 1 if an answer is wrong or a statement breaks."""
     parser = argparse.ArgumentParser(description="what of the suites runs on a GPU")
@@ -126,7 +159,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
     parser.add_argument("--part", default="1/1", help="of the case files, such as 2/3")
+    parser.add_argument("--merge", nargs="+", type=Path, help="files of runs, of which a summary is made")
     options = parser.parse_args(arguments)
+    if options.merge:
+        options.json.write_text(json.dumps(merged(options.merge), indent=1) + "\n")
+        return 0
     part, parts = int(options.part.split("/")[0]) - 1, int(options.part.split("/")[1])
 
     from gpudb.engine.gpu.cudf.frames import CudfFrames

@@ -56,6 +56,7 @@ def test_frames_are_the_embedded_engines(lab: Lab, frame: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
+        "SELECT id, sum(10 / (n - 5)) FILTER (WHERE n <> 5) OVER (ORDER BY id ROWS 2 PRECEDING) FROM w",
         "SELECT id, first_value(s) OVER x, last_value(n) OVER x, nth_value(f, 2) OVER x FROM w WINDOW x AS"
         " (PARTITION BY g ORDER BY id ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING EXCLUDE GROUP)",
         "SELECT id, lag(s, n) OVER x, lead(m, 2, -1) OVER x, lag(f, NULL) OVER x FROM w WINDOW x AS (ORDER BY id)",

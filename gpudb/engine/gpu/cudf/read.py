@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pylibcudf as plc
@@ -32,8 +33,7 @@ _DECIMALS = {
 def read(file: DataFile, column: Column, first: int, last: int) -> list[Any]:
     """Rows `first` to `last` of a file's column, a libcudf column a lane; NULLs where it came after the file."""
     if first == last:
-        kinds = [data_type(kind).plc_type for kind in lanes(column.type).values()]
-        return [plc.column_factories.make_empty_column(kind) for kind in kinds]
+        return nothing(column)
     name = _name(file, column) if column.type.name in _DIRECT and not column.type.carried else None
     if name is None:
         (held,) = stored_lanes(file, [column], first, last)
@@ -47,6 +47,11 @@ def read(file: DataFile, column: Column, first: int, last: int) -> list[Any]:
     except RuntimeError as error:
         raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
     return [_as_lane(found, data_type(held_kind).plc_type)]
+
+
+def nothing(column: Column) -> list[Any]:
+    """No rows of a column, a libcudf column a lane."""
+    return [each.obj for each in to_device(pl.DataFrame(schema=lanes(column.type))).columns]
 
 
 def _name(file: DataFile, column: Column) -> str | None:

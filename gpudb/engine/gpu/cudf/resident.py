@@ -17,7 +17,7 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
-from gpudb.engine.gpu.cudf.read import read
+from gpudb.engine.gpu.cudf.read import nothing, read
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
@@ -126,9 +126,7 @@ class CudfTables:
         count = len(lanes(column.type))
         whole = tuple(_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(count)) if parts else ()
         if not parts:
-            whole = tuple(
-                plc.column_factories.make_empty_column(data_type(kind).plc_type) for kind in lanes(column.type).values()
-            )
+            whole = tuple(nothing(column))
         made = _Resident(order, whole, sum(int(each.device_buffer_size()) for each in whole))
         self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
         beside = self._beside.bytes if self._beside is not None else 0

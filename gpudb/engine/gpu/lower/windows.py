@@ -8,7 +8,7 @@ import polars as pl
 
 from gpudb.engine.gpu.lower import window_aggregates
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, raised
+from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, masked, raised
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
 from gpudb.engine.gpu.lower.window_frames import offsets, runs
@@ -28,10 +28,10 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
     columns: list[pl.Expr] = []
     errors: list[Error] = []
 
-    def add(name: str, made: Value, *, whole: bool = True) -> None:
+    def add(name: str, made: Value, *, whole: bool = True, where: pl.Expr | None = None) -> None:
         # Of keys the first lane alone says what they equal and come before.
         columns.extend(made.columns(name) if whole else [made.expr.cast(lanes(made.type)[""]).alias(name)])
-        errors.append(made.error)
+        errors.append(made.error if where is None else masked(made.error, where))
 
     for number, key in enumerate(calls[0].partition_by):
         add(f"p{number}", over.value(key), whole=False)
@@ -40,10 +40,12 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
             raise NotCarried(f"window function {call.function} over DISTINCT")
         for place, sort in enumerate(call.order_by):
             add(f"o{number}_{place}", over.value(sort.expr), whole=False)
+        chosen = over.value(call.filter) if call.filter is not None else None
+        if chosen is not None:
+            add(f"f{number}", chosen)
         for place, arg in enumerate(call.args):
-            add(f"x{number}_{place}", over.value(arg))
-        if call.filter is not None:
-            add(f"f{number}", over.value(call.filter))
+            # Of rows that the filter leaves out no argument is computed.
+            add(f"x{number}_{place}", over.value(arg), where=chosen.expr if chosen is not None else None)
         reaching, error = offsets(call, number, over)
         columns += reaching
         errors.append(error)

@@ -6,7 +6,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, Lanes
 from gpudb.functions.let import let, raises
 from gpudb.functions.resolve import as_numeric
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
+from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.numbers import field_overflow
 
 _FLOAT_DIGITS = {"float4": 6, "float8": 15}
@@ -31,8 +31,12 @@ def to_integer(sql: str, scale: str, source: SqlType, target: SqlType) -> str | 
     if source.name == "bool" and target.name == "int4":
         return f"CAST({sql} AS INTEGER)"
     if source.name == "jsonb":
-        digits = _json_number(sql, target)
-        return f"CAST(CAST({digits} AS DECIMAL({MAX_DIGITS},{CARRIED_SCALE})) AS {target.duckdb})"
+        wrong = raises("22003", f"'{target} out of range'", target.duckdb)
+        whole = f"TRY_CAST(TRY_CAST({{0}} AS DECIMAL({MAX_DIGITS},0)) AS {target.duckdb})"
+        return let(
+            lambda v: f"coalesce({whole.format(v)}, CASE WHEN {v} IS NOT NULL THEN {wrong} END)",
+            _json_number(sql, target),
+        )
     if source.name in OIDS or source.name.startswith("reg"):
         if target.name == "int4":
             return let(lambda v: f"CAST(CASE WHEN {v} > 2147483647 THEN {v} - 4294967296 ELSE {v} END AS INTEGER)", sql)

@@ -262,6 +262,18 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
     return [c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())] or candidates
 
 
+# The parameters that are all of one type, or arrays or ranges of it.
+_ONE_TYPE = ("anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange")
+
+
+def check_typed(parameters: Sequence[SqlType], types: Sequence[SqlType]) -> None:
+    """42804 where no argument has a type of those that a call's polymorphic parameters take theirs from."""
+    given = [t.name for p, t in zip(parameters, types, strict=True) if p.name in _ONE_TYPE]
+    if given and all(name == "unknown" for name in given):
+        message = "could not determine polymorphic type because input has type unknown"
+        raise SqlError.of("datatype_mismatch", message)
+
+
 def bind_polymorphic(
     parameters: Sequence[SqlType], types: Sequence[SqlType], result: SqlType
 ) -> tuple[tuple[SqlType, ...], SqlType]:
@@ -271,9 +283,7 @@ def bind_polymorphic(
     """
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
-    element = _family(
-        parameters, types, "anyelement anyarray anynonarray anyenum anyrange anymultirange".split(), common=False
-    )
+    element = _family(parameters, types, _ONE_TYPE, common=False)
     ranges = [t.ranged or t for t in types if t.subtype is not None or t.ranged is not None]
     compatible = _family(
         parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True

@@ -330,9 +330,9 @@ def _statement_text(context: Context, node: Any) -> str:
 
 def _check(context: Context, made: Routine) -> None:
     """Binds what of a body are queries, and compares the last one with what a function declares."""
+    found = statements(made)
     if is_polymorphic(made):
         return  # there are no types before a call
-    found = statements(made)
     values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
     columns: tuple[OutputColumn, ...] | None = None
     for each in found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from string import punctuation
 
 from gpudb.errors import SqlError
 from gpudb.values import civil, zones
@@ -115,7 +116,7 @@ class _Decoder:
         while at < len(text):
             found = _FIELD.match(text, at)
             if found is None:
-                if text[at].isalnum() or text[at] in "+-" or not text[at].isascii():
+                if text[at] in "+-" or text[at] not in punctuation + SPACE:
                     raise self._bad()
                 at += 1
                 continue
@@ -320,7 +321,8 @@ class _Decoder:
             noon = 12 * 3_600_000_000
             self.time = self.time % noon + (noon if self.meridian == "pm" else 0)
         if self.special is not None:
-            if self.have or self.days is not None:
+            alone = self.special == "epoch" or self.special.endswith("infinity")
+            if self.have or self.days is not None or (alone and (self.time is not None or self.zone is not None)):
                 raise self._bad()
             return Fields(self.special, None, self.time, self.zone)
         if self.days is None and self.have:

@@ -25,7 +25,7 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 
-from gpudb.errors import InvalidText, SqlError
+from gpudb.errors import FeatureNotSupported, InvalidText, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil, zones
 from gpudb.values.array import format_array, parse_array
@@ -72,6 +72,8 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
         items = zip(type_.fields, split_record(text, len(type_.fields)), strict=True)
         return tuple(None if field is None else parse_text(item, field, zone, now) for (_, item), field in items)
     name = type_.name
+    if name == "record":
+        raise FeatureNotSupported("input of anonymous composite types is not implemented")
     if (simple := _SIMPLE.get(name)) is not None:
         return simple(type_, text)
     if name in ("timestamp", "timestamptz"):

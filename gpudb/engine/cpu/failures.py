@@ -88,6 +88,8 @@ _RULES: tuple[Maker, ...] = tuple(
          "a subquery as an argument of this function is not supported"),
         (r"WHERE clause cannot contain window functions", "feature_not_supported",
          "a window function as an argument of this function is not supported"),
+        (r"Subqueries are not supported in LATERAL join conditions", "feature_not_supported",
+         "a subquery in the condition of a LATERAL join is not supported"),
         (r"WHERE clause cannot contain aggregates", "feature_not_supported",
          "an aggregate as an argument of this function is not supported"),
         (r"Nested UNNEST calls are not supported", "feature_not_supported",

@@ -66,6 +66,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
         return ordered_set(binder, scope, name, args, order, keep)
     if not routines and (converted := _type_call(binder, name, args)) is not None:
+        _check_plain(node, name)
         return converted
     own = tuple(map(as_function, routines))
     types = tuple(arg.type.plain for arg in args)

@@ -33,6 +33,8 @@ from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
 def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
     """A resolved function or operator over arguments, each converted to what it takes."""
     function = _function(candidate)
+    if not any(isinstance(arg, Parameter) for arg in args):
+        resolve.check_typed(candidate.types, [arg.type for arg in args])
     types, declared = resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], function.result)
     if any(each.name == "numeric" for each in types):
         args = [

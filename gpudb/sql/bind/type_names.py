@@ -113,6 +113,8 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
         if len(modifiers) > 2:
             raise SqlError.of("invalid_parameter_value", "invalid NUMERIC type modifier")
         return numeric(modifiers[0], modifiers[1] if len(modifiers) == 2 else 0)
+    if name in {"varchar", "bpchar", "bit", "varbit"} and len(modifiers) > 1:
+        raise SqlError.of("invalid_parameter_value", "invalid type modifier")
     if name in {"varchar", "bpchar"}:
         if modifiers[0] < 1:
             shown = SqlType(name)

@@ -168,3 +168,4 @@ SELECT m[1]['x'][1] FROM ar_m;
 SELECT m[9223372036854775807][1][1] FROM ar_m;
 -- error 42704
 SELECT '{1}'::_int4[];
+SELECT (NULL::int[])[:][2:], ('{1}'::int[])[:][2:], (NULL::int[])[1][1];

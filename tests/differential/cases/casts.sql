@@ -120,3 +120,13 @@ SELECT pg_typeof(g + 1), pg_typeof(1 / g), pg_typeof((SELECT g::bigint)) FROM ge
 SELECT (SELECT 1).text, (now()).date = current_date, ('2020-01-01'::date).timestamp, ('abc'::text).upper, (-1).abs;
 -- error 42809
 SELECT (1).nothing;
+-- error 42809
+SELECT money(7) OVER ();
+-- error 42809
+SELECT text(DISTINCT 7);
+-- error 22023
+SELECT 12345.678::bpchar(5,2);
+-- error 22023
+SELECT B'1'::bit(1,2);
+-- error 0A000
+SELECT '{1,x}'::record[];

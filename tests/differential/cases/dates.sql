@@ -81,3 +81,12 @@ SELECT date 'infinity' - date '2024-01-01';
 SELECT time '25:00';
 -- error 42883
 SELECT 5 - date '2024-01-01';
+-- error 22007
+SELECT 'infinity UTC'::timestamptz;
+-- error 22007
+SELECT '-infinity 10:00'::timestamp;
+-- error 22007
+SELECT 'epoch +01'::timestamptz;
+SELECT 'infinity,'::timestamp, '{infinity'::timestamp, 'infinity mon'::date;
+-- error 22007
+SELECT E'2024-02-29 \b2:34'::timestamp;

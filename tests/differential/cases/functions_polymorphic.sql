@@ -88,3 +88,14 @@ SELECT fp_row(1), fp_row(5), fp_row(1) IS NULL;
 SELECT (fp_row(2)).*;
 SELECT a, (fp_row(a)).b FROM fpt;
 SELECT fp_dup(a) FROM fpt;
+-- error 42804
+SELECT array_length(NULL, 1);
+-- error 42804
+SELECT to_jsonb('a');
+-- error 42804
+SELECT first_value('a') OVER ();
+-- error 42804
+SELECT json_agg(NULL);
+SELECT max(NULL), count(NULL), array_append(NULL, NULL), num_nulls(NULL, 'x'), coalesce(NULL, NULL);
+-- error 42601
+CREATE FUNCTION fp_unread(anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT $1 +';

@@ -55,3 +55,8 @@ SELECT '{"a": 1}'::jsonb #- '{NULL}';
 SELECT 'null'::jsonb::int;
 SELECT '{"a": {"b": "é"}, "a": 2}'::json #> '{a,b}';
 SELECT ('{"1": {"a": [10, 20]}}'::jsonb)[1]['a'][-1], ('"s"'::jsonb)[0], ('[1]'::jsonb)['0'], ('{"a": 1}'::jsonb)[NULL];
+SELECT '9223372036854775807'::jsonb::int8, '32767.4'::jsonb::int2, '1.5'::jsonb::int8, '-2.5'::jsonb::int4, '1e3'::jsonb::int4;
+-- error 22003
+SELECT '9223372036854775808'::jsonb::int8;
+-- error 22003
+SELECT '1e30'::jsonb::int8;

@@ -37,7 +37,7 @@ def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, strings.cast(type_.arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return type_, slow(type_, texts)
-    if type_.subtype is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
+    if type_.subtype is not None or type_.ranged is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
         return type_, held_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
     if type_.name == "bytea":
         values = [None if text is None else parse_text(type_, text) for text in texts]

@@ -39,16 +39,26 @@ def of_range(sql: str, scale: str, ranged: SqlType) -> str:
     )
 
 
+def _sorted(ranges: str, ranged: SqlType) -> str:
+    """Ranges in order; of equal ones, which may show different digits, the first stays the first."""
+    if not ranged.carried:
+        return f"list_sort({ranges})"
+    placed = "lambda pg_e, pg_i: struct_pack(v := (pg_e).v, n := pg_i, s := (pg_e).s)"
+    ordered = f"list_sort(list_transform({ranges}, {placed}))"
+    return f"list_transform({ordered}, lambda pg_e: struct_pack(v := (pg_e).v, s := (pg_e).s))"
+
+
 def canonical(ranges: str, ranged: SqlType) -> str:
     """A list of ranges, NULLs and empty ones left out, in order and with those joined that overlap or touch."""
     value = value_of("pg_e", ranged)
-    kept = f"list_sort(list_filter({ranges}, lambda pg_e: ({value}).l.k <> -1))"
+    kept = _sorted(f"list_filter({ranges}, lambda pg_e: ({value}).l.k <> -1)", ranged)
     last, each = (value_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
     finite = f"({last}).u.k = 1 AND ({each}).l.k = 1"
     touches = f"{finite} AND ({last}).u.v = ({each}).l.v AND ({last}).u.s + 1 = ({each}).l.s"
-    low, _ = scales_of("pg_a[len(pg_a)]", ranged)
-    high = f"(CASE WHEN ({each}).u > ({last}).u THEN {scales_of('pg_b[1]', ranged)[1]}"
-    high += f" ELSE {scales_of('pg_a[len(pg_a)]', ranged)[1]} END)"
+    # of equal bounds, which may show different digits, the second range's
+    (low, high), (next_low, next_high) = (scales_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
+    low = f"(CASE WHEN ({last}).l < ({each}).l THEN {low} ELSE {next_low} END)"
+    high = f"(CASE WHEN ({last}).u > ({each}).u THEN {high} ELSE {next_high} END)"
     one = range_of(f"({last}).l", f"greatest(({last}).u, ({each}).u)", low, high, ranged)
     step = (
         f"(CASE WHEN ({each}).l <= ({last}).u OR ({touches}) THEN list_concat(pg_a[:len(pg_a) - 1], [{one}])"

@@ -94,9 +94,16 @@ def canonical(ranges: Sequence[Range]) -> Multirange:
         last = made[-1] if made else None
         if last is None or not _joins(held_bounds(last)[1], held_bounds(each)[0]):
             made.append(each)
-        elif _compared(held_bounds(last)[1], held_bounds(each)[1]) < 0:
-            made[-1] = Range(last.lower, each.upper, last.lower_inc, each.upper_inc)
+        else:
+            made[-1] = _joined(last, each)
     return Multirange(tuple(made))
+
+
+def _joined(one: Range, other: Range) -> Range:
+    """All of both; of equal bounds, which may show different digits, the second range's."""
+    first = one if _compared(held_bounds(one)[0], held_bounds(other)[0]) < 0 else other
+    last = one if _compared(held_bounds(one)[1], held_bounds(other)[1]) > 0 else other
+    return Range(first.lower, last.upper, first.lower_inc, last.upper_inc)
 
 
 def _in_order(ranges: Sequence[Range]) -> Iterator[Range]:

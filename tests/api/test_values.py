@@ -12,9 +12,10 @@ import pytest
 
 from gpudb.api import Connection
 from gpudb.errors import GpudbError
-from gpudb.values import Interval, Range
+from gpudb.values import Interval, Multirange, Range
 
 UTC = dt.UTC
+_MULTIRANGE = Multirange((Range(1, 3, True, False), Range(5, 6, True, False)))
 CASES: list[tuple[str, str, object, pa.DataType]] = [
     ("1::smallint", "smallint", 1, pa.int16()),
     ("2147483647", "integer", 2147483647, pa.int32()),
@@ -78,6 +79,8 @@ CASES: list[tuple[str, str, object, pa.DataType]] = [
         Range(dt.datetime(2020, 1, 1, 10), dt.datetime(2020, 1, 2), False, True),
         pa.string(),
     ),
+    ("'{[1,2],[5,6)}'::int4multirange", "int4multirange", _MULTIRANGE, pa.string()),
+    ("array['{[1,2],[5,6)}'::int4multirange]", "int4multirange[]", [_MULTIRANGE], pa.list_(pa.string())),
     ("array['[1,2)'::int4range, null]", "int4range[]", [Range(1, 2, True, False), None], pa.list_(pa.string())),
     ("""'{"a": [1, null]}'::jsonb""", "jsonb", {"a": [1, None]}, pa.string()),
     ("array[1, null, 3]", "integer[]", [1, None, 3], pa.list_(pa.int32())),

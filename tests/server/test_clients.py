@@ -21,6 +21,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from psycopg.types.json import Json
+from psycopg.types.multirange import Multirange
 from psycopg.types.range import Range
 
 from gpudb.session.database import Database
@@ -79,6 +80,8 @@ RANGES: list[tuple[str, object]] = [
     ("daterange", Range(empty=True)),
     ("tsrange", Range(dt.datetime(2020, 1, 1, 10), dt.datetime(2020, 1, 2), "[]")),
     ("int8range[]", [Range(1, 5), None]),
+    ("int4multirange", Multirange([Range(1, 5), Range(7, None)])),
+    ("datemultirange", Multirange([])),
 ]
 
 

@@ -191,6 +191,8 @@ TYPED_CASES = {
     "bad range": ("int4range", b"[1,5]\n[1,5\n"),
     "crossed range": ("daterange", b"[2020-01-02,2020-01-01)\n"),
     "numeric ranges": ("numrange", b"[1.50,2)\n(,1e3]\n"),
+    "multiranges": ("nummultirange", b"{[1.50,2),[3,)}\n{}\n\\N\n"),
+    "bad multirange": ("int4multirange", b"{}\n{[1,5\n"),
     "moment ranges": ("tstzrange", b"[2020-01-01 10:00+02,)\n"),
     "range arrays": ("int4range[]", b'{"[1,3]",NULL,empty}\n'),
     "bits": ("bit(3)", b"101\nb000\nxf\n"),

@@ -73,6 +73,9 @@ RANGES = {
     "daterange": ("[2020-01-01,2020-02-01)", "", "[-infinity,infinity]", "[0044-03-15 BC,)"),
     "tsrange": ("[2020-01-01 10:00,infinity)", "", "(,2020-01-01 10:00:00.5]"),
     "tstzrange": ("[2020-07-01 10:00+02,)", "", "empty"),
+    "int4multirange": ("{[1,5),[7,8)}", "", "{}", "{(,)}", "{(,3],[5,)}"),
+    "nummultirange": ("{[1.50,2),[2.0,3]}", "", "{}", "{(,0.001]}"),
+    "tsmultirange": ("{[2020-01-01 10:00,infinity)}", "", "{(,2020-01-01 10:00:00.5]}"),
 }
 NETWORKS = {
     "inet": ("1.2.3.4", "", "1.2.3.4/8", "::1", "2001:db8::1/64", "1.2.3.4"),
@@ -117,6 +120,7 @@ COLUMNS: list[tuple[str, SqlType, pa.Array]] = [
     ("varbit", SqlType("varbit"), pa.array(["101", None, "", "1" * 17, "00000000"])),
     ("varbit[]", SqlType("_varbit"), pa.array([["101", None, ""], None, []])),
     ("int4range[]", SqlType("_int4range"), held_array(SqlType("_int4range"), [parse_text(SqlType("_int4range"), '{"[1,3)",empty,NULL}'), None, []])),
+    ("int4multirange[]", SqlType("_int4multirange"), held_array(SqlType("_int4multirange"), [parse_text(SqlType("_int4multirange"), '{"{[1,3),[5,6)}","{}",NULL}'), None, []])),
     ("int2vector", SqlType("int2vector"), pa.array([[1, 2], []], pa.list_(pa.int16()))),
 ]  # fmt: skip
 
@@ -238,6 +242,7 @@ def test_arrays_of_any_text_come_back(values: list[list[str | None] | None]) -> 
             "uuid",
             "int4range",
             "numrange",
+            "int4multirange",
             "varbit",
             "timetz",
             "money",

@@ -81,3 +81,4 @@ SELECT coalesce(NULL, '{[1,2)}'::int4multirange), CASE WHEN true THEN '{}'::int4
 SELECT typname, typtype, typarray > 0 FROM pg_type WHERE typname LIKE '%multirange' ORDER BY 1;
 CREATE FUNCTION mr_f(anymultirange) RETURNS anyelement LANGUAGE sql AS 'SELECT lower($1)';
 SELECT mr_f('{[3,4)}'::int4multirange);
+SELECT nummultirange(numrange(1,1.0,'[]'), numrange(1.00,2)), nummultirange(numrange(1.0,2.0), numrange(1,2.00,'[]')), '{[1.0,2.0)}'::nummultirange + '{[1,2.00)}', '{[1.0,2.0)}'::nummultirange * '{[1,2.00)}';

@@ -12,7 +12,7 @@ from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.session.use import run, value
 
-LIMIT = 200 << 20
+LIMIT = 64 << 20
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def limited(tmp_path: Path) -> Iterator[Session]:
 
 
 def test_a_sort_larger_than_the_limit(limited: Session) -> None:
-    """2.5 million rows of over 100 bytes, 250 MB and more: sorted in order, through the disk."""
-    sql = """SELECT lpad((x * 379::bigint % 2500000)::text, 100, 'x') AS k, x FROM generate_series(1, 2500000) g(x) ORDER BY k"""
+    """700,000 rows of over 100 bytes, 70 MB and more: sorted in order, through the disk."""
+    sql = """SELECT lpad((x * 379::bigint % 700000)::text, 100, 'x') AS k, x FROM generate_series(1, 700000) g(x) ORDER BY k"""
     last = ""
     rows = 0
     for result in limited.run(sql):
@@ -35,22 +35,22 @@ def test_a_sort_larger_than_the_limit(limited: Session) -> None:
             assert last <= keys[0].as_py()
             last = keys[-1].as_py()
             rows += batch.num_rows
-    assert rows == 2_500_000
+    assert rows == 700_000
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT count(*) FROM (SELECT lpad(x::text, 60, 'y') AS k, count(*) FROM generate_series(1, 3000000) g(x) GROUP BY 1) t",
-        "SELECT length(string_agg(lpad(x::text, 100, 'z'), ',')) FROM generate_series(1, 5000000) g(x)",
-        "SELECT count(*) FROM (SELECT lpad(x::text, 80, 'a') k FROM generate_series(1, 2000000) g(x)) a"
-        " JOIN (SELECT lpad(x::text, 80, 'a') k FROM generate_series(1, 2000000) g(x)) b USING (k)",
+        "SELECT count(*) FROM (SELECT lpad(x::text, 60, 'y') AS k, count(*) FROM generate_series(1, 1000000) g(x) GROUP BY 1) t",
+        "SELECT length(string_agg(lpad(x::text, 100, 'z'), ',')) FROM generate_series(1, 1600000) g(x)",
+        "SELECT count(*) FROM (SELECT lpad(x::text, 80, 'a') k FROM generate_series(1, 700000) g(x)) a"
+        " JOIN (SELECT lpad(x::text, 80, 'a') k FROM generate_series(1, 700000) g(x)) b USING (k)",
     ],
 )
 def test_work_beyond_the_limit_ends_or_fails_cleanly(limited: Session, sql: str) -> None:
     error: GpudbError | None = None
     try:
-        assert value(limited, sql) > 1_000_000
+        assert value(limited, sql) >= 700_000
     except GpudbError as raised:
         error = raised
     assert error is None or (error.sqlstate == "53200" and "memory" in error.message)
@@ -60,7 +60,7 @@ def test_work_beyond_the_limit_ends_or_fails_cleanly(limited: Session, sql: str)
 def test_what_was_spilled_is_removed(limited: Session) -> None:
     run(
         limited,
-        "SELECT x FROM generate_series(1, 3000000) g(x) ORDER BY lpad((x % 1000)::text, 100, 'x'), x DESC LIMIT 1 OFFSET 2999999",
+        "SELECT x FROM generate_series(1, 1000000) g(x) ORDER BY lpad((x % 1000)::text, 100, 'x'), x DESC LIMIT 1 OFFSET 999999",
     )
     spill = limited.database.store.spill
     assert sum(file.stat().st_size for file in spill.rglob("*") if file.is_file()) < LIMIT

@@ -7,6 +7,8 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 GPU_INSTALLED := .venv-gpu/.installed
 TEST_ARGS ?=
+# A process a core, each with servers of its own; a file's tests stay together.
+TEST_PROCESSES := -n logical --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint format bench soak test-gpu lock clean
@@ -28,7 +30,7 @@ demo: $(INSTALLED) ## serve, load two million taxi rides, run the four queries
 	$(BIN)/gpudb demo
 
 test: lint ## lint, then every test that needs no GPU
-	$(BIN)/python -m pytest $(TEST_ARGS)
+	$(BIN)/python -m pytest $(TEST_PROCESSES) $(TEST_ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy strict, the layer rule
 	$(BIN)/ruff check .

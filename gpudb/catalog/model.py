@@ -110,7 +110,7 @@ class ForeignKey:
 
     `on_delete` and `on_update` are pg_constraint's letters: a (no action), r (restrict), c (cascade), n (set null),
     d (set default); the last two set `delete_columns` on deletion, if there are any. With `match_full` all columns are
-    NULL or none.
+    NULL or none. A `deferrable` one may be looked at when the transaction ends, a `deferred` one is unless told else.
     """
 
     oid: int
@@ -124,6 +124,8 @@ class ForeignKey:
     validated: bool = True
     comment: str | None = None
     delete_columns: tuple[str, ...] = ()
+    deferrable: bool = False
+    deferred: bool = False
 
 
 Constraint = Check | Unique | Index | ForeignKey

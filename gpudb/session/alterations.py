@@ -13,6 +13,7 @@ from gpudb.session import execution
 from gpudb.session.changes import lock_table
 from gpudb.session.constraint_changes import (
     add_constraint,
+    alter_constraint,
     drop_constraint,
     put_with_constraints,
     validate_constraint,
@@ -347,6 +348,7 @@ _ACTIONS = {
     "AddConstraint": add_constraint,
     "DropConstraint": drop_constraint,
     "ValidateConstraint": validate_constraint,
+    "AlterConstraint": alter_constraint,
     "SetRelOptions": _set_parameters,
     "ResetRelOptions": _set_parameters,
     "SetStorage": _set_storage,

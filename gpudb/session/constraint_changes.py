@@ -69,6 +69,19 @@ def validate_constraint(context: Context, table: Table, step: Any) -> None:
         put_with_constraints(context, _with(table, check, replace(check, validated=True)))
 
 
+def alter_constraint(context: Context, table: Table, step: Any) -> None:
+    """ALTER CONSTRAINT name [NOT] DEFERRABLE [INITIALLY …]: 42704, 42809 for one that is no foreign key."""
+    said = inner(_definition(step))
+    if said.conname not in constraint_names(table):
+        raise _missing(table, said.conname)
+    foreign = next((each for each in table.foreign_keys if each.name == said.conname), None)
+    if foreign is None:
+        message = f'constraint "{said.conname}" of relation "{table.name}" is not a foreign key constraint'
+        raise SqlError.of("wrong_object_type", message)
+    made = replace(foreign, deferrable=said.deferrable, deferred=said.initdeferred)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(_with(table, foreign, made)))
+
+
 def rename_constraint(context: Context, table: Table, old: str, new: str) -> None:
     """RENAME CONSTRAINT old TO new, and the index that stands behind it: 42704, 42710, 42P07."""
     if old not in constraint_names(table):

@@ -21,14 +21,42 @@ Definition = tuple[Any, str | None]
 
 _LATER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
 _ENFORCED = {pg.CONSTR_CHECK, pg.CONSTR_FOREIGN}
-_ATTRIBUTES = {pg.CONSTR_ATTR_NOT_DEFERRABLE, pg.CONSTR_ATTR_IMMEDIATE}
+_ATTRIBUTES = {
+    pg.CONSTR_ATTR_DEFERRABLE: "DEFERRABLE", pg.CONSTR_ATTR_NOT_DEFERRABLE: "NOT DEFERRABLE",
+    pg.CONSTR_ATTR_DEFERRED: "INITIALLY DEFERRED", pg.CONSTR_ATTR_IMMEDIATE: "INITIALLY IMMEDIATE",
+}  # fmt: skip
 CONSTRAINTS = frozenset({*_LATER, pg.CONSTR_CHECK, *_ATTRIBUTES})
-"""What `add_constraints` takes; the other kinds of Constraint message are a column's own."""
+"""What `column_constraints` takes; the other kinds of Constraint message are a column's own."""
 
 
 def column_constraints(nodes: Iterable[Any], column: str) -> list[Definition]:
-    """The constraints of a ColumnDef message that are the table's."""
-    return [(inner(each), column) for each in nodes if inner(each).contype in CONSTRAINTS]
+    """The constraints of a ColumnDef message that are the table's; 42601 for attributes of none."""
+    made: list[Definition] = []
+    said: set[int] = set()
+    for node in map(inner, nodes):
+        if node.contype in _LATER:
+            copy = pg.Constraint()
+            copy.CopyFrom(node)
+            made.append((copy, column))
+            said = set()
+        elif node.contype in _ATTRIBUTES:
+            said.add(node.contype)
+            _attribute(made[-1][0] if made else None, node.contype, said)
+        else:
+            made += [(node, column)] if node.contype in CONSTRAINTS else []
+    return made
+
+
+def _attribute(node: Any, attribute: int, said: set[int]) -> None:
+    """What is said behind a constraint of a column about when it is looked at."""
+    if node is None or node.contype not in _LATER:
+        raise SqlError.of("syntax_error", f"misplaced {_ATTRIBUTES[attribute]} clause")
+    if attribute == pg.CONSTR_ATTR_DEFERRED:
+        node.deferrable = node.initdeferred = True
+    elif attribute == pg.CONSTR_ATTR_DEFERRABLE:
+        node.deferrable = True
+    if said >= {pg.CONSTR_ATTR_NOT_DEFERRABLE, pg.CONSTR_ATTR_DEFERRED}:
+        raise SqlError.of("syntax_error", "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
 
 
 def add_constraints(context: Context, table: Table, definitions: Sequence[Definition], *, new: bool) -> Table:
@@ -40,8 +68,6 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
     ordered = sorted(definitions, key=lambda each: _LATER.get(each[0].contype, 0))
     fresh: set[str] = set()
     for node, column in ordered:
-        if node.contype in _ATTRIBUTES:
-            continue
         _refuse_options(node)
         if node.contype == pg.CONSTR_CHECK:
             table = _with_check(context, table, node, fresh)
@@ -63,7 +89,7 @@ def _refuse_options(node: Any) -> None:
         ("indexname", "USING INDEX"),
         ("indexspace", "USING INDEX TABLESPACE"),
     ):
-        if getattr(node, field):
+        if getattr(node, field) and not (node.contype == pg.CONSTR_FOREIGN and "defer" in field):
             raise FeatureNotSupported(f"{what} constraints are not supported")
     if node.contype in _ENFORCED and not node.is_enforced:
         raise SqlError.of("syntax_error", 'syntax error at or near "NOT"')

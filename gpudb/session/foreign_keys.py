@@ -47,6 +47,8 @@ def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, .
         node.fk_matchtype == "f",
         not node.skip_validation,
         delete_columns=strings(node.fk_del_set_cols),
+        deferrable=node.deferrable,
+        deferred=node.initdeferred,
     )
 
 

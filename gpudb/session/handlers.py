@@ -14,6 +14,7 @@ from gpudb.session import (
     comments,
     copying,
     cursors,
+    deferred,
     domains,
     drops,
     explain,
@@ -27,6 +28,7 @@ from gpudb.session import (
     routines,
     schemas,
     sequences,
+    set_constraints,
     set_show,
     tables,
     temporary,
@@ -65,6 +67,7 @@ REGISTERED = (
     routines,
     schemas,
     sequences,
+    set_constraints,
     set_show,
     tables,
     transactions,
@@ -106,12 +109,15 @@ def spoken(statement: RawStatement) -> str:
 
 
 def transaction_ended(session: Session, committed: bool) -> None:
-    """Cursors end with their transaction."""
+    """Cursors end with their transaction, and so does what one that fails had put off."""
     cursors.transaction_ended(session, committed)
+    if not committed:
+        deferred.forget(session)
 
 
 def before_commit(session: Session, transaction: Transaction) -> None:
-    """Temporary tables may be for one transaction alone."""
+    """Foreign keys may have waited for this; temporary tables may be for one transaction alone."""
+    set_constraints.before_commit(session, transaction)
     temporary.before_commit(session, transaction)
 
 

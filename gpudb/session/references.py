@@ -7,12 +7,13 @@ cascade, set null, set default.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Table
 from gpudb.session.context import Context
+from gpudb.session.deferred import Added, deferral
 from gpudb.session.execution import gathered
 from gpudb.session.outcomes import Outcome
 from gpudb.sql.bind.binder import Binder
@@ -68,7 +69,30 @@ def referencing(catalog: Catalog, oid: int) -> list[tuple[Table, ForeignKey]]:
 def check_added(context: Context, before: Table) -> None:
     """23503 for a row added to a table since it was `before` that refers to none."""
     for foreign in context.transaction.table(before.oid).foreign_keys if before.foreign_keys else ():
-        context.transaction.check_references(before.oid, before.files, foreign)
+        _look_at(context, Added(before.oid, foreign, before.files))
+
+
+def _look_at(context: Context, event: Added | Leaving) -> None:
+    """Checks what a change has done to a foreign key, or puts it off to the transaction's end."""
+    put_off = deferral(context.session)
+    if put_off.covers(event.foreign):
+        put_off.remember(event)
+    elif isinstance(event, Added):
+        context.transaction.check_references(event.owner, event.files, event.foreign)
+    else:
+        _settle(context, event)
+
+
+def check_deferred(context: Context, events: Iterable[Added | Leaving]) -> None:
+    """23503 for what was put off, of tables and foreign keys that are still there."""
+    for event in events:
+        owner = context.transaction.catalog.by_oid(event.owner)
+        known = owner.foreign_keys if isinstance(owner, Table) else ()
+        foreign = next((each for each in known if each.oid == event.foreign.oid), None)
+        if foreign is not None and isinstance(event, Added):
+            context.transaction.check_references(event.owner, event.files, foreign)
+        elif foreign is not None and isinstance(event, Leaving):
+            _settle(context, replace(event, foreign=foreign))
 
 
 def leaving_keys(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) -> list[Leaving]:
@@ -155,14 +179,17 @@ def settle_references(
     """Carries ON DELETE and ON UPDATE out, then looks at what is refused: 23503."""
     ordered = sorted(leaving, key=lambda each: each.action not in "cnd")
     for each in ordered:
-        _settle(context, each)
+        if each.action == "a":
+            _look_at(context, each)
+        else:
+            _settle(context, each)
     for oid in dict.fromkeys(table.oid for table, _ in outcomes):
         known = before.by_oid(oid)
         files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
         for foreign in context.transaction.table(oid).foreign_keys:
             here = [outcome for table, outcome in outcomes if table.oid == oid]
             if any(outcome.added or outcome.changes(foreign.columns) for outcome in here):
-                context.transaction.check_references(oid, files, foreign)
+                _look_at(context, Added(oid, foreign, files))
 
 
 def _settle(context: Context, leaving: Leaving) -> None:

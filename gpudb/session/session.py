@@ -369,7 +369,11 @@ class Session:
         done = False
         try:
             if transaction is not None and commit:
-                handlers.before_commit(self, transaction)
+                try:
+                    handlers.before_commit(self, transaction)
+                except BaseException:
+                    transaction.rollback()
+                    raise
                 transaction.commit()
             elif transaction is not None:
                 transaction.rollback()

@@ -140,6 +140,7 @@ def _add_foreign_key(rows: Rows, table: Table, foreign: ForeignKey, referenced: 
         confupdtype=foreign.on_update, confdeltype=foreign.on_delete,
         confdelsetcols=_numbers(table, foreign.delete_columns) or None,
         confmatchtype="f" if foreign.match_full else "s", convalidated=foreign.validated,
+        condeferrable=foreign.deferrable, condeferred=foreign.deferred,
     )  # fmt: skip
     own, other = (", ".join(map(quoted_name, names)) for names in (foreign.columns, foreign.referenced))
     target = quoted_name(referenced.name)
@@ -150,6 +151,8 @@ def _add_foreign_key(rows: Rows, table: Table, foreign: ForeignKey, referenced: 
     for what, action in (("UPDATE", foreign.on_update), ("DELETE", foreign.on_delete)):
         definition += f" ON {what} {_ACTIONS[action]}" if action in _ACTIONS else ""
     definition += f" ({', '.join(map(quoted_name, foreign.delete_columns))})" if foreign.delete_columns else ""
+    definition += " DEFERRABLE" if foreign.deferrable else ""
+    definition += " INITIALLY DEFERRED" if foreign.deferred else ""
     definition += "" if foreign.validated else " NOT VALID"
     rows.add("constraint_definitions", oid=foreign.oid, definition=definition)
     rows.describe(oids.PG_CONSTRAINT, foreign.oid, 0, foreign.comment)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 240.0
 STOP_TIMEOUT_S = 20.0
 
 Stopper = Callable[[], None]
@@ -23,7 +23,7 @@ _LISTENING = re.compile(rb"listening on (\S+):(\d+)")
 def start_server(data_dir: Path, *options: str) -> tuple[str, int, Stopper]:
     """Runs `gpudb serve` on a free port over `data_dir`; gives host, port and a function that ends it.
 
-    Raises RuntimeError with the program's own output when it ends, or says nothing within a minute.
+    Raises RuntimeError with the program's own output when it ends, or says nothing within four minutes.
     """
     log = data_dir.parent / f"{data_dir.name}.log"
     command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", "0"]

@@ -88,8 +88,13 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
     columns = dict(target.columns)
     names: list[str | None] = []
     for each in map(inner, infer.index_elems):
-        if not each.name or len(each.collation) or len(each.opclass):
-            raise FeatureNotSupported("ON CONFLICT over expressions, collations or operator classes is not supported")
+        if len(each.collation) or len(each.opclass):
+            raise FeatureNotSupported("ON CONFLICT over collations or operator classes is not supported")
+        if not each.name:
+            # no key is over an expression
+            _bound(binder, target, each.expr)
+            names.append(None)
+            continue
         if each.name not in columns:
             raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
         made = columns[each.name]
@@ -98,7 +103,7 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
         names.append(table.columns[made.index].name if own and isinstance(made, Column) else None)
     if present(infer.where_clause):
         # A key without a condition serves whatever the condition is; it only has to be one.
-        _condition(binder, target, infer.where_clause)
+        condition(binder, _bound(binder, target, infer.where_clause), "WHERE")
     found = [key for key in table.keys if set(key.columns) == set(names)]
     if not found:
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
@@ -106,12 +111,13 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
     return found
 
 
-def _condition(binder: Binder, target: Through, node: Any) -> Expr:
+def _bound(binder: Binder, target: Through, node: Any) -> Expr:
+    """An expression of the arbiter over the table's or view's own columns."""
     rel = binder.rel()
     seen = through(binder, target.relation, rel, "insert into")
     scope = Scope(clause="WHERE")
     scope.add((Item(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
-    return condition(binder, bind_expression(binder, scope, node), "WHERE")
+    return bind_expression(binder, scope, node)
 
 
 # ------------------------------------------------------------------------------------------------ the queries

@@ -93,3 +93,14 @@ INSERT INTO oc_checked VALUES (6, 7, 'z') ON CONFLICT (a) DO UPDATE SET b = excl
 INSERT INTO oc_checked VALUES (6, 8, 'z'), (7, 8, 'w') ON CONFLICT (a) DO UPDATE SET b = excluded.b RETURNING *;
 ROLLBACK;
 SELECT * FROM oc_checked;
+CREATE TABLE oc_fruit (key integer PRIMARY KEY, fruit text);
+INSERT INTO oc_fruit VALUES (1, 'Apple');
+-- error 42P10
+INSERT INTO oc_fruit VALUES (1, 'Pear') ON CONFLICT (key, lower(fruit)) DO NOTHING;
+-- error 42P10
+INSERT INTO oc_fruit VALUES (1, 'Pear') ON CONFLICT (lower(fruit)) DO UPDATE SET fruit = excluded.fruit;
+-- error 42703
+INSERT INTO oc_fruit VALUES (1, 'Pear') ON CONFLICT (lower(nothing)) DO NOTHING;
+INSERT INTO oc_fruit VALUES (1, 'Pear') ON CONFLICT (key) WHERE fruit LIKE 'A%' DO UPDATE SET fruit = oc_fruit.fruit || excluded.fruit RETURNING *;
+-- error 42703
+INSERT INTO oc_fruit VALUES (1, 'Pear') ON CONFLICT (key) WHERE nothing DO NOTHING;

@@ -92,3 +92,61 @@ SELECT 32768.0::smallint;
 SELECT factorial(-1);
 -- error 42601
 SELECT numeric(0, 1);
+SELECT width_bucket(x, 0, 10, 5) FROM (VALUES (-1.5::numeric), (0), (3.3), (9.99), (10), (12)) v(x);
+SELECT width_bucket(5.35::numeric, 0.024, 10.06, 5), width_bucket(5.35::numeric, 10.06, 0.024, 5);
+-- error 2201G
+SELECT width_bucket(5.0::numeric, 3.0, 3.0, 5);
+-- error 2201G
+SELECT width_bucket(5.0::numeric, 3.0, 4.0, 0);
+SELECT ceil(-0.1), ceiling(0.1), floor(-0.1), floor(7.9), round(2.5), round(-2.5), round(3.456, 2), round(1234.5, -2), trunc(-3.99), trunc(3.456, 2), trunc(1234.5, -2);
+SELECT div(12.5, 3.2), div(-12.5, 3.2), mod(12.5, 3.2), mod(-12.5, 3.2), 12.5 % -3.2;
+SELECT gcd(330.3, 462.0), gcd(-330::numeric, 462), gcd(0::numeric, 46375), lcm(330.3, 462.0), lcm(13272.0, 0);
+SELECT factorial(4), factorial(15), factorial(0);
+SELECT scale(12.3400), min_scale(12.3400), trim_scale(12.3400), scale(0.00), min_scale(0.00), trim_scale(1200), scale(NULL::numeric);
+SELECT sqrt(2::numeric), sqrt(1.000000000000003::numeric), sqrt(144.00), sqrt(0);
+SELECT exp(0.0), exp(1.0), exp(-2.5), exp(12.0);
+SELECT ln(1.0), ln(2.5), ln(0.001), log(100.0), log(0.001), log(2.0, 64.0), log(3.0, 81.0);
+SELECT power(2.0, 10.0), power(2.0, -3.0), power(-2.0, 3.0), power(0.0, 0.0), 2.5 ^ 2.0, power(9.0, 0.5);
+-- error 2201F
+SELECT power(-2.0, 0.5);
+-- error 2201F
+SELECT power(0.0, -1.0);
+-- error 2201E
+SELECT ln(0.0);
+-- error 2201E
+SELECT ln(-1.0);
+-- error 2201F
+SELECT sqrt(-1.0);
+SELECT abs(-12.50), sign(-12.5), sign(0.0), -(-3.20), +4.50;
+SELECT i::numeric(6,2) AS n, (i::numeric(6,2))::text FROM (VALUES (1.005), (-1.005), (999.995), (0.1)) v(i);
+-- error 22003
+SELECT 99999.999::numeric(6,2);
+SELECT 12.345::numeric(3,0), 0.05::numeric(1,1), 123::numeric(5);
+SELECT 1_000_000, 0x1F, 0o17, 0b101, 1_000.000_1, 1e3, 1.5E-3, .5;
+SELECT generate_series(0.0::numeric, 4.0, 1.3);
+SELECT generate_series(4.0::numeric, 0.0, -1.3);
+-- error 22023
+SELECT generate_series(1::numeric, 2, 0);
+SELECT to_char(1234.567, '9,999.99'), to_char(-1234.567, '9,999.99S'), to_char(0.5, '0.000'), to_char(-0.5, 'FM990.00'), to_char(12, 'RN'), to_char(1234567.891, 'FM9G999G999D99');
+SELECT to_char(1234.5, 'L9999.9'), to_char(-12.3, '99.9PR'), to_char(12.3, '99.9MI'), to_char(42, '0999'), to_char(1e10, '9.99EEEE');
+SELECT to_number('1,234.56', '9,999.99'), to_number('-12.3', 'S99.9'), to_number('<42>', '99PR'), to_number('0.5', '0.9');
+SELECT avg(x), sum(x), variance(x), stddev_pop(x), var_samp(x) FROM (VALUES (1.5::numeric), (2.25), (-3.125), (NULL)) v(x);
+SELECT (1.00 = 1.0)::text, 1.0 < 1.01, 1.10 IN (1.1, 2), least(1.50, 1.5, 2), greatest(0.1, 0.10), coalesce(NULL, 1.20);
+SELECT '  12.50 '::numeric, '-.5'::numeric, '1e-3'::numeric, '+7'::numeric, '1_000'::numeric, '0x1F'::numeric;
+-- error 22P02
+SELECT 'x1'::numeric;
+-- error 22P02
+SELECT ''::numeric;
+-- error 22P02
+SELECT '1 2'::numeric;
+SELECT 1.0 / 3, 2 / 3.0, 10.00 / 4, 7.0 / 7, -5.5 / 2.2;
+-- error 22012
+SELECT 1 / 0.0;
+-- error 22012
+SELECT 5.5 % 0;
+SELECT 12.7::integer, -12.5::integer, 13.5::integer, 32767.4::smallint, 9.5::bigint, 0.1::float8, 1.5::real, 1e3::numeric::text;
+-- error 22003
+SELECT 32768.5::smallint;
+-- error 22003
+SELECT 9223372036854775808::bigint;
+SELECT 4.2 + 1, 4.2 - 0.20, 1.20 * 2.5;

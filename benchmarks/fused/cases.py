@@ -143,8 +143,13 @@ def _grown(catalog: Catalog) -> Catalog:
 
 
 def _captured(planner: Planner, request: Request, name: str) -> None:
-    def kernels(node: Fused, builds: Sequence[pl.DataFrame], share: Share, parameters: Sequence[object]) -> Any:
+    def kernels(
+        node: Fused, builds: Sequence[pl.DataFrame], share: Share, parameters: Sequence[object], key: Any = None
+    ) -> Any:
         scan = scan_of(node.root)
+        if scan.table.name not in TABLES:
+            # A build side, whose rows are there.
+            return None
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)
         pipeline = twin.in_forms(prepared.pipeline, prepared.segments[0])

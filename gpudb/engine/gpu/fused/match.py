@@ -32,8 +32,6 @@ BUILD_ROWS = 16_000_000
 """A build side may have so many rows: it is made on the host, and every worker has it."""
 
 
-MOST_ROWS = 100_000_000
-"""Rows that come out go over the host: where more than so many are expected it is not tried."""
 MOST_FIRST = 100_000
 """The most rows of ORDER BY … LIMIT."""
 
@@ -76,11 +74,11 @@ class _Matching:
         return _largest(node) >= max(self._scan, 1) and self._estimate(node.input) > wanted
 
     def _drops_most(self, node: Node) -> bool:
-        """Whether few of a table's many rows are left."""
+        """Whether few of a table's many rows are left, as far as is known: a kernel that finds too many declines."""
         if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _chooses(node):
             return False
         largest = _largest(node)
-        return largest >= max(self._scan, 1) and self._estimate(node) <= min(MOST_ROWS, largest // 2)
+        return largest >= max(self._scan, 1) and self._estimate(node) <= largest // 2
 
     def _first(self, node: nodes.Sort) -> Fused:
         """The rows that a sort wants the first of, by its first key, and those that are equal by it."""

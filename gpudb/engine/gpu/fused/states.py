@@ -103,7 +103,7 @@ def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumu
             return _reals(name, value, made)
         case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
             return _sum(name, value, made)
-        case "min" | "max" if value is not None:
+        case "min" | "max" | "any_value" | "bool_and" | "every" | "bool_or" if value is not None:
             return _extreme(name, call, value, made, tables)
     raise NotFused(f"aggregate {call.function}")
 
@@ -162,11 +162,11 @@ def _floats(ordered: Array) -> Array:
 
 
 def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: Tables) -> Column:
-    op = call.function.name
+    op = "max" if call.function.name in {"max", "bool_or"} else "min"
     held = lanes(call.type)[""]
     expr, dictionary = value.expr, value.dictionary
     if value.type.carried or (expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63):
-        raise NotFused(f"{op} of {value.type.plain}")
+        raise NotFused(f"{call.function.name} of {value.type.plain}")
     order: Array | None = None
     if dictionary is not None:
         expr, order = ranked(expr, dictionary, tables)

@@ -68,6 +68,7 @@ QUERIES = (
     "SELECT ts, f.a, v FROM f JOIN g ON f.k = g.k ORDER BY ts NULLS FIRST, a, v, s LIMIT 4",
     "SELECT w - n, a FROM f WHERE a IS NOT NULL ORDER BY w - n, a LIMIT 2",
     "SELECT y, d, a, b, s FROM f ORDER BY y, d, a, b, s LIMIT 400",
+    "SELECT k, bool_and(y), bool_or(y), every(a < 5), bool_or(s > 280) FILTER (WHERE y) FROM f GROUP BY k",
     "SELECT a, x * a, x / 4 FROM f WHERE sqrt(a ^ 2 + s ^ 2) < 20 AND a * 1e3::float8 > s",
     "SELECT sqrt(a) FROM f WHERE s > 200",
     "SELECT sum(s / a::float8) FROM f WHERE k = 5",

@@ -18,7 +18,7 @@ from tests.engine.gpu.fused import corpus
 from tests.engine.gpu.fused.recording import Recording
 from tests.engine.gpu.test_cases import embedded, outcome
 
-FUSED = 55
+FUSED = 57
 """Queries of the corpus of which a part is one kernel, at least, on some data."""
 EVERY = Costs(scan=0)
 """Rows of every table are worth a kernel."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from gpudb.engine.gpu.fused.nvrtc import cache_folder
+from gpudb.engine.gpu.warm import caches
 
 START_SECONDS = 90
 """How long a worker may take to start."""
@@ -50,6 +54,8 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
         from dask_cuda import LocalCUDACluster
 
         _configure()
+        for name, folder in caches(cache_folder()).items():
+            os.environ.setdefault(name, folder)  # the workers' processes inherit it
         return LocalCUDACluster(
             n_workers=count,
             CUDA_VISIBLE_DEVICES=list(devices),

@@ -39,6 +39,7 @@ from gpudb.engine.gpu.given import ResultRoom, read, written
 from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Again, Tables, Task, compute
+from gpudb.engine.gpu.warm import warm
 from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
 from gpudb.errors import OutOfMemory, SqlError
 from gpudb.plan.fused import Fused
@@ -93,6 +94,8 @@ class StageWorker(WorkerPlugin):
         self._plans: OrderedDict[bytes, list[Stage]] = OrderedDict()
         # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
         self._lanes = {short: ThreadPoolExecutor(1, "short stage" if short else "stage") for short in (False, True)}
+        if self._gpu:
+            self._lanes[False].submit(warm, self._frames)
         self._watch = asyncio.ensure_future(memory.watch(self._limit, self._tables.shrink, self._over))
         for handler in (self.run, self.part, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handler

@@ -72,7 +72,7 @@ def compiled(source: str, headers: Mapping[str, str], architecture: str, *, fold
     with _LOCK:
         if digest in _KEPT:
             return _KEPT[digest]
-    place = (folder or _cache_folder()) / f"{digest}.cubin"
+    place = (folder or cache_folder() / "kernels") / f"{digest}.cubin"
     found = _read(place)
     if found is None:
         found = _compile(source, headers, architecture)
@@ -82,9 +82,10 @@ def compiled(source: str, headers: Mapping[str, str], architecture: str, *, fold
     return found
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where compiled kernels are kept for later processes."""
     root = os.environ.get("GPUDB_KERNEL_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "gpudb" / "kernels"
+    return (Path(root) if root else Path.home() / ".cache") / "gpudb"
 
 
 def _read(place: Path) -> Compiled | None:

@@ -1,0 +1,35 @@
+"""The warm-up computes every one of its operators, wherever frames lie, and an operator that fails is only told of."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gpudb.engine.gpu import warm
+from gpudb.engine.gpu.frames import HostFrames, HostHeld
+
+
+def test_every_operator_is_computed() -> None:
+    plans = len(list(warm._plans(warm._rows().lazy())))
+    assert warm.warm(HostFrames()) == plans > 20
+
+
+def test_one_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(HostFrames):
+        def held(self, lazy: pl.LazyFrame) -> HostHeld:
+            if "SORT" in lazy.explain():
+                raise RuntimeError("no sorting here")
+            return super().held(lazy)
+
+    with caplog.at_level(logging.WARNING):
+        made = warm.warm(Failing())
+    assert made < len(list(warm._plans(warm._rows().lazy())))
+    assert "order by k failed: no sorting here" in caplog.text
+
+
+def test_caches_lie_together(tmp_path: Path) -> None:
+    found = warm.caches(tmp_path)
+    assert {Path(path).parent for path in found.values()} == {tmp_path}

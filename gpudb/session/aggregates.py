@@ -196,7 +196,9 @@ def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
 def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tuple[Function, SqlType]:
     """The function that an option names, for these types as they are, and what it returns for them."""
     named = inner(option.arg)
-    names = strings(named.names) if option.arg.WhichOneof("node") == "type_name" else (named.sval,)
+    if kind(option.arg) not in {"type_name", "string"}:
+        raise SqlError.of("syntax_error", f"argument of {option.defname} must be a name")
+    names = strings(named.names) if kind(option.arg) == "type_name" else (named.sval,)
     binder = context.session.binder(context)
     routines = find_routines(binder, names)
     own = tuple(as_function(each) for each in routines if each.kind == "f")

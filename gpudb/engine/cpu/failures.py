@@ -94,7 +94,7 @@ _RULES: tuple[Maker, ...] = tuple(
          "an aggregate as an argument of this function is not supported"),
         (r"Nested UNNEST calls are not supported", "feature_not_supported",
          "set-returning functions within each other are not supported"),
-        (r"UNNEST not supported here", "feature_not_supported",
+        (r"UNNEST not supported here|UNNEST in lambda expressions is not supported", "feature_not_supported",
          "set-returning functions are not supported here"),
         (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),
         (r"executing the UDF: MemoryError", "out_of_memory", "out of memory"),

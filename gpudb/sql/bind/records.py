@@ -141,6 +141,8 @@ def to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str 
     if not coercible(source, target, context):
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
+    if not target.fields and not is_row(source) and source.name != "unknown":
+        raise FeatureNotSupported("input of anonymous composite types is not implemented")
     if not target.fields or source == target:
         return expr
     if isinstance(expr, Row) and target.user is not source.user:

@@ -128,3 +128,5 @@ SELECT ca_neg(n), ca_neg(n) FILTER (WHERE n > 100) FROM ca;
 DROP AGGREGATE ca_neg(integer), ca_len(text);
 -- error 42883
 SELECT ca_neg(n) FROM ca;
+-- error 42601
+CREATE AGGREGATE ao_bad(text) (sfunc = 1e400, stype = integer);

@@ -160,8 +160,8 @@ def _with_options(sequence: Sequence, given: dict[str, Any], *, created: bool) -
     item: SqlType = given.get("as") or sequence.type
     widest = 1 << _BITS[sequence.type.name]
     # Bounds that were those of the old type become those of the new one.
-    follow_up = created or ("as" in given and sequence.maximum == widest - 1)
-    follow_down = created or ("as" in given and sequence.minimum == -widest)
+    follow_up = not created and "as" in given and sequence.maximum == widest - 1
+    follow_down = not created and "as" in given and sequence.minimum == -widest
     increment = given.get("increment", sequence.increment)
     if increment == 0:
         raise _wrong("INCREMENT must not be zero")
@@ -169,11 +169,11 @@ def _with_options(sequence: Sequence, given: dict[str, Any], *, created: bool) -
     top = 1 << _BITS[item.name]
     maximum, minimum = given.get("maxvalue"), given.get("minvalue")
     if maximum is None:
-        again = "maxvalue" in given or follow_up
-        maximum = ((top - 1) if increment > 0 else -1) if again else sequence.maximum
+        again = created or follow_up or "maxvalue" in given
+        maximum = ((top - 1) if increment > 0 or follow_up else -1) if again else sequence.maximum
     if minimum is None:
-        again = "minvalue" in given or follow_down
-        minimum = (1 if increment > 0 else -top) if again else sequence.minimum
+        again = created or follow_down or "minvalue" in given
+        minimum = (1 if increment > 0 and not follow_down else -top) if again else sequence.minimum
     for word, value in (("MAXVALUE", maximum), ("MINVALUE", minimum)):
         if not -top <= value < top:
             raise _wrong(f"{word} ({value}) is out of range for sequence data type {item}")

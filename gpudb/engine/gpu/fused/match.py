@@ -32,6 +32,8 @@ BUILD_ROWS = 16_000_000
 """A build side may have so many rows: it is made on the host, and every worker has it."""
 
 
+MANY, SHORT = 1_000_000, 10
+"""Of tables of more rows, texts of more characters get no dictionary for the sake of rows that come out."""
 MOST_FIRST = 100_000
 """The most rows of ORDER BY … LIMIT."""
 
@@ -106,7 +108,13 @@ class _Matching:
         builds: list[Node] = []
         below = self._spine(node, builds)
         made = Fused(top(below), tuple(self.node(each) for each in builds))
-        prepare(made, _Statistics(scan_of(below)), [_empty(each.types) for each in builds], self._parameters)
+        scan = scan_of(below)
+        bound_to = prepare(made, _Statistics(scan), [_empty(each.types) for each in builds], self._parameters)
+        if not isinstance(made.root, Partial) and scan.table.rows > MANY:
+            for kind in (scan.types[index] for index in bound_to.fields):
+                if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT:
+                    # Rows are looked at once, perhaps; a dictionary of comments is not worth it.
+                    raise NotFused("texts that may be as many as rows")
         return made
 
     def _spine(self, node: Node, builds: list[Node]) -> Node:

@@ -108,10 +108,16 @@ class _Display:
         )
 
     def _where(self, node: nodes.Node, done: Measured | None) -> str:
-        """Where an operator runs: `Cpu` where cudf-polars or libcudf refused what the stage has beside its scans."""
+        """Where an operator runs: `Cpu` where a step of its kind ran on the host.
+
+        Of what libcudf or cudf-polars refused the stage is known, not the operator: each over scans and kernels may be
+        the one.
+        """
         if done is None or not self._prefix or isinstance(node, nodes.Scan | Fused):
             return self._prefix
-        return "Cpu" if any(done.host) else self._prefix
+        reasons = {each for told in done.host for each in told if each}
+        hosted = any(isinstance(node, _HOSTED.get(each, nodes.Node)) for each in reasons)
+        return "Cpu" if hosted else self._prefix
 
     def _skipped(self, scan: nodes.Scan) -> tuple[tuple[str, str], ...]:
         """How many of a table's files the filter leaves to be read, by their statistics."""
@@ -124,6 +130,15 @@ class _Display:
         return (("Files", told + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
 
 
+_HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
+    "window functions": (nodes.Window,),
+    "aggregates": (nodes.Aggregate, Partial, Final),
+    "recursion": (nodes.Recursive,),
+    "set-returning functions": (nodes.ProjectSet,),
+    "functions": (nodes.Project, nodes.Filter, nodes.Join),
+    "exact quotients": (nodes.Project, nodes.Aggregate, Final),
+}
+"""Which operators have the steps that `Frames.fetched` is told of."""
 _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
 
 

@@ -7,6 +7,7 @@ itself, through `Carrier.block`, and is a table here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from gpudb.sql import bound
 from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
+
+_COLUMNS = re.compile(r"\b(r\d+)\.c(\d+)")
 
 
 @dataclass
@@ -44,6 +47,13 @@ class Carrier:
         self._ctes = ctes
         self._inside: set[int] = set()
         self._renamed: dict[tuple[int, int], str] = {}
+
+    def read(self, text: str) -> dict[str, list[int]]:
+        """By relation, the columns of it that a text reads: one at least, since the planner has no tables of none."""
+        found: dict[str, set[int]] = {}
+        for name, number in _COLUMNS.findall(text):
+            found.setdefault(name, set()).add(int(number))
+        return {name: sorted(found.get(name, ())) or [0] for name in self.leaves}
 
     # ------------------------------------------------------------------------------------------ queries
 

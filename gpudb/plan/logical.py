@@ -201,9 +201,10 @@ class _Builder:
         if not values:
             # The planner gives one column at least, and what stands above it counts it.
             values.append(bound.Constant(1, INT4))
-        relations = {name: (len(found.node.types), found.rows) for name, found in carrier.leaves.items()}
-        rel = relational_plan(text, relations)
-        restorer = Restorer(carrier.symbols, {name: found.node for name, found in carrier.leaves.items()})
+        # Of what the text does not read the planner is not told: each column costs it time.
+        read = carrier.read(text)
+        rel = relational_plan(text, {name: (read[name], found.rows) for name, found in carrier.leaves.items()})
+        restorer = Restorer(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
         try:
             return Rows(restorer.node(rel), tuple(values))
         except TypeError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from operator import is_
 from typing import Any, Literal
 
 from gpudb.catalog.model import Table
@@ -46,17 +47,17 @@ class Node:
         """What another process gets: the fields alone, without what was found out of them."""
         return {each.name: self.__dict__[each.name] for each in fields(self)}
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes that it reads, left first."""
         return tuple([getattr(self, name) for name in _input_names(self)])
 
     def with_inputs(self, *inputs: Node) -> Node:
         """The same node over other inputs, which give the same columns."""
-        names = _input_names(self)
-        if all(getattr(self, name) is given for name, given in zip(names, inputs, strict=True)):
+        assert len(inputs) == len(self.inputs)
+        if all(map(is_, inputs, self.inputs)):
             return self
-        changed: dict[str, Any] = dict(zip(names, inputs, strict=True))
+        changed: dict[str, Any] = dict(zip(_input_names(self), inputs, strict=True))
         return replace(self, **changed)
 
     @cached_property

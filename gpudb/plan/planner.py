@@ -10,26 +10,19 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.symbols import MAX_ARGUMENTS
 
+Relations = Mapping[str, tuple[Sequence[int], int]]
+"""By name, the numbers of the columns that a text reads of a relation, and how many rows that has."""
+
 _LOCK = threading.Lock()
+_SCHEMA = "root"
 _CALLS = re.compile(r"\b([eb]\d+)\(")
-
-
-class _Frame:
-    """What the planner wants of a table: names and types of its columns."""
-
-    def __init__(self, width: int) -> None:
-        import numpy
-        import pandas
-
-        self.columns = [f"c{number}" for number in range(width)]
-        self.dtypes = pandas.Series({name: numpy.dtype("O") for name in self.columns}, dtype=object)
 
 
 class _Planner:
@@ -42,45 +35,41 @@ class _Planner:
 
         before = dask.config.get("dataframe", {}).copy()
         from dask_sql import Context
-        from dask_sql.datacontainer import ColumnContainer, DataContainer, Statistics
+        from dask_sql._datafusion_lib import DaskSchema, DaskSQLOptimizerConfig, DaskTable, DFOptimizationException
+        from dask_sql.mappings import python_to_sql_type
 
         # Importing it changes how every Dask program of this process works; nothing here is one of its frames.
         dask.config.set({"dataframe": before})
-        # It warns of statements without tables, and of rules that it leaves out.
+        # It warns of rules that it leaves out.
         logging.getLogger("dask_sql").setLevel(logging.ERROR)
-        self._dask = dask
-        self._container, self._columns, self._statistics = DataContainer, ColumnContainer, Statistics
-        self._context = Context(logging.ERROR)
-        self._schema = self._context.schema["root"]
-        for number in range(MAX_ARGUMENTS + 1):
-            arguments = [(f"x{place}", str) for place in range(number + 1)]
-            self._context.register_function(_opaque, f"e{number}", arguments, str)
-            self._context.register_function(_opaque, f"b{number}", arguments, numpy.bool_)
-        # It declares all that are registered for each statement: it is given those that a text calls.
-        self._functions = {each.name: each for each in self._schema.function_lists}
-
-    def plan(self, text: str, relations: Mapping[str, tuple[int, int]]) -> Any:
-        """The root of dask-sql's plan; `relations` gives each name's number of columns and of rows."""
-        self._schema.tables.clear()
-        self._schema.statistics.clear()
-        called = set(_CALLS.findall(text))
-        self._schema.function_lists = [each for name, each in self._functions.items() if name in called]
-        for name, (width, rows) in relations.items():
-            frame = _frame(max(width, 1))
-            self._schema.tables[name] = self._container(frame, self._columns(frame.columns))
-            self._schema.statistics[name] = self._statistics(rows)
+        self._schema, self._table, self._unoptimized = DaskSchema, DaskTable, DFOptimizationException
+        self._text = python_to_sql_type(numpy.dtype("O"))
+        results = {"e": self._text.getDataType(), "b": python_to_sql_type(numpy.bool_).getDataType()}
+        # Each statement is told of those that it calls: name, arguments, result.
+        self._functions = {
+            f"{kind}{number}": ([results["e"]] * (number + 1), result)
+            for number in range(MAX_ARGUMENTS + 1)
+            for kind, result in results.items()
+        }
+        self._context = Context(logging.ERROR).context
         # Its join reordering by row counts loses conditions that stand between joins: it is told to leave all alone.
-        with self._dask.config.set({"sql.max_fact_tables": 0, "sql.dynamic_partition_pruning": False}):
-            return self._context._get_ral(text)[0]
+        self._context.set_optimizer_config(DaskSQLOptimizerConfig(False, None, 0, None, None))
 
-
-@cache
-def _frame(width: int) -> _Frame:
-    return _Frame(width)
-
-
-def _opaque(*_: object) -> object:
-    raise AssertionError("the planner's functions are never called")
+    def plan(self, text: str, relations: Relations) -> Any:
+        """The root of dask-sql's plan."""
+        schema = self._schema(_SCHEMA)
+        for name, (columns, rows) in relations.items():
+            held = [(f"c{number}", self._text) for number in columns]
+            schema.add_table(self._table(_SCHEMA, name, float(rows), held, None))
+        for name in set(_CALLS.findall(text)):
+            schema.add_or_overload_function(name, *self._functions[name], False)
+        self._context.register_schema(_SCHEMA, schema)
+        (statement,) = self._context.parse_sql(text)
+        made = self._context.logical_relational_algebra(statement)
+        try:
+            return self._context.optimize_relational_algebra(self._context.run_preoptimizer(made))
+        except self._unoptimized:
+            return made
 
 
 def _import_moved_modules() -> None:
@@ -105,14 +94,13 @@ def warm() -> None:
         _planner()
 
 
-def relational_plan(text: str, relations: Mapping[str, tuple[int, int]]) -> Any:
+def relational_plan(text: str, relations: Relations) -> Any:
     """dask-sql's plan of a text; NotCarried where it refuses one (a correlation that it cannot undo)."""
     with _LOCK:
         try:
             return _planner().plan(text, relations)
         except Exception as error:
-            name = type(error).__name__
-            if name not in {"ParsingException", "OptimizationException", "RuntimeError", "DFOptimizationException"}:
+            if type(error).__name__ not in {"ParsingException", "RuntimeError"}:
                 raise
             logging.getLogger(__name__).debug("the planner refuses %s: %s", text, error)
             raise NotCarried("a subquery that the planner cannot undo") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +26,10 @@ _JOINS: dict[str, JoinKind] = {
 
 
 class Restorer:
-    """Restores one plan. `leaves` are the relations of its text, `symbols` its expressions."""
+    """Restores one plan. `leaves` are the relations of its text, each with the columns of it that the planner was told
+    of; `symbols` are its expressions."""
 
-    def __init__(self, symbols: Symbols, leaves: Mapping[str, Node]) -> None:
+    def __init__(self, symbols: Symbols, leaves: Mapping[str, tuple[Node, Sequence[int]]]) -> None:
         self._symbols = symbols
         self._leaves = leaves
 
@@ -67,22 +68,25 @@ class Restorer:
     # ------------------------------------------------------------------------------------------ nodes
 
     def _scan(self, rel: Any) -> Node:
-        leaf = self._leaves[rel.getTable().getTableName()]
+        leaf, told = self._leaves[rel.getTable().getTableName()]
+        # A leaf without columns is told to have one.
+        width = len(leaf.types)
+        types = tuple(leaf.types[index] for index in told if index < width)
         scan = rel.table_scan()
-        every = range(len(leaf.types))
-        names = scan.getTableScanProjects() if scan.containsProjections() else [f"c{index}" for index in every]
-        wanted = [int(name[1:]) for name in names if int(name[1:]) < len(leaf.types)]
-        filters = [self.expr(each, leaf.types) for each in scan.getFilters()]
-        filters = [each for each in filters if not _is_noise(each)]
+        read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
+        wanted = [index for index in read if index < width]
+        filters = [self.expr(each, types) for each in scan.getFilters()]
+        filters = [moved(each, told.__getitem__) for each in filters if not _is_noise(each)]
         condition = conjunction(tuple(part for each in filters for part in conjuncts(each)))
         if not isinstance(leaf, Scan):
             node = leaf if condition is None else Filter(leaf, condition)
-            return node if wanted == list(every) else Project(node, tuple(column(i, leaf.types[i]) for i in wanted))
-        read = wanted + sorted(used(condition) - set(wanted))
-        places = {index: place for place, index in enumerate(read)}
+            every = wanted == list(range(width))
+            return node if every else Project(node, tuple(column(i, leaf.types[i]) for i in wanted))
+        every_read = wanted + sorted(used(condition) - set(wanted))
+        places = {index: place for place, index in enumerate(every_read)}
         over = moved(condition, places.__getitem__) if condition is not None else None
-        node = replace(leaf, columns=tuple(leaf.columns[index] for index in read), filter=over)
-        if read == wanted:
+        node = replace(leaf, columns=tuple(leaf.columns[index] for index in every_read), filter=over)
+        if every_read == wanted:
             return node
         return Project(node, tuple(column(i, node.types[i]) for i in range(len(wanted))))
 
@@ -129,7 +133,8 @@ class Restorer:
         kind = str(rex.getRexType()).rpartition(".")[2]
         match kind:
             case "Reference":
-                return column(rex.getIndex(), types[rex.getIndex()])
+                index = rex.getIndex()
+                return column(index, types[index])
             case "Alias":
                 return self.expr(rex.getOperands()[0], types)
             case "Literal" if rex.getType() == "Utf8" and len(rex.getStringValue()) > 1:

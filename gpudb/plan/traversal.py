@@ -4,54 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cache
 from typing import Any
 
 from gpudb.plan.nodes import INPUT, Node
 from gpudb.sql import bound
 
-_SKIPPED = {"type", "function", "functions", "table", "columns", "value", "name"}
-_NODES = frozenset((*bound.Expr.__args__, bound.SortKey, bound.Frame))
+_NODES = (*bound.Expr.__args__, bound.SortKey, bound.Frame)
+_HOLDING = ("Expr", "SortKey", "Frame", "bound.")
 
 
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind) if each.name not in _SKIPPED)
+_HELD: dict[type, tuple[str, ...]] = {}
+
+
+def holding(kind: type) -> tuple[str, ...]:
+    """The fields of a plan's node, or of an expression, that hold expressions: a subquery's query is none."""
+    found = _HELD.get(kind)
+    if found is None:
+        held = (each.name for each in fields(kind) if any(name in str(each.type) for name in _HOLDING))
+        found = _HELD[kind] = tuple(held)
+    return found
+
+
+_PARTS = {kind: holding(kind) for kind in _NODES}
+
+
+def parts(expr: Any) -> list[Any]:
+    """The expressions, sort keys and frames directly below one."""
+    found: list[Any] = []
+    for name in _PARTS[expr.__class__]:
+        value = getattr(expr, name)
+        if value.__class__ in _PARTS:
+            found.append(value)
+        elif value.__class__ is tuple:
+            found += flat(value)
+    return found
+
+
+def flat(values: tuple[Any, ...]) -> list[Any]:
+    """The expressions of a tuple, and of tuples in it."""
+    found: list[Any] = []
+    for each in values:
+        if each.__class__ in _PARTS:
+            found.append(each)
+        elif each.__class__ is tuple:
+            found += flat(each)
+    return found
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
     """A node and all below it, outermost first."""
-    yield node
-    for each in node.inputs:
-        yield from walk_nodes(each)
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += reversed(each.inputs)
 
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
     """The plan with `change` applied to every node, inputs first."""
-    return change(node.with_inputs(*(rebuild(each, change) for each in node.inputs)))
+    return change(node.with_inputs(*[rebuild(each, change) for each in node.inputs]))
 
 
 def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
-    """An expression rebuilt from the top: where `change` gives something other than None, that takes its place.
+    """An expression, or several in a tuple, rebuilt from the top: where `change` gives something other than None for an
+    expression, that takes its place.
 
     Subqueries are left as they are.
     """
-    changed = change(expr)
-    if changed is not None:
-        return changed
     kind = expr.__class__
     if kind is tuple:
         made = [transform(each, change) for each in expr]
-        return tuple(made) if any(a is not b for a, b in zip(made, expr, strict=True)) else expr
-    if kind not in _NODES:
+        for one, other in zip(made, expr, strict=True):
+            if one is not other:
+                return tuple(made)
         return expr
-    parts: dict[str, Any] = {}
-    for name in _fields(kind):
+    names = _PARTS.get(kind)
+    if names is None:
+        return expr
+    changed = change(expr)
+    if changed is not None:
+        return changed
+    changes: dict[str, Any] = {}
+    for name in names:
         before = getattr(expr, name)
         after = transform(before, change)
         if after is not before:
-            parts[name] = after
-    return replace(expr, **parts) if parts else expr
+            changes[name] = after
+    return replace(expr, **changes) if changes else expr
 
 
 def shifted(expr: Any, by: int) -> Any:
@@ -63,8 +102,9 @@ def moved(expr: Any, place: Callable[[int], int]) -> Any:
     """An expression over an input whose columns have other positions now."""
 
     def change(each: Any) -> Any:
-        if isinstance(each, bound.Column) and each.rel == INPUT:
-            return replace(each, index=place(each.index))
+        if each.__class__ is bound.Column and each.rel == INPUT:
+            index = place(each.index)
+            return each if index == each.index else bound.Column(INPUT, index, each.type, each.name)
         return None
 
     return transform(expr, change)
@@ -79,17 +119,21 @@ def substituted(expr: Any, values: tuple[Any, ...]) -> Any:
     return transform(expr, change)
 
 
-def used(expr: Any) -> frozenset[int]:
-    """The positions of the input's columns that an expression reads."""
+def used(expr: Any) -> set[int]:
+    """The positions of the input's columns that an expression, or several in a tuple, read."""
     found: set[int] = set()
-
-    def look(each: Any) -> Any:
-        if isinstance(each, bound.Column) and each.rel == INPUT:
-            found.add(each.index)
-        return None
-
-    transform(expr, look)
-    return frozenset(found)
+    waiting = [expr]
+    while waiting:
+        each = waiting.pop()
+        kind = each.__class__
+        if kind is bound.Column:
+            if each.rel == INPUT:
+                found.add(each.index)
+        elif kind is tuple:
+            waiting += each
+        else:
+            waiting += [getattr(each, name) for name in _PARTS.get(kind, ())]
+    return found
 
 
 def conjuncts(expr: Any | None) -> tuple[Any, ...]:

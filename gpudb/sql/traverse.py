@@ -20,25 +20,33 @@ _LEAVES = {"type", "function", "functions", "table", "columns", "value", "name"}
 _FIELDS = {kind: tuple(each.name for each in fields(kind) if each.name not in _LEAVES) for kind in _KINDS}
 
 
-def children(node: Any) -> Iterator[Any]:
+def children(node: Any) -> list[Any]:
     """The nodes directly below a node: expressions, relations, queries, sort keys and frames."""
-    for name in _FIELDS[type(node)]:
-        yield from _nodes(getattr(node, name))
+    found: list[Any] = []
+    for name in _FIELDS[node.__class__]:
+        value = getattr(node, name)
+        if value.__class__ in _FIELDS:
+            found.append(value)
+        elif value.__class__ is tuple:
+            _add_nodes(found, value)
+    return found
 
 
-def _nodes(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _nodes(item)
-    elif type(value) in _FIELDS:
-        yield value
+def _add_nodes(found: list[Any], values: tuple[Any, ...]) -> None:
+    for value in values:
+        if value.__class__ in _FIELDS:
+            found.append(value)
+        elif value.__class__ is tuple:
+            _add_nodes(found, value)
 
 
 def walk(node: Any) -> Iterator[Any]:
     """A node and all below it, subqueries included, outermost first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += reversed(children(each))
 
 
 def outer_columns(query: bound.Query) -> set[tuple[int, int]]:

@@ -104,7 +104,10 @@ class Planner:
 
         def current(node: Node) -> Node:
             # The bound query may be older than the snapshot.
-            return replace(node, table=request.table(node.table)) if isinstance(node, Scan) else node
+            if not isinstance(node, Scan):
+                return node
+            table = request.table(node.table)
+            return node if table is node.table else replace(node, table=table)
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
         physical = fused(root, estimate, request.parameters, self._costs.scan) if self._fuse else root

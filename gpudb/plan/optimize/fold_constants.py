@@ -6,36 +6,32 @@ What fails is left as it is: it may stand where no row gets to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.nodes import Node
-from gpudb.plan.traversal import rebuild, transform
+from gpudb.plan.traversal import flat, holding, parts, rebuild, transform, walk_nodes
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]
 """The constants that expressions over nothing give; None for one that fails or whose type no constant has."""
 
 _FOLDED = (bound.Call, bound.Cast, bound.InList, bound.Choice, bound.Case, bound.DistinctFrom, bound.AnyArray)
-_NOT_CONSTANT = (bound.Column, bound.Aggregate, bound.Window, bound.SetReturning, bound.ScalarSubquery, bound.Grouping)
+_NOT_CONSTANT = (
+    bound.Aggregate, bound.Window, bound.SetReturning, bound.Grouping, bound.ScalarSubquery, bound.DomainValue,
+)  # fmt: skip
 
 
 def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -> Node:
     """The plan with every largest constant expression replaced by its value; with `immutable` only such as have one
     value always, under all settings."""
-    found: list[Any] = []
-    root = _each_expr(root, _type_alone)
-
-    def find(each: Any) -> Any:
-        if isinstance(each, _FOLDED) and _is_constant(each) and (not immutable or _is_immutable(each)):
-            # Constants may hold lists, which do not hash.
-            if each not in found:
-                found.append(each)
-            return each
-        return None
-
-    _each_expr(root, find)
+    finding = _Finding(immutable)
+    finding.look(root)
+    if finding.types:
+        root = _each_expr(root, _type_alone)
+        finding = _Finding(immutable)
+        finding.look(root)
+    found = finding.found
     if not found:
         return root
     values = evaluate(tuple(found))
@@ -46,52 +42,92 @@ def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -
     return _each_expr(root, fold)
 
 
+class _Finding:
+    """The largest constant expressions of a plan, in `found`; `types` tells whether pg_typeof is called."""
+
+    def __init__(self, immutable: bool) -> None:
+        self._immutable = immutable
+        self.found: list[Any] = []
+        self.types = False
+
+    def look(self, root: Node) -> None:
+        """Looks through a plan."""
+        for node in walk_nodes(root):
+            for name in holding(node.__class__):
+                value = getattr(node, name)
+                for each in flat((value,)):
+                    if self._is_constant(each):
+                        self._add(each)
+
+    def _is_constant(self, expr: Any) -> bool:
+        """Whether an expression is one; of one that is not, the largest parts that are have been added."""
+        if expr.__class__ is bound.Column:
+            return False
+        self.types = self.types or _asks_type(expr)
+        below = parts(expr)
+        constant = [self._is_constant(each) for each in below]
+        if all(constant) and self._may_be(expr):
+            return True
+        for each, found in zip(below, constant, strict=True):
+            if found:
+                self._add(each)
+        return False
+
+    def _may_be(self, expr: Any) -> bool:
+        """Whether an expression over constants is one."""
+        if isinstance(expr, _NOT_CONSTANT):
+            return False
+        if isinstance(expr, bound.Call) and (expr.function.volatile or expr.function.returns_set):
+            return False
+        return not self._immutable or _is_immutable(expr)
+
+    def _add(self, expr: Any) -> None:
+        if not isinstance(expr, _FOLDED):
+            for each in parts(expr):
+                self._add(each)
+        elif expr not in self.found:
+            # Constants may hold lists, which do not hash.
+            self.found.append(expr)
+
+
+def _asks_type(expr: Any) -> bool:
+    """Whether an expression is pg_typeof of more than a constant."""
+    if not isinstance(expr, bound.Call) or expr.function.name != "pg_typeof":
+        return False
+    return not isinstance(expr.args[0], bound.Constant)
+
+
 def _type_alone(expr: Any) -> Any:
     """pg_typeof looks at no value, but computing it may end in an error."""
-    if not isinstance(expr, bound.Call) or expr.function.name != "pg_typeof":
+    if not _asks_type(expr):
         return None
     (arg,) = expr.args
-    if isinstance(arg, bound.Constant):
-        return None
     made = replace(expr, args=(bound.Constant(None, arg.type),))
     if isinstance(arg, bound.Column | bound.Aggregate):
         return made
     return bound.Case(((bound.Test(arg, "NULL", False), made),), made, expr.type)
 
 
-def _is_constant(expr: Any) -> bool:
-    for node in walk(expr):
-        if isinstance(node, _NOT_CONSTANT):
-            return False
-        if isinstance(node, bound.Call) and (node.function.volatile or node.function.returns_set):
-            return False
-    return True
-
-
 def _is_immutable(expr: Any) -> bool:
-    for node in walk(expr):
-        if isinstance(node, bound.Call) and not node.function.immutable:
-            return False
-        if isinstance(node, bound.Parameter) or not hasattr(node, "type"):
-            return False
-        # Time zones and what a text says of now stand in settings.
-        if node.type.name not in _PLAIN:
-            return False
-        if isinstance(node, bound.Cast) and node.arg.type.name in _TEXTS and node.type.name not in _TEXTS:
-            return False
-    return True
+    """Whether an expression over values that never change has one, under all settings."""
+    if isinstance(expr, bound.Parameter | bound.SortKey | bound.Frame):
+        return False
+    if isinstance(expr, bound.Call) and not expr.function.immutable:
+        return False
+    # Time zones and what a text says of now stand in settings.
+    if expr.type.name not in _PLAIN:
+        return False
+    return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name not in _TEXTS)
 
 
 def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
     def over(node: Node) -> Node:
         changed: dict[str, Any] = {}
-        for each in fields(node):
-            before = getattr(node, each.name)
-            if each.name in _OTHERS or isinstance(before, Node):
-                continue
+        for name in holding(node.__class__):
+            before = getattr(node, name)
             after = transform(before, change)
             if after is not before:
-                changed[each.name] = after
+                changed[name] = after
         return replace(node, **changed) if changed else node
 
     return rebuild(root, over)
@@ -99,4 +135,3 @@ def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
 
 _TEXTS = {"text", "varchar", "bpchar"}
 _PLAIN = _TEXTS | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "interval"}
-_OTHERS = {"table", "columns", "labels", "kind", "op", "all", "number", "null_aware"}

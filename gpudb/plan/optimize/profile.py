@@ -6,6 +6,8 @@ Tables' files say rows, minima, maxima and NULLs; distinct values follow from ke
 from __future__ import annotations
 
 import datetime as dt
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -62,11 +64,25 @@ def unknown(rows: float) -> ColumnProfile:
     return ColumnProfile(distinct, domain=distinct)
 
 
+_KEPT = 512
+# By identity, since a table's hash is that of all its files: what has been found of its columns, by position.
+_known: OrderedDict[int, tuple[Table, dict[int, ColumnProfile]]] = OrderedDict()
+_lock = threading.Lock()
+
+
 def table_profile(table: Table, columns: Sequence[int]) -> Profile:
     """Of some columns of a table, by their positions."""
     rows = float(max(table.rows, 1))
-    single = {key.columns[0] for key in table.keys if len(key.columns) == 1}
-    return Profile(rows, tuple(_column(table, table.columns[index], rows, single) for index in columns), rows)
+    with _lock:
+        _, known = _known.setdefault(id(table), (table, {}))
+        _known.move_to_end(id(table))
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
+    missing = [index for index in columns if index not in known]
+    if missing:
+        single = {key.columns[0] for key in table.keys if len(key.columns) == 1}
+        known |= {index: _column(table, table.columns[index], rows, single) for index in missing}
+    return Profile(rows, tuple([known[index] for index in columns]), rows)
 
 
 def _column(table: Table, column: Column, rows: float, unique: set[str]) -> ColumnProfile:

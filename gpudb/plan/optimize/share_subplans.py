@@ -22,7 +22,11 @@ _COSTLY = (nodes.Join, nodes.Aggregate, nodes.Window, nodes.DistinctOn, nodes.Se
 
 def share_subplans(root: Node) -> Node:
     """The plan with a `Shared` node, under one number, in the place of each subplan that occurs again."""
-    if sum(isinstance(node, _COSTLY) for node in walk_nodes(root)) < 2:
+    every = list(walk_nodes(root))
+    if sum(isinstance(node, _COSTLY) for node in every) < 2:
+        return root
+    # What is worth it reads a table, and reads it again.
+    if max(Counter(node.table.oid for node in every if isinstance(node, nodes.Scan)).values(), default=0) < 2:
         return root
     known = _Known()
     counts: Counter[int] = Counter()

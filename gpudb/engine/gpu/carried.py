@@ -12,10 +12,13 @@ from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import rebuild
+from gpudb.sql import bound
+from gpudb.sql.traverse import walk
 
 _NOTHING = ResidentTables(0)
 
@@ -35,6 +38,14 @@ class _Empty(HostFrames):
 
 
 _FRAMES = _Empty()
+
+
+def check_functions(query: bound.Query) -> None:
+    """NotCarried for a function that gives another value each time, though nobody may read it: what it does, or the
+    error that it raises, would be pruned with it."""
+    for node in walk(query):
+        if isinstance(node, bound.Call) and node.function.volatile:
+            raise NotCarried(f"function {node.function}, whose value changes from row to row")
 
 
 def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:

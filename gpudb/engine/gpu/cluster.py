@@ -41,8 +41,9 @@ RETURN_SECONDS = 3.0
 """How long a statement waits when no worker is ready."""
 WAIT_EVENT = "ClusterWorker"
 """What pg_stat_activity says then."""
-_TAKEOVER_SECONDS = 1.0
-"""How long one that has been lost is waited for before another runs its shares."""
+_TAKEOVER_SECONDS = 0.3
+"""How long one that has been lost is waited for before another runs its shares: one that only lost a connection answers
+sooner, and a process that has been started anew has no columns in memory either."""
 
 
 class Cluster:

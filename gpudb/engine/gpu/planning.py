@@ -12,7 +12,7 @@ from functools import cached_property
 
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.admission import Cost, cost_of
-from gpudb.engine.gpu.carried import check
+from gpudb.engine.gpu.carried import check, check_functions
 from gpudb.engine.gpu.constants import evaluator
 from gpudb.engine.gpu.fused.match import fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
@@ -149,6 +149,7 @@ class Planner:
             if kept is not None:
                 self._plans.move_to_end(id(query))
                 return kept
+        check_functions(query)
         plan = plan_query(query, estimate)
         folded = fold_constants(plan.root, evaluate, immutable=True)
         plan = Plan(optimized(folded, self._rules), plan.columns)

@@ -15,7 +15,7 @@ from gpudb.engine.gpu.warm import caches
 START_SECONDS = 90
 """How long a worker may take to start."""
 _LEAST_BYTES = 2**29
-_PRELOAD = ["distributed", "distributed.nanny", "distributed.http", "numpy", "polars", "pyarrow.parquet", "tzdata"]
+_PRELOAD = ["distributed", "distributed.nanny", "distributed.http", "tzdata", "gpudb.engine.gpu.worker"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,9 +133,10 @@ def test_jsonb_sorts_by_its_own_order(lab: Lab) -> None:
     assert given == ["{}", "10", "9", "null", "[]"]
 
 
-def test_each_row_of_random_is_refused_by_name(lab: Lab) -> None:
+@pytest.mark.parametrize("sql", ["SELECT random() FROM few", "SELECT count(*) FROM (SELECT random(), id FROM few) q"])
+def test_each_row_of_random_is_refused_by_name(lab: Lab, sql: str) -> None:
     with pytest.raises(NotCarried, match="random"):
-        Planner(lab.database.cpu).planned(lab.request("SELECT random() FROM few"))
+        Planner(lab.database.cpu).planned(lab.request(sql))
 
 
 def test_the_planner_tells_what_goes_to_the_host(lab: Lab) -> None:

@@ -73,7 +73,7 @@ def type_name(node: Any, binder: Binder) -> SqlType:
         name = _ALIASES.get(name, name)
     if name in _SERIAL:
         raise FeatureNotSupported(f'type "{name}" is not supported')
-    if name[0] == "_" and exists(name):
+    if name[:1] == "_" and exists(name):
         if len(node.array_bounds) > 0:
             raise UndefinedObject(f'type "{name}[]" does not exist')
         return SqlType(name)

@@ -16,6 +16,8 @@ _TITLES = {
     "select": "SELECT of a whole table",
     "latency": "SELECT 1",
     "fused": "Fused kernels, beside the time in which their columns could be copied,",
+    "wire-taxi": "The four queries over taxi rides through a client, beside their kernels,",
+    "wire-ssb": "The star schema benchmark through a client, beside its kernels,",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }

@@ -15,6 +15,8 @@ from gpudb.engine.gpu.warm import caches
 START_SECONDS = 90
 """How long a worker may take to start."""
 _LEAST_BYTES = 2**29
+_HOST_THREADS = 4
+"""Of Polars on a worker that has a GPU."""
 _PRELOAD = ["distributed", "distributed.nanny", "distributed.http", "tzdata", "gpudb.engine.gpu.worker"]
 
 
@@ -51,11 +53,14 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
     base = cpu_processes(len(devices), memory)
 
     def start(count: int) -> Any:
+        import dask
         from dask_cuda import LocalCUDACluster
 
         _configure()
         for name, folder in caches(cache_folder()).items():
             os.environ.setdefault(name, folder)  # the workers' processes inherit it
+        # What is left to the host there are few rows, which wait for more threads longer than they gain by them.
+        dask.config.set({"distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": _HOST_THREADS})
         return LocalCUDACluster(
             n_workers=count,
             CUDA_VISIBLE_DEVICES=list(devices),

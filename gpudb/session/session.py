@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session import calls, handlers, session_functions
+from gpudb.session import calls, handlers, session_functions, tables
 from gpudb.session.binding import BINDABLE, bind_statement, fresh_labels, statements_of
 from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.execution import draws
@@ -202,6 +202,9 @@ class Session:
                 inside = Context(self, statement, self._begin(), Cancel(), (), oids)
                 parameters, columns = calls.described(inside)
                 return Prepared(sql, parameters, columns, statement)
+            if tables.is_table_of_query(statement):
+                inside = Context(self, statement, self._begin(), Cancel(), (), oids)
+                return Prepared(sql, tables.described(inside), None, statement)
             if statement.kind not in BINDABLE or is_load_call(statement):
                 return Prepared(sql, (), handlers.columns_of(self, statement), statement)
             context = Context(self, statement, self._begin(), Cancel())

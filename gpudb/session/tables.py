@@ -23,11 +23,13 @@ from gpudb.session.results import Result
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.table_like import like
 from gpudb.session.temporary import on_commit
+from gpudb.sql.bind.binder import MOST_PARAMETERS
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.checks import stored_text
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.type_names import type_name
-from gpudb.sql.parse import inner, kind, strings
+from gpudb.sql.parse import RawStatement, inner, kind, strings
+from gpudb.types import SqlType
 
 MAX_COLUMNS = 1600
 _RESERVED = {"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"}
@@ -134,6 +136,24 @@ def column_definition(context: Context, node: Any) -> Column:
     return column
 
 
+def is_table_of_query(statement: RawStatement) -> bool:
+    """Whether a statement is CREATE TABLE AS a SELECT, whose parameters a client may give."""
+    node: Any = statement.node
+    if statement.kind != "CreateTableAsStmt" or node.objtype == pg.OBJECT_MATVIEW:
+        return False
+    return kind(node.query) == "select_stmt"
+
+
+def described(context: Context) -> tuple[SqlType, ...]:
+    """The types of the parameters `$n` of a CREATE TABLE AS."""
+    binder = context.session.binder(context)
+    binder.most_parameters = MOST_PARAMETERS
+    binder.declare_parameters(context.parameter_oids)
+    source: Any = context.statement.node
+    bind_query(binder, inner(source.query), None)
+    return binder.parameter_types()
+
+
 @handles("CreateTableAsStmt")
 def create_table_as(context: Context) -> Result:
     """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
@@ -155,7 +175,9 @@ def create_table_as(context: Context) -> Result:
     source = inner(node.query)
     if source.DESCRIPTOR.name != "SelectStmt":
         raise FeatureNotSupported("CREATE TABLE AS EXECUTE is not supported")
-    query = bind_query(context.session.binder(context), source, None)
+    binder = context.session.binder(context)
+    binder.declare_parameters(context.parameter_oids)
+    query = bind_query(binder, source, None)
     columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
     for column in columns:
         check_column_type(column.name, column.type)

@@ -143,6 +143,13 @@ def test_a_statement_is_prepared_after_a_few_runs(pg: psycopg.Connection[Any]) -
         assert pg.execute("SELECT %s::int * 2 AS n", [number]).fetchone() == (number * 2,)
 
 
+def test_a_table_is_made_of_a_query_with_parameters(pg: psycopg.Connection[Any]) -> None:
+    pg.execute(
+        "CREATE TABLE made AS SELECT g, %s AS t, %s::numeric(5,2) AS n FROM generate_series(1, %s) g", ["x", 2.5, 2]
+    )
+    assert pg.execute("SELECT * FROM made").fetchall() == [(n, "x", decimal.Decimal("2.50")) for n in (1, 2)]
+
+
 def test_changes_and_transactions(pg: psycopg.Connection[Any]) -> None:
     pg.execute("CREATE TABLE wire_changes (a int, b text)")
     with pg.cursor() as cursor:

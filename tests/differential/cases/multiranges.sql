@@ -16,23 +16,23 @@ SELECT range_agg(r) FROM (SELECT int4range(1,2) WHERE false) t(r);
 SELECT range_agg(m), range_intersect_agg(m) FROM (VALUES ('{[1,3),[5,8)}'::int4multirange), ('{[2,6)}'), (NULL)) t(m);
 SELECT g % 2, range_agg(int4range(g, g + 2)) FROM generate_series(1, 9) g GROUP BY 1;
 SELECT g, range_agg(numrange(g, g + 1)) OVER (ORDER BY g ROWS 1 PRECEDING) FROM generate_series(1, 4) g;
-CREATE TABLE mr_t (i int, m int4multirange, n nummultirange, d datemultirange, a int4multirange[]);
-INSERT INTO mr_t VALUES (1, '{[1,3),[5,8)}', '{[1.5,2.50)}', '{[2024-01-01,2024-02-01)}', ARRAY['{[1,2)}'::int4multirange]), (2, '{}', '{}', '{}', '{}'), (3, NULL, NULL, NULL, NULL), (4, '{(,)}', '{(,1.0],(2,)}', '{(,2024-01-01)}', '{"{[1,2),[4,5)}",NULL}');
-SELECT * FROM mr_t;
+CREATE TABLE mrange_t (i int, m int4multirange, n nummultirange, d datemultirange, a int4multirange[]);
+INSERT INTO mrange_t VALUES (1, '{[1,3),[5,8)}', '{[1.5,2.50)}', '{[2024-01-01,2024-02-01)}', ARRAY['{[1,2)}'::int4multirange]), (2, '{}', '{}', '{}', '{}'), (3, NULL, NULL, NULL, NULL), (4, '{(,)}', '{(,1.0],(2,)}', '{(,2024-01-01)}', '{"{[1,2),[4,5)}",NULL}');
+SELECT * FROM mrange_t;
 -- ordered
-SELECT i FROM mr_t ORDER BY m, i;
+SELECT i FROM mrange_t ORDER BY m, i;
 -- ordered
-SELECT i FROM mr_t ORDER BY n DESC NULLS LAST, i;
-UPDATE mr_t SET m = m + int4multirange(int4range(3,5)), n = n * '{[0,2)}' WHERE i IN (1, 4);
-SELECT * FROM mr_t;
-SELECT m, count(*) FROM mr_t GROUP BY m;
+SELECT i FROM mrange_t ORDER BY n DESC NULLS LAST, i;
+UPDATE mrange_t SET m = m + int4multirange(int4range(3,5)), n = n * '{[0,2)}' WHERE i IN (1, 4);
+SELECT * FROM mrange_t;
+SELECT m, count(*) FROM mrange_t GROUP BY m;
 SELECT n, count(*) FROM (VALUES ('{[1.0,2)}'::nummultirange), ('{[1.00,2.0)}'), ('{}')) t(n) GROUP BY n;
 SELECT DISTINCT n FROM (VALUES ('{[1.0,2)}'::nummultirange), ('{[1.00,2.0)}')) t(n);
 SELECT '{[1,2)}'::int4multirange = '{[1,2)}', '{[1,2)}'::int4multirange < '{[1,2),[3,4)}', '{}'::int4multirange < '{[1,2)}', '{[1.0,2)}'::nummultirange = '{[1.00,2)}', '{[1,2)}'::int4multirange <> '{}';
-SELECT a.m FROM mr_t a JOIN mr_t b ON a.m = b.m;
-SELECT m::text, n::text, length(m::text), d::text FROM mr_t;
+SELECT a.m FROM mrange_t a JOIN mrange_t b ON a.m = b.m;
+SELECT m::text, n::text, length(m::text), d::text FROM mrange_t;
 SELECT int4range(1,5)::int4multirange, numrange(1.50,2)::nummultirange, NULL::int4range::int4multirange, 'empty'::int4range::int4multirange;
-SELECT pg_typeof(m), pg_typeof(unnest(m)), pg_typeof(range_agg(int4range(1,2))) FROM mr_t GROUP BY m;
+SELECT pg_typeof(m), pg_typeof(unnest(m)), pg_typeof(range_agg(int4range(1,2))) FROM mrange_t GROUP BY m;
 -- messages
 -- error 22P02
 SELECT '{[1,2)'::int4multirange;
@@ -61,14 +61,14 @@ SELECT int4multirange(NULL::int4range);
 SELECT int4multirange(VARIADIC ARRAY[int4range(1,2), NULL]);
 -- cases
 SELECT int4multirange(VARIADIC ARRAY[int4range(1,2), int4range(2,3)]);
-SELECT to_jsonb(m), json_build_object('m', n), array_agg(m) FROM mr_t GROUP BY 1, n;
+SELECT to_jsonb(m), json_build_object('m', n), array_agg(m) FROM mrange_t GROUP BY 1, n;
 -- messages
 -- error 42883
-SELECT max(m) FROM mr_t;
+SELECT max(m) FROM mrange_t;
 -- error 42883
-SELECT m + int4range(1,2) FROM mr_t;
+SELECT m + int4range(1,2) FROM mrange_t;
 -- error 42883
-SELECT m @> 1.5 FROM mr_t;
+SELECT m @> 1.5 FROM mrange_t;
 -- error 42883
 SELECT '{[1,2)}'::int4multirange + '{[3,4)}'::int8multirange;
 -- cases
@@ -77,7 +77,7 @@ CREATE TABLE mr_k (m int4multirange PRIMARY KEY);
 -- error 23505
 INSERT INTO mr_k VALUES ('{[1,2)}'), ('{[1,1]}');
 -- cases
-SELECT coalesce(NULL, '{[1,2)}'::int4multirange), CASE WHEN true THEN '{}'::int4multirange END, (SELECT m FROM mr_t WHERE i = 1);
+SELECT coalesce(NULL, '{[1,2)}'::int4multirange), CASE WHEN true THEN '{}'::int4multirange END, (SELECT m FROM mrange_t WHERE i = 1);
 SELECT typname, typtype, typarray > 0 FROM pg_type WHERE typname LIKE '%multirange' ORDER BY 1;
 CREATE FUNCTION mr_f(anymultirange) RETURNS anyelement LANGUAGE sql AS 'SELECT lower($1)';
 SELECT mr_f('{[3,4)}'::int4multirange);

@@ -29,15 +29,11 @@ class Faulty(WorkerPlugin):
         self._armed: tuple[str, str, str] | None = None
         self.struck = 0
         stages = worker.plugins["gpudb"]
-        computed, part, rows = stages._computed, stages.part, stages.rows
+        computed, part, rows = stages.computed, stages.part, stages.rows
 
-        def compute(running: Any, task: Any, received: Any) -> Any:
-            running.computing += 1
-            try:
-                self._strike("compute", task.stage.output)
-            finally:
-                running.computing -= 1
-            return computed(running, task, received)
+        def compute(task: Any, received: Any) -> Any:
+            self._strike("compute", task.stage.output)
+            return computed(task, received)
 
         async def give(statement: int, stage: int, **arguments: Any) -> Any:
             self._strike("give", "any")
@@ -47,7 +43,7 @@ class Faulty(WorkerPlugin):
             self._strike("give", "result")
             return await rows(**arguments)
 
-        stages._computed = compute
+        stages.computed = compute
         worker.handlers["gpudb_part"] = give
         worker.handlers["gpudb_rows"] = read
         worker.handlers["fault_arm"] = self._arm

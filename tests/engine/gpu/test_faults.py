@@ -17,7 +17,7 @@ from tests.session.use import run
 
 WORKERS = 3
 pytestmark = pytest.mark.timeout(300)  # starting workers takes long on a busy machine
-ROWS = 24_000
+ROWS = 72_000
 STATEMENTS = {
     "hash": "SELECT k, count(*), sum(price) FROM orders GROUP BY k ORDER BY k",
     "broadcast": "SELECT label, count(*) FROM orders JOIN kinds USING (k) GROUP BY label ORDER BY label",

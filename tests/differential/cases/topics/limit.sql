@@ -168,7 +168,7 @@ MOVE FORWARD ALL IN tl_groups;
 FETCH BACKWARD ALL IN tl_groups;
 -- ordered
 FETCH ABSOLUTE 2 IN tl_groups;
-SELECT name, is_holdable, is_binary, is_scrollable FROM pg_cursors;
+SELECT name, is_holdable, is_binary, is_scrollable FROM pg_cursors WHERE name <> '';
 DECLARE tl_ahead NO SCROLL CURSOR FOR SELECT n FROM tl ORDER BY n LIMIT 9;
 -- ordered
 FETCH 2 IN tl_ahead;

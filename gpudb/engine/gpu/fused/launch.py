@@ -275,22 +275,23 @@ class Target:
         return found
 
     def _groups(self, sink: Groups, held: Any | None) -> Grouped:
-        """The groups; `held` are their words on the host, where they are few."""
+        """The groups in order; `held` are their words on the host, where they are few."""
         xp = self._xp
         if self.keys is not None:
             place = xp.flatnonzero(self.keys[0] != -1)
-            groups, words = self.keys[:, place].get(), self.words[:, place].get()
+            found = self.keys[:, place]
+            order = xp.argsort(found[0]) if len(found) == 1 else xp.lexsort(xp.ascontiguousarray(found[::-1]))
+            groups, words = found[:, order].get(), self.words[:, place[order]].get()
         elif held is not None:
             groups = (np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64))[None]
             words = held[:, groups[0]]
         else:
             place = xp.flatnonzero(self.words[0])
             groups, words = place.get()[None], self.words[:, place].get()
-        order = np.lexsort(groups[::-1])
         return Grouped(
-            groups[:, order].astype(np.int64),
+            groups.astype(np.int64, copy=False),
             tuple(
-                made[order].view(np.float64) if each.op == "fadd" else made[order]
+                made.view(np.float64) if each.op == "fadd" else made
                 for each, made in zip(sink.accumulators, words, strict=True)
             ),
         )

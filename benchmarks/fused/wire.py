@@ -137,7 +137,7 @@ def measured(connection: Any, name: str, sql: str, rows: int, speed: float) -> t
     if told:
         share = told["bytes"] / speed / statistics.median(told["times"]) if speed else 0.0
         note = f"{told['segments']} segments, {told['registers']} registers"
-        note += f", {share:.0%} of a copy's bandwidth" if speed else ""
+        note += f", its columns whole at {share:.0%} of a copy's bandwidth" if speed else ""
         more = {"result_rows": len(answer), "bytes": told["bytes"], "note": note}
         made.append(row_of(name, "its kernel", told["times"], rows, **more))
         shown = f"kernel {1000 * statistics.median(told['times']):7.3f} ms, {told['bytes'] / 1e9:6.2f} GB, {note}"

@@ -51,14 +51,15 @@ class _Known:
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
-        self._of: dict[int, int] = {}
+        # Beside the number its node, so that the id stays its own.
+        self._of: dict[int, tuple[Node, int]] = {}
         self._fresh = 0
 
     def number(self, node: Node) -> int:
         found = self._of.get(id(node))
         if found is None:
-            found = self._of[id(node)] = self._found(node)
-        return found
+            found = self._of[id(node)] = node, self._found(node)
+        return found[1]
 
     def _found(self, node: Node) -> int:
         below = tuple(self.number(each) for each in node.inputs)

@@ -125,7 +125,9 @@ class HostFrames:
         table = collected(lazy)
         if count == 1:
             return [HostHeld(table)]
-        place = table.select(place=_hashed(keys, table) % count)["place"]
+        # As columns, constants too: Polars gives of a constant no hash a row, but one for each chunk of a frame.
+        held = table.with_columns(key.alias(f"key{number}") for number, key in enumerate(keys))
+        place = held.select(place=_hashed([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
         return [HostHeld(table.filter(place == number)) for number in range(count)]
 
     def on_host(self) -> tuple[str, ...]:
@@ -146,11 +148,11 @@ def beyond_calendar() -> NotCarried:
     return NotCarried("a date or timestamp beyond Polars' calendar")
 
 
-def _hashed(keys: Sequence[pl.Expr], table: pl.DataFrame) -> pl.Expr:
+def _hashed(keys: Sequence[pl.Series]) -> pl.Expr:
     made = pl.lit(SEED, pl.UInt64)
-    for key in keys:
-        kind = table.select(key.alias("k")).schema["k"]
+    for series in keys:
         # -0 and 0 are one value, and Int128 has no hash that is the same everywhere.
+        key, kind = pl.col(series.name), series.dtype
         key = key + 0.0 if kind.is_float() else key.cast(pl.Float64) if kind == pl.Int128 else key
         made = made * pl.lit(31, pl.UInt64) + key.hash(SEED)
     return made

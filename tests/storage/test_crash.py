@@ -77,8 +77,17 @@ def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int
 
 
 @pytest.mark.timeout(1800)
-def test_kill_at_random_moments(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    rounds = SOAK_ROUNDS if request.config.getoption("--soak", default=False) else ROUNDS
+def test_kill_at_random_moments(tmp_path: Path) -> None:
+    _kill_often(tmp_path, ROUNDS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_kill_at_many_random_moments(tmp_path: Path) -> None:
+    _kill_often(tmp_path, SOAK_ROUNDS)
+
+
+def _kill_often(tmp_path: Path, rounds: int) -> None:
     chance = random.Random(20261121)
     acknowledged: set[int] = set()
     pairs: set[int] = set()

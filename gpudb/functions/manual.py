@@ -19,6 +19,7 @@ from typing import Literal
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.library import Function, Operator, functions_by_name, operators_by_name
 from gpudb.functions.registry import implementation
+from gpudb.functions.resolve import POLYMORPHIC
 from gpudb.types import COLUMN_TYPES
 
 Mark = Literal["same", "differs", "not yet"]
@@ -158,8 +159,7 @@ def _of_time(target: Function | Operator, types: set[str]) -> bool:
     return bool(types & set(_MOMENTS.split()))
 
 
-_POLYMORPHIC = frozenset({"anyenum", "anyrange", "anymultirange", *_ANY.split()})
-_HELD = COLUMN_TYPES | _POLYMORPHIC | {"name", "oid", "regclass", "record", "jsonpath"}
+_HELD = COLUMN_TYPES | POLYMORPHIC | {"name", "oid", "regclass", "record", "jsonpath"}
 
 
 def _state(target: Function | Operator) -> Mark:

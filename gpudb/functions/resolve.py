@@ -15,10 +15,10 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.library import Function, Operator, casts, functions_by_name, operators_by_name
 from gpudb.types import TEXT, SqlType, exact
 
-POLYMORPHIC = frozenset(
-    "anyelement anyarray anynonarray anyenum anyrange anymultirange anycompatible anycompatiblearray"
-    " anycompatiblenonarray any".split()
-)
+# The parameters that are all of one type, or arrays or ranges of it; and those of which one is found that all become.
+ONE_TYPE = ("anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange")
+COMPATIBLE = ("anycompatible", "anycompatiblearray", "anycompatiblenonarray")
+POLYMORPHIC = frozenset({*ONE_TYPE, *COMPATIBLE, "any"})
 
 
 def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
@@ -262,13 +262,9 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
     return [c for c in candidates if all(c.types[i].category == cat for i, (cat, _) in wanted.items())] or candidates
 
 
-# The parameters that are all of one type, or arrays or ranges of it.
-_ONE_TYPE = ("anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange")
-
-
 def check_typed(parameters: Sequence[SqlType], types: Sequence[SqlType]) -> None:
     """42804 where no argument has a type of those that a call's polymorphic parameters take theirs from."""
-    given = [t.name for p, t in zip(parameters, types, strict=True) if p.name in _ONE_TYPE]
+    given = [t.name for p, t in zip(parameters, types, strict=True) if p.name in ONE_TYPE]
     if given and all(name == "unknown" for name in given):
         message = "could not determine polymorphic type because input has type unknown"
         raise SqlError.of("datatype_mismatch", message)
@@ -283,11 +279,9 @@ def bind_polymorphic(
     """
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
-    element = _family(parameters, types, _ONE_TYPE, common=False)
+    element = _family(parameters, types, ONE_TYPE, common=False)
     ranges = [t.ranged or t for t in types if t.subtype is not None or t.ranged is not None]
-    compatible = _family(
-        parameters, types, "anycompatible anycompatiblearray anycompatiblenonarray".split(), common=True
-    )
+    compatible = _family(parameters, types, COMPATIBLE, common=True)
 
     def concrete(parameter: SqlType, item: SqlType | None) -> SqlType:
         match parameter.name:

@@ -19,6 +19,8 @@ from gpudb.types import INT8, SqlType
 
 INPUT = 0
 """The relation of every column of a plan's expressions."""
+WHOLE = (0, 1)
+"""The part of a scan that is all of it: the rows of the one worker of one."""
 
 JoinKind = Literal["INNER", "LEFT", "FULL", "SEMI", "ANTI"]
 
@@ -75,7 +77,7 @@ class Node:
 class Scan(Node):
     """Some columns of a table, by their positions in it. `filter` is over the scan's own output.
 
-    A worker reads its share of the rows, or `part`: those of one worker of so many, (0, 1) being all of them.
+    A worker reads its share of the rows, or `part`: those of one worker of so many, WHOLE being all of them.
     """
 
     table: Table

@@ -261,14 +261,11 @@ class _Placing:
         return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hashed(keys)
 
 
-WHOLE = (0, 1)
-
-
 def whole(node: Node) -> Node | None:
     """A part over replicated tables alone as every worker makes all of it; None for any other part."""
     match node:
         case nodes.Scan():
-            return replace(node, part=WHOLE) if node.table.replicated else None
+            return replace(node, part=nodes.WHOLE) if node.table.replicated else None
         case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
             inputs = [whole(each) for each in node.inputs]
             made = [each for each in inputs if each is not None]

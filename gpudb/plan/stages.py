@@ -97,7 +97,7 @@ class _Cutting:
 def _is_alone(node: Node, stages: list[Stage]) -> bool:
     """Whether a stage's rows come from the first worker alone: from constants, or from what was gathered there."""
     match node:
-        case nodes.Scan(part=(0, 1)):
+        case nodes.Scan(part=nodes.WHOLE):
             return True
         case nodes.Scan() | Fused():
             return False

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudb.plan.nodes import INPUT, Node
 from gpudb.sql import bound
+from gpudb.sql.traverse import among, below
 
 _NODES = (*bound.Expr.__args__, bound.SortKey, bound.Frame)
 _HOLDING = ("Expr", "SortKey", "Frame", "bound.")
@@ -30,25 +31,12 @@ _PARTS = {kind: holding(kind) for kind in _NODES}
 
 def parts(expr: Any) -> list[Any]:
     """The expressions, sort keys and frames directly below one."""
-    found: list[Any] = []
-    for name in _PARTS[expr.__class__]:
-        value = getattr(expr, name)
-        if value.__class__ in _PARTS:
-            found.append(value)
-        elif value.__class__ is tuple:
-            found += flat(value)
-    return found
+    return below(expr, _PARTS)
 
 
 def flat(values: tuple[Any, ...]) -> list[Any]:
     """The expressions of a tuple, and of tuples in it."""
-    found: list[Any] = []
-    for each in values:
-        if each.__class__ in _PARTS:
-            found.append(each)
-        elif each.__class__ is tuple:
-            found += flat(each)
-    return found
+    return among(values, _PARTS)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

@@ -30,7 +30,7 @@ from gpudb.session.generations import check_default, check_generations, check_re
 from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
 from gpudb.session.kept_expressions import default_expression
 from gpudb.session.names import check_no_system, named_relation, spoken
-from gpudb.session.queried_columns import check_column_type
+from gpudb.session.queried_columns import check_column_type, every_row
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
@@ -44,7 +44,7 @@ from gpudb.sql.bind.generated import bind_generated
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Column as Reference
-from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
+from gpudb.sql.bound import Expr, Scan
 from gpudb.sql.parse import inner, present, strings
 from gpudb.storage.buckets import check_hashable
 from gpudb.storage.transaction import widens
@@ -167,15 +167,7 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
 
 def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
     """Puts `made` in the place of `old`, every row computed anew: `changed` gives columns over relation `rel`."""
-    positions = {column.name: index for index, column in enumerate(old.columns)}
-    targets = tuple(
-        changed[c.name] if c.name in changed else Reference(rel, positions[c.name], c.type, c.name)
-        for c in made.columns
-    )
-    outputs = tuple(OutputColumn(c.name, c.type) for c in made.columns)
-    query = Select(outputs, targets, Scan(rel, old))
-    stream = execution.run(context, query)
-    batches = list(stream)
+    batches = list(execution.run(context, every_row(old, made.columns, changed, rel)))
     fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
     put(context, replace(made, columns=fresh))
     context.transaction.replace(old.oid, old.files, batches)

@@ -16,7 +16,7 @@ from gpudb.session import execution
 from gpudb.session.binding import statements_of
 from gpudb.session.context import Context, command, handler, handles
 from gpudb.session.results import CopyIn, CopyOut, Result, ResultColumn
-from gpudb.sql.bind.binder import MOST_PARAMETERS, Arguments, Binder
+from gpudb.sql.bind.binder import Arguments, Binder
 from gpudb.sql.bind.calls import given_names, unnamed
 from gpudb.sql.bind.coerce import coerce, exactly
 from gpudb.sql.bind.expressions import bind_expression
@@ -95,8 +95,7 @@ _NOT_INSIDE = {"PrepareStmt", "ExecuteStmt", "DeallocateStmt", "DeclareCursorStm
 
 def described(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...] | None]:
     """The types of a CALL's parameters `$n`, and the columns that it gives: None without OUT parameters."""
-    binder = context.session.binder(context)
-    binder.most_parameters = MOST_PARAMETERS
+    binder = context.session.binder(context, describing=True)
     routine, _ = _called(context, binder)
     return binder.parameter_types(), _columns(routine) if routine.outputs else None
 

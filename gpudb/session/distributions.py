@@ -10,8 +10,7 @@ from gpudb.catalog.model import Column, Distribution, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session import execution
 from gpudb.session.context import Context
-from gpudb.sql.bound import Column as Reference
-from gpudb.sql.bound import OutputColumn, Scan, Select
+from gpudb.session.queried_columns import every_row
 from gpudb.sql.extensions import TABLESPACE
 from gpudb.sql.parse import RawStatement
 from gpudb.storage.buckets import check_hashable
@@ -51,9 +50,7 @@ def alter_distribution(context: Context, table: Table, step: Any) -> None:
     if not table.files or (made.hashed_by is None and table.hashed_by is None):
         return
     # Files are of one bucket each, or of none: all are written anew.
-    outputs = tuple(OutputColumn(column.name, column.type) for column in table.columns)
-    targets = tuple(Reference(1, place, each.type, each.name) for place, each in enumerate(outputs))
-    stream = execution.run(context, Select(outputs, targets, Scan(1, table)))
+    stream = execution.run(context, every_row(table, table.columns, {}))
     try:
         context.transaction.replace(table.oid, table.files, iter(stream), check_keys=False)
     finally:

@@ -15,6 +15,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
 from gpudb.sql.bind.from_clause import find_relation
+from gpudb.sql.extensions import identifier
 
 BLOCK = 8192
 FUNCTIONS: Mapping[str, str] = {
@@ -49,7 +50,7 @@ def _table(context: Context, name: str) -> Table:
     if name.isdigit():
         relation = context.transaction.catalog.by_oid(int(name))
     else:
-        parts = [part[1:-1].replace('""', '"') if part[:1] == '"' else part.lower() for part in name.split(".")]
+        parts = [identifier(part) for part in name.split(".")]
         if not 1 <= len(parts) <= 2:
             raise SqlError.of("invalid_name", f'invalid name syntax: "{name}"')
         relation = find_relation(context.session.binder(context), parts[0] if parts[1:] else "", parts[-1])

@@ -19,6 +19,7 @@ from gpudb.session.copy_files import check_file_access
 from gpudb.session.domain_checks import append
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.from_clause import find_relation
+from gpudb.sql.extensions import identifier
 from gpudb.sql.parse import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.convert import Clock
 from gpudb.storage.copy.options import CopyOptions
@@ -161,7 +162,7 @@ def _number(name: str, given: str | None, default: int, least: int) -> int:
 
 
 def _table(context: Context, name: str) -> Table:
-    parts = [_folded(part) for part in name.split(".")]
+    parts = [identifier(part.strip()) for part in name.split(".")]
     if len(parts) > 2 or not all(parts):
         raise SqlError.of("invalid_name", f'invalid table name "{name}"')
     binder = context.session.binder(context)
@@ -169,13 +170,6 @@ def _table(context: Context, name: str) -> Table:
     if not isinstance(relation, Table) or relation.query is not None:
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
     return context.transaction.table(relation.oid)
-
-
-def _folded(part: str) -> str:
-    part = part.strip()
-    if len(part) > 1 and part[0] == part[-1] == '"':
-        return part[1:-1].replace('""', '"')
-    return part.lower()
 
 
 # ---- the parse tree

@@ -8,7 +8,6 @@ from gpudb.errors import SqlError
 from gpudb.session.binding import bind_statement
 from gpudb.session.context import Context, columns_of, command, handler, handles
 from gpudb.session.results import Prepared, Result, as_prepared
-from gpudb.sql.bind.binder import MOST_PARAMETERS
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
@@ -28,8 +27,7 @@ def prepare(context: Context) -> Result:
     body = inner(node.query)
     text = deparse(body)
     statement = RawStatement(body, text)
-    binder = session.binder(context)
-    binder.most_parameters = MOST_PARAMETERS
+    binder = session.binder(context, describing=True)
     binder.declare_parameters([type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
     session.save(node.name, Prepared(text, binder.parameter_types(), columns_of(bound), statement, from_sql=True))

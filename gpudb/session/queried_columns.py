@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpudb.catalog.model import Column
+from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bound import Cast, Derived, OutputColumn, Query, Select
+from gpudb.sql.bound import Cast, Derived, Expr, OutputColumn, Query, Scan, Select
 from gpudb.sql.bound import Column as Reference
 from gpudb.types import COLUMN_TYPES, TEXT, SqlType
 
@@ -39,6 +40,15 @@ def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
         targets.append(reference if output.type == column.type else Cast(reference, column.type))
     outputs = tuple(OutputColumn(column.name, column.type) for column in columns)
     return Select(outputs, tuple(targets), Derived(rel, query))
+
+
+def every_row(old: Table, columns: Sequence[Column], changed: Mapping[str, Expr], rel: int = 1) -> Select:
+    """All rows of a table, for these columns in the place of its own; `changed` gives some, over relation `rel`."""
+    places = {column.name: index for index, column in enumerate(old.columns)}
+    targets = tuple(
+        changed[c.name] if c.name in changed else Reference(rel, places[c.name], c.type, c.name) for c in columns
+    )
+    return Select(tuple(OutputColumn(c.name, c.type) for c in columns), targets, Scan(rel, old))
 
 
 def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:

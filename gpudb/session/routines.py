@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Argument, Routine, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.functions.resolve import POLYMORPHIC
+from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.binding import BINDABLE, bind_statement
 from gpudb.session.context import Context, command, handles
 from gpudb.session.kept_expressions import default_expression
@@ -93,10 +93,7 @@ def create_routine(context: Context) -> Result:
     return command(f"CREATE {what}")
 
 
-_FAMILIES = (
-    frozenset("anyelement anyarray anynonarray anyenum anyrange anymultirange".split()),
-    frozenset("anycompatible anycompatiblearray anycompatiblenonarray".split()),
-)
+_FAMILIES = (frozenset(ONE_TYPE), frozenset(COMPATIBLE))
 
 
 def check_polymorphic(made: Routine) -> None:

@@ -114,8 +114,11 @@ class Session:
             message = f"cannot execute {what} in a read-only transaction"
             raise SqlError.of("read_only_sql_transaction", message)
 
-    def binder(self, context: Context) -> Binder:
-        """A binder over the transaction's catalog and this session's names."""
+    def binder(self, context: Context, *, describing: bool = False) -> Binder:
+        """A binder over the transaction's catalog and this session's names.
+
+        It takes the parameters that were given, and any where it is `describing` a statement.
+        """
         return Binder(
             context.transaction.catalog,
             context.statement.text,
@@ -124,7 +127,7 @@ class Session:
             self.frame_columns,
             self.database.cpu.system_columns,
             arguments=context.arguments,
-            most_parameters=len(context.parameters),
+            most_parameters=MOST_PARAMETERS if describing else len(context.parameters),
             fresh_labels=fresh_labels(context.transaction.base, context.transaction.catalog),
         )
 
@@ -198,17 +201,15 @@ class Session:
                 return Prepared(sql, (), None, None)
             statement = statements[0]
             self._check_failed(statement)
-            if statement.kind == "CallStmt":
-                inside = Context(self, statement, self._begin(), Cancel(), (), oids)
-                parameters, columns = calls.described(inside)
+            described = calls.described if statement.kind == "CallStmt" else None
+            described = tables.described if tables.is_table_of_query(statement) else described
+            if described is not None:
+                parameters, columns = described(Context(self, statement, self._begin(), Cancel(), (), oids))
                 return Prepared(sql, parameters, columns, statement)
-            if tables.is_table_of_query(statement):
-                inside = Context(self, statement, self._begin(), Cancel(), (), oids)
-                return Prepared(sql, tables.described(inside), None, statement)
             if statement.kind not in BINDABLE or is_load_call(statement):
                 return Prepared(sql, (), handlers.columns_of(self, statement), statement)
             context = Context(self, statement, self._begin(), Cancel())
-            plan = self._plan(context, sql, oids)
+            plan = self._plan(context, sql, oids, describing=True)
             return Prepared(sql, plan.parameters, plan.columns, plan.statement)
         except GpudbError:
             self.fail()
@@ -284,7 +285,7 @@ class Session:
 
     def plan(self, context: Context) -> Plan:
         """A context's statement as `bind` gives it, with its columns."""
-        plan = self._plan(context, context.statement.text, context.parameter_oids, len(context.parameters))
+        plan = self._plan(context, context.statement.text, context.parameter_oids)
         if len(plan.parameters) > len(context.parameters):
             number = len(context.parameters) + 1
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
@@ -313,13 +314,12 @@ class Session:
             path = path[1:] if path[0] == self.temporary_schema else path
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
-    def _plan(self, context: Context, text: str, oids: tuple[int, ...], given: int | None = None) -> Plan:
+    def _plan(self, context: Context, text: str, oids: tuple[int, ...], *, describing: bool = False) -> Plan:
         cacheable = not self.frames and context.arguments is None and not context.statement.part
         if cacheable and (plan := self._kept(text, oids)) is not None:
             return plan
-        binder = self.binder(context)
+        binder = self.binder(context, describing=describing)
         binder.declare_parameters(oids)
-        binder.most_parameters = MOST_PARAMETERS if given is None else given
         bound = bind_statement(binder, context.statement)
         drawing = any(draws(query) for query in queries(bound))
         plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)

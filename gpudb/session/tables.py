@@ -23,7 +23,6 @@ from gpudb.session.results import Result
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.table_like import like
 from gpudb.session.temporary import on_commit
-from gpudb.sql.bind.binder import MOST_PARAMETERS
 from gpudb.sql.bind.changes import bind_default
 from gpudb.sql.bind.checks import stored_text
 from gpudb.sql.bind.select import bind_query
@@ -144,14 +143,13 @@ def is_table_of_query(statement: RawStatement) -> bool:
     return kind(node.query) == "select_stmt"
 
 
-def described(context: Context) -> tuple[SqlType, ...]:
-    """The types of the parameters `$n` of a CREATE TABLE AS."""
-    binder = context.session.binder(context)
-    binder.most_parameters = MOST_PARAMETERS
+def described(context: Context) -> tuple[tuple[SqlType, ...], None]:
+    """The types of the parameters `$n` of a CREATE TABLE AS, which gives no columns."""
+    binder = context.session.binder(context, describing=True)
     binder.declare_parameters(context.parameter_oids)
     source: Any = context.statement.node
     bind_query(binder, inner(source.query), None)
-    return binder.parameter_types()
+    return binder.parameter_types(), None
 
 
 @handles("CreateTableAsStmt")

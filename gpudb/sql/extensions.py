@@ -52,4 +52,4 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
 
 def identifier(text: str) -> str:
     """The name that an identifier is written for."""
-    return text[1:-1].replace('""', '"') if text.startswith('"') else text.lower()
+    return text[1:-1].replace('""', '"') if text[:1] == text[-1:] == '"' and len(text) > 1 else text.lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -22,22 +22,30 @@ _FIELDS = {kind: tuple(each.name for each in fields(kind) if each.name not in _L
 
 def children(node: Any) -> list[Any]:
     """The nodes directly below a node: expressions, relations, queries, sort keys and frames."""
+    return below(node, _FIELDS)
+
+
+def below(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
+    """The nodes of some kinds directly below a node; `fields_of` has the kinds, and the fields that hold nodes."""
     found: list[Any] = []
-    for name in _FIELDS[node.__class__]:
+    for name in fields_of[node.__class__]:
         value = getattr(node, name)
-        if value.__class__ in _FIELDS:
+        if value.__class__ in fields_of:
             found.append(value)
         elif value.__class__ is tuple:
-            _add_nodes(found, value)
+            found += among(value, fields_of)
     return found
 
 
-def _add_nodes(found: list[Any], values: tuple[Any, ...]) -> None:
+def among(values: tuple[Any, ...], kinds: Container[type]) -> list[Any]:
+    """The nodes of some kinds in a tuple, and in tuples in it."""
+    found: list[Any] = []
     for value in values:
-        if value.__class__ in _FIELDS:
+        if value.__class__ in kinds:
             found.append(value)
         elif value.__class__ is tuple:
-            _add_nodes(found, value)
+            found += among(value, kinds)
+    return found
 
 
 def walk(node: Any) -> Iterator[Any]:

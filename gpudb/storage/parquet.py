@@ -33,7 +33,8 @@ HELD_BYTES = 256 << 20
 class _Lane:
     """The rows that go to the files of one bucket, or to a table's only ones, and wait for their row group."""
 
-    def __init__(self, files: FileWriter) -> None:
+    def __init__(self, bucket: int | None, files: FileWriter) -> None:
+        self.bucket = bucket
         self.files = files
         self.apart: FileWriter | None = None
         self.batches: list[pa.RecordBatch] = []
@@ -119,7 +120,7 @@ class DataWriter:
             for bucket, part in self._parts(stored_batch.slice(start, step)):
                 lane = self._lanes.get(bucket)
                 if lane is None:
-                    lane = self._lanes[bucket] = _Lane(self._files(bucket))
+                    lane = self._lanes[bucket] = _Lane(bucket, self._files(bucket))
                 lane.add(part, size * part.num_rows // batch.num_rows)
                 if lane.full:
                     self._hand_over(lane)
@@ -139,16 +140,15 @@ class DataWriter:
         with disk_errors():
             self._write_apart()
             self._settle()
-            lanes = sorted(self._lanes.items(), key=lambda each: -2 if each[0] is None else each[0])
-            return [file for _, lane in lanes for file in lane.finish()]
+            lanes = sorted(self._lanes.values(), key=lambda lane: -2 if lane.bucket is None else lane.bucket)
+            return [file for lane in lanes for file in lane.finish()]
 
     def _write_apart(self) -> None:
         """Encodes the last rows while the encoder still is at the row group before them."""
         lane = self._encoded
         if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < APART_BYTES:
             return
-        bucket = next(bucket for bucket, each in self._lanes.items() if each is lane)
-        lane.apart = self._files(bucket)
+        lane.apart = self._files(lane.bucket)
         lane.apart.write(lane.group())
 
     def abort(self) -> None:

@@ -184,6 +184,7 @@ def _names(text: str) -> set[str]:
 
 
 def read(text: str) -> Any:
+    """A document's value; numbers keep the digits that they have."""
     return _DECODER.decode(text)
 
 
@@ -232,6 +233,7 @@ def _delete_at(text: str, index: int) -> str:
 
 
 def path_index(step: str | None, depth: int) -> int:
+    """A path's step as an array's index; 22P02 for one that is no integer, the `depth`th of its path."""
     if step is None or not re.fullmatch(r"\s*[+-]?\d+\s*", step):
         raise InvalidText(f'path element at position {depth} is not an integer: "{step}"')
     return int(step)

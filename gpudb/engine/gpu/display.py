@@ -14,7 +14,6 @@ from gpudb.plan.fused import Built, Fused
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.profile import width
 from gpudb.plan.physical import Final, Partial, Receive
-from gpudb.plan.placing import WHOLE
 from gpudb.plan.stages import Stage
 from gpudb.sql import bound
 
@@ -203,7 +202,7 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
 def _spread(node: nodes.Scan) -> str:
     """Which of a table's rows a worker reads."""
     if node.part is not None:
-        return "all rows" if node.part == WHOLE else f"those of worker {node.part[0]} alone"
+        return "all rows" if node.part == nodes.WHOLE else f"those of worker {node.part[0]} alone"
     by = node.table.hashed_by
     if by is None or node.table.distribution is None:
         return "rows spread over the workers"

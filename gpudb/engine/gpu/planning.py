@@ -18,11 +18,11 @@ from gpudb.engine.gpu.fused.match import fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.logical import plan_query
-from gpudb.plan.nodes import Node, Plan, Scan
+from gpudb.plan.nodes import WHOLE, Node, Plan, Scan
 from gpudb.plan.optimize import RULES, Rule, optimized
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
-from gpudb.plan.placing import WHOLE, Costs
+from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild, walk_nodes
 from gpudb.sql import bound

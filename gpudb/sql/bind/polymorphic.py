@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudb.catalog.model import Routine
-from gpudb.errors import SqlError
 from gpudb.functions import resolve
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bound import Array, Expr
 from gpudb.types import SqlType
-
-_OF_ARGUMENTS = frozenset("anyelement anyarray anynonarray anyenum anyrange anymultirange".split())
 
 
 def is_polymorphic(routine: Routine) -> bool:
@@ -30,10 +27,7 @@ def concrete(routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr
     wanted = list(resolve.bind_polymorphic(candidate.types, types, routine.result)[0])
     if not is_polymorphic(routine):
         return routine, wanted
-    family = [t for p, t in zip(candidate.types, types, strict=True) if p.name in _OF_ARGUMENTS]
-    if family and all(each.name == "unknown" for each in family):
-        message = "could not determine polymorphic type because input has type unknown"
-        raise SqlError.of("datatype_mismatch", message)
+    resolve.check_typed(candidate.types, types)
 
     def item(declared: SqlType) -> SqlType:
         return resolve.bind_polymorphic(candidate.types, types, declared)[1]

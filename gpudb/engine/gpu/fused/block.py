@@ -150,11 +150,6 @@ class Block:
 
     # -------------------------------------------------------------------------------------------- values
 
-    def value(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
-        """An expression of the rows; errors count where `active` (None: everywhere)."""
-        values, valid = self._value(expr, active)
-        return values, valid
-
     def _failed(self, where: Array, code: int, valid: Array | None, active: Array | None) -> None:
         for mask in (valid, active):
             where = where if mask is None else where & mask
@@ -167,7 +162,8 @@ class Block:
         values, valid = self._fields[column]
         return values[self.rows], None if valid is None else valid[self.rows]
 
-    def _value(self, expr: Expr, active: Array | None) -> tuple[Array, Array | None]:
+    def value(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
+        """An expression of the rows; errors count where `active` (None: everywhere)."""
         count = len(self.rows)
         match expr:
             case Field(column=column):

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,40 +31,31 @@ RUNS = 20
 WARM = 5
 START_S = 180
 ROWS = {"taxi": files.RIDES, "ssb": files.LINES}
-FACTS = {"taxi": "trips", "ssb": "lineorder"}
 
 
 @contextmanager
 def server(engine: str, folder: Path) -> Iterator[int]:
-    """A server on a free port, and its end; its log goes to FOLDER/server.log."""
-    program = ["-m", "gpudb.cli", "serve", "--engine", "gpu", "--data-dir", str(folder / "data"), "--port", "0"]
-    if engine == "twin":
-        program = ["-m", "benchmarks.fused.wire", "serve"]
-    with (folder / "server.log").open("w") as log:
-        begun = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, *program], stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ}
-        )
-        try:
-            assert process.stdout is not None
-            found = re.match(r"listening on .*:(\d+)", process.stdout.readline())
-            if found is None:
-                raise RuntimeError(f"the server did not start: {(folder / 'server.log').read_text()[-4000:]}")
-            print(f"server ready in {time.perf_counter() - begun:.1f} s", flush=True)
-            yield int(found[1])
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    """The port of a server on one GPU, a program whose log goes to FOLDER/server.log; `twin` is one in this process."""
+    begun = time.perf_counter()
+    with _twin() if engine == "twin" else _program(folder) as port:
+        print(f"server ready in {time.perf_counter() - begun:.1f} s", flush=True)
+        yield port
 
 
-def serve_twin() -> None:
+@contextmanager
+def _program(folder: Path) -> Iterator[int]:
+    from gpudb.cli.program import Program
+
+    program = Program(folder / "data", folder / "server.log", engine="gpu")
+    try:
+        yield program.port
+    finally:
+        program.stop()
+
+
+@contextmanager
+def _twin() -> Iterator[int]:
     """A server of one CPU worker that runs the kernels' twin."""
-    import threading
-
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.gpu.processes import cpu_processes
@@ -80,10 +69,11 @@ def serve_twin() -> None:
     warm()
     listener = PgServer(database, "127.0.0.1", 0, tls=None, max_connections=10)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
-    print(f"listening on 127.0.0.1:{listener.address[1]}", flush=True)
-    signal.sigwait({signal.SIGTERM, signal.SIGINT})
-    listener.shutdown(1)
-    database.close()
+    try:
+        yield listener.address[1]
+    finally:
+        listener.shutdown(1)
+        database.close()
 
 
 def load(connection: Any, suite: str, folder: Path) -> None:
@@ -114,7 +104,6 @@ def kernel(connection: Any, sql: str) -> dict[str, Any]:
         "bytes": int(last["Bytes Read"]),
         "segments": int(last["Segments"]),
         "registers": int(last.get("Registers", 0)),
-        "bound_before": last["Bound Before"] == "yes",
     }
 
 
@@ -163,8 +152,7 @@ def checked(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[
 
 
 def main() -> None:
-    if sys.argv[1:] == ["serve"]:
-        return serve_twin()
+    """Makes a suite's files, runs its queries, prints and keeps the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("suite", choices=sorted(ROWS))
     parser.add_argument("--rows", type=int)
@@ -207,7 +195,8 @@ def _run(suite: str, engine: str, folder: Path, rows: int, speed: float) -> tupl
                     lines, answers[name] = measured(connection, f"{suite} {name}", sql, rows, speed)
                     found += lines
         except Exception:
-            print((folder / "server.log").read_text()[-6000:], flush=True)
+            if (folder / "server.log").exists():
+                print((folder / "server.log").read_text()[-6000:], flush=True)
             raise
     return found, answers
 

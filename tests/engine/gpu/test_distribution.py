@@ -12,7 +12,8 @@ from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.resident import ResidentTables, Share, read_share
 from gpudb.errors import GpudbError
 from gpudb.plan import nodes
-from gpudb.plan.placing import WHOLE, Costs
+from gpudb.plan.nodes import WHOLE
+from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, sorted_rows

@@ -407,7 +407,7 @@ class Routine:
     @property
     def key(self) -> str:
         """Its schema, name and argument types, as the catalog finds it."""
-        return f"{type_key(self.schema, self.name)}({','.join(str(each.type.oid) for each in self.inputs)})"
+        return f"{type_key(self.schema, self.name)}({','.join(str(each.type.declared_oid) for each in self.inputs)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 from gpudb.functions.let import let, raises
 from gpudb.functions.registry import Operands, declare
 
+_LITERAL = re.compile(r"(\d+)\)?::(?:SMALLINT|INTEGER|BIGINT)")
+_BITS = {"SMALLINT": 15, "INTEGER": 31, "BIGINT": 63}
+
+
+def _integers(sign: str) -> Callable[[Operands], str]:
+    """An operation on integers. DuckDB joins the constants of a chain, `a + 5 + 7`, whose sum or product may overflow
+    where no step does: a plus before an operand keeps them apart."""
+
+    def render(operands: Operands) -> str:
+        left, right = operands.sql
+        most = 2 ** _BITS[operands.result.duckdb]
+        if any(isinstance(each, int) for each in operands.constants):
+            found = [max(1, int(each)) for each in _LITERAL.findall(left + right)]
+            if len(found) > 1 and (math.prod(found) if sign == "*" else sum(found)) >= most:
+                left, right = f"+{left}", f"+{right}"
+        return f"({left} {sign} {right})"
+
+    return render
+
+
 # Integers. DuckDB computes int2 + int4 in the wider type, as PostgreSQL declares it.
-declare("int2pl int4pl int8pl int24pl int42pl int28pl int82pl int48pl int84pl", "({0} + {1})")
-declare("int2mi int4mi int8mi int24mi int42mi int28mi int82mi int48mi int84mi", "({0} - {1})")
-declare("int2mul int4mul int8mul int24mul int42mul int28mul int82mul int48mul int84mul", "({0} * {1})")
+declare("int2pl int4pl int8pl int24pl int42pl int28pl int82pl int48pl int84pl", _integers("+"))
+declare("int2mi int4mi int8mi int24mi int42mi int28mi int82mi int48mi int84mi", _integers("-"))
+declare("int2mul int4mul int8mul int24mul int42mul int28mul int82mul int48mul int84mul", _integers("*"))
 # `//` truncates towards zero; the cast brings back the wider operand's type and its overflow (min / -1).
 declare("int2div int4div int8div int24div int42div int28div int82div int48div int84div", "({0} // {1})::{t}")
 

@@ -59,18 +59,36 @@ for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
     )
     declare(
         f"{_name}(float4) {_name}(float8)",
-        lambda o, name=_duckdb: o.call(name, f"CAST({o.sql[0]} AS DOUBLE)"),
+        lambda o, name=_duckdb: _moment(o, name, f"CAST({o.sql[0]} AS DOUBLE)"),
     )
+
+
+def _moment(operands: Operands, name: str, *args: str, value: str | None = None) -> str:
+    """DuckDB's aggregate of floats over `args`, NaN where the one `value` is not finite: DuckDB subtracts nothing."""
+    return f"pg_moment({operands.call(name, *args)}, {operands.call('any_value', value or args[0])})"
+
 
 # ---------------------------------------------------------------------------------------------- two variables
 
-for _name in ("covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_sxx", "regr_sxy", "regr_syy"):
+
+def _part(operands: Operands, name: str) -> str:
+    """A sum or mean over pairs, y before x."""
+    y, x = operands.sql
+    if name not in {"sxx", "syy"}:
+        return operands.call(f"regr_{name}", y, x)
+    one, other = (x, y) if name == "sxx" else (y, x)
+    return _moment(operands, f"regr_{name}", y, x, value=f"CASE WHEN {other} IS NOT NULL THEN {one} END")
+
+
+for _name in ("sxx", "sxy", "syy", "avgx", "avgy"):
+    declare(f"regr_{_name}", lambda o, name=_name: _part(o, name))
+for _name in ("covar_pop", "covar_samp"):
     declare(_name, lambda o, name=_name: o.call(name, *o.sql))
 declare("regr_count", lambda o: f"CAST({o.call('regr_count', *o.sql)} AS BIGINT)")
 
 
 def _parts(operands: Operands) -> dict[str, str]:
-    return {name: operands.call(f"regr_{name}", *operands.sql) for name in ("sxx", "sxy", "syy", "avgx", "avgy")}
+    return {name: _part(operands, name) for name in ("sxx", "sxy", "syy", "avgx", "avgy")}
 
 
 def _by_parts(template: str) -> Callable[[Operands], str]:

@@ -45,6 +45,10 @@ class Deferral:
             return
         self.events.append(event)
 
+    def copy(self) -> Deferral:
+        """As it is now, for a savepoint."""
+        return Deferral(self.every, dict(self.some), list(self.events))
+
     def due(self) -> list[Added | Leaving]:
         """Takes out what need not wait any longer."""
         found = [each for each in self.events if not self.covers(each.foreign)]
@@ -58,6 +62,11 @@ _DEFERRALS: WeakKeyDictionary[Session, Deferral] = WeakKeyDictionary()
 def deferral(session: Session) -> Deferral:
     """What the session's transaction has put off."""
     return _DEFERRALS.setdefault(session, Deferral())
+
+
+def back_to(session: Session, kept: Deferral) -> None:
+    """What had been put off at a savepoint is so again."""
+    _DEFERRALS[session] = kept.copy()
 
 
 def forget(session: Session) -> Deferral | None:

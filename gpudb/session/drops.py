@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
+from gpudb.catalog.row_types import as_of_now, row_type
+from gpudb.catalog.type_changes import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.dependents import DESIRED, Dependent, named, noun, relation_names, settle, views_over
@@ -149,7 +151,7 @@ class _Going:
                     self.keys.append((owner.oid, foreign.oid))
         for routine in _routines_over(self._catalog, relation):
             if routine.key not in self.routines:
-                own = f"type {relation.name}" if routine.rows_of == relation.oid else on
+                own = f"type {relation.name}" if _uses_rows(routine, relation) else on
                 self.found.append(Dependent(f"{routine.noun} {routine.identity}", own))
                 self.routines.append(routine.key)
         for view in views_over(self._catalog, relation):
@@ -164,15 +166,21 @@ def _belongs(sequence: Sequence, table: Table) -> bool:
 
 
 def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
-    """The routines that return a relation's rows, or that were parsed with its name in them."""
+    """The routines that take or return a relation's rows, or that were parsed with its name in them."""
     found = []
     for each in catalog.routines.values():
         names: set[tuple[str, str]] = set()
         for statement in parse(each.body) if each.standard else ():
             names |= relation_names(statement.node)
-        if each.rows_of == relation.oid or (relation.schema, relation.name) in names:
-            found.append(each)
+        if _uses_rows(each, relation) or (relation.schema, relation.name) in names:
+            found.append(as_of_now(catalog, each))
     return found
+
+
+def _uses_rows(routine: Routine, relation: Relation) -> bool:
+    rows = row_type(relation).user
+    assert rows is not None
+    return routine.rows_of == relation.oid or any(mentions(each.type, rows) for each in routine.arguments)
 
 
 def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:

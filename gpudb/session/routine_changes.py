@@ -8,13 +8,14 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
+from gpudb.catalog.row_types import as_of_now
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context, command
 from gpudb.session.dependents import Dependent, settle, through_views
 from gpudb.session.drops import drop_with_dependents
 from gpudb.session.names import target_schema
 from gpudb.session.results import Result
-from gpudb.sql.bind.type_names import type_name
+from gpudb.session.routines import parameter_type
 from gpudb.sql.parse import inner, parse, strings
 
 KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
@@ -24,11 +25,11 @@ def find_routine(context: Context, node: Any, what: str) -> Routine | None:
     """The routine that an ObjectWithArgs message names, None if there is none such; 42725, 42809."""
     names = strings(node.objname)
     path = names[-2:-1] or context.session.search_path()
-    found = list(context.transaction.catalog.find_routines(names[-1], path))
+    catalog = context.transaction.catalog
+    found = [as_of_now(catalog, each) for each in catalog.find_routines(names[-1], path)]
     fitting = [each for each in found if each.kind in KINDS[what]]
     if not node.args_unspecified:
-        binder = context.session.binder(context)
-        types = [type_name(inner(each), binder).plain for each in node.objargs]
+        types = [parameter_type(context, inner(each)) for each in node.objargs]
         found = [each for each in found if [a.type for a in each.inputs] == types]
         fitting = [each for each in found if each.kind in KINDS[what]]
     if found and not fitting and not node.args_unspecified:
@@ -43,8 +44,7 @@ def find_routine(context: Context, node: Any, what: str) -> Routine | None:
 
 
 def _spoken(node: Any, context: Context) -> str:
-    binder = context.session.binder(context)
-    types = ", ".join(str(type_name(inner(each), binder).plain) for each in node.objargs)
+    types = ", ".join(str(parameter_type(context, inner(each))) for each in node.objargs)
     return f"{'.'.join(strings(node.objname))}({types})"
 
 

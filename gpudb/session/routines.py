@@ -22,7 +22,7 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.polymorphic import is_polymorphic
 from gpudb.sql.bind.routines import bound_body, check_result, statements
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.type_names import type_name
+from gpudb.sql.bind.type_names import value_type
 from gpudb.sql.bind.with_changes import changes_data
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import OutputColumn, outputs
@@ -234,7 +234,8 @@ def parameter_type(context: Context, node: Any) -> SqlType:
     """The type that a parameter is declared with; 42704."""
     binder = context.session.binder(context)
     try:
-        return type_name(node, binder).plain
+        made = value_type(node, binder)
+        return made if made.domain is not None else made.plain
     except SqlError as error:
         raise binder.locate(error, node.location) from None
 

@@ -34,6 +34,7 @@ from gpudb.storage.transaction import Savepoint, Transaction
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
+    from gpudb.session.deferred import Deferral
 
 
 class Session:
@@ -59,7 +60,7 @@ class Session:
         self.prepared: dict[str, Prepared] = {}
         self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
-        self.savepoints: list[tuple[str, Savepoint, Mark]] = []
+        self.savepoints: list[tuple[str, Savepoint, Mark, Deferral]] = []
         self.drawn = Drawn()
         self.explicit = False
         self.failed = False

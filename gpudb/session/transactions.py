@@ -10,6 +10,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.changes import lock_table
 from gpudb.session.context import Context, command, handles
+from gpudb.session.deferred import back_to, deferral
 from gpudb.session.results import Result
 from gpudb.sql.bind.from_clause import find_relation
 from gpudb.sql.parse import inner, present
@@ -33,8 +34,8 @@ def transaction(context: Context) -> Result:
             return _end(context, commit=False, chain=node.chain)
         case "SAVEPOINT":
             _in_block(context, "SAVEPOINT")
-            made = (node.savepoint_name, context.transaction.savepoint(), session.settings.mark())
-            session.savepoints.append(made)
+            kept = (context.transaction.savepoint(), session.settings.mark(), deferral(session).copy())
+            session.savepoints.append((node.savepoint_name, *kept))
             return command("SAVEPOINT")
         case "RELEASE":
             _in_block(context, "RELEASE SAVEPOINT")
@@ -43,9 +44,10 @@ def transaction(context: Context) -> Result:
         case "ROLLBACK_TO":
             _in_block(context, "ROLLBACK TO SAVEPOINT")
             at = _savepoint(context, node.savepoint_name)
-            _, savepoint, values = session.savepoints[at]
+            _, savepoint, values, put_off = session.savepoints[at]
             context.transaction.rollback_to(savepoint)
             session.settings.back_to(values)
+            back_to(session, put_off)
             del session.savepoints[at + 1 :]
             session.failed = False
             return command("ROLLBACK")

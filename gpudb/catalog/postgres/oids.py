@@ -26,6 +26,11 @@ def row_type(relation: int) -> int:
     return _BAND + relation
 
 
+def row_relation(oid: int) -> int:
+    """The relation whose rows are of a composite type, where it is of one."""
+    return oid - _BAND
+
+
 def array_type(relation: int) -> int:
     """The type of arrays of a relation's rows."""
     return 2 * _BAND + relation

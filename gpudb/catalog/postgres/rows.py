@@ -15,6 +15,7 @@ from gpudb.catalog.postgres.routine_rows import add_routine
 from gpudb.catalog.postgres.sequence_rows import add_uses
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type
+from gpudb.catalog.row_types import as_of_now
 
 _PUBLIC_ACL = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]
 
@@ -47,7 +48,7 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         owner = owners.get(routine.owner, oids.BOOTSTRAP_ROLE)
         returned = catalog.by_oid(routine.rows_of) if routine.rows_of else None
         name = returned.name if returned is not None else None
-        add_routine(made, routine, namespaces[routine.schema], owner, name)
+        add_routine(made, as_of_now(catalog, routine), namespaces[routine.schema], owner, name)
         if owner != oids.BOOTSTRAP_ROLE:
             _owned(made, oids.PG_PROC, routine.oid, owner)
     add_uses(made, catalog)

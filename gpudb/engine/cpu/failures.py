@@ -64,10 +64,6 @@ _RULES: tuple[Maker, ...] = tuple(
         (r"Date out of range|not in timestamp range|Overflow in date|Timestamp.*out of range|"
          r"date field value out of range|overflow.*[Tt]imestamp|Overflow exception in date/time",
          "datetime_field_overflow", "timestamp out of range"),
-        (r"Window \w+ PRECEDING expression cannot be negative|frame starting offset",
-         "invalid_preceding_or_following_size", "frame starting offset must not be negative"),
-        (r"Window \w+ FOLLOWING expression cannot be negative", "invalid_preceding_or_following_size",
-         "frame ending offset must not be negative"),
         (r"Argument for ntile must be", "invalid_argument_for_ntile_function",
          "argument of ntile must be greater than zero"),
         (r"cannot take logarithm of zero", "invalid_argument_for_logarithm", "cannot take logarithm of zero"),

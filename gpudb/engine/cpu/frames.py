@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpudb.errors import SqlError
 from gpudb.plan.failing import may_fail
 from gpudb.sql import bound
 
@@ -40,11 +41,26 @@ def widened(value: str) -> str:
 def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool) -> str:
     """A frame clause; its distances widened as the sort key is."""
 
-    def edge(kind: str, offset: bound.Expr | None) -> str:
+    def edge(kind: str, offset: bound.Expr | None, name: str) -> str:
         if offset is None:
             return kind
-        return f"{widened(render(offset)) if wide else render(offset)} {kind}"
+        value = render(offset)
+        if isinstance(offset, bound.Constant):
+            _check(offset, given.unit, name)
+        else:
+            null = f"CAST(pg_error('22004', 'frame {name} offset must not be null') AS {offset.type.duckdb})"
+            value = f"coalesce({value}, {null})" if given.unit == "RANGE" else f"pg_frame_rows({value}, '{name}')"
+        return f"{widened(value) if wide else value} {kind}"
 
     exclude = f" EXCLUDE {given.exclude}" if given.exclude else ""
-    start, end = edge(given.start, given.start_offset), edge(given.end, given.end_offset)
+    start = edge(given.start, given.start_offset, "starting")
+    end = edge(given.end, given.end_offset, "ending")
     return f"{given.unit} BETWEEN {start} AND {end}{exclude}"
+
+
+def _check(offset: bound.Constant, unit: str, name: str) -> None:
+    """22004 or 22013 for a distance that is NULL or negative, be there rows or not."""
+    if offset.value is None:
+        raise SqlError.of("null_value_not_allowed", f"frame {name} offset must not be null")
+    if unit != "RANGE" and isinstance(offset.value, int) and offset.value < 0:
+        raise SqlError.of("invalid_preceding_or_following_size", f"frame {name} offset must not be negative")

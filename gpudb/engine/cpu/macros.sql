@@ -26,6 +26,17 @@ CREATE MACRO pg_row_count(n, clause) AS CASE
     WHEN n IS NULL THEN CASE clause WHEN 'LIMIT' THEN 9223372036854775807 ELSE 0 END
     ELSE n END;
 
+-- How many rows or groups a window's frame reaches.
+CREATE MACRO pg_frame_rows(n, edge) AS CASE
+    WHEN n IS NULL THEN pg_error('22004', 'frame ' || edge || ' offset must not be null')::BIGINT
+    WHEN n < 0 THEN pg_error('22013', 'frame ' || edge || ' offset must not be negative')::BIGINT
+    ELSE n END;
+
+-- A sum of squares of floats, or what is made of one, beside any of the values.
+CREATE MACRO pg_moment(moment, one) AS CASE
+    WHEN isinf(moment) THEN CAST(pg_error('22003', 'value out of range: overflow') AS DOUBLE)
+    ELSE moment + 0 * one END;
+
 -- greatest() passes over a NULL.
 CREATE MACRO pg_at_least(x, low) AS CASE WHEN x < low THEN low ELSE x END;
 

@@ -13,6 +13,7 @@ from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter
 from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
+_OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
 # Types whose values have known digits as numerics.
 _EXACT = _INTEGERS | {"money"}
 
@@ -41,6 +42,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if isinstance(expr, Constant):
         if context == "e" and expr.type == TEXT and target.element is not None:
             expr = replace(expr, type=UNKNOWN)  # only its text tells the dimensions
+        if expr.type == UNKNOWN and expr.value is not None and target.element is not None and _cuts(target, context):
+            return coerce(binder, coerce(binder, expr, target.plain, context), target, context)
         if expr.type.name == "unknown" and target.name in _MOMENTS and str(expr.value).strip().lower() in _CURRENT:
             return _current(binder, expr, target)
         try:
@@ -116,8 +119,13 @@ def _folds(expr: Constant, target: SqlType, context: str) -> bool:
     if expr.value is None and not (_same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
         return False  # a NULL has a type, and where there is no cast it has none either
     if expr.type.name == "unknown" or expr.value is None:
-        return not (target.name in {"varchar", "bpchar", "bit", "varbit"} and target.modifier != -1 and context == "e")
+        return not _cuts(target, context)
     return True
+
+
+def _cuts(target: SqlType, context: str) -> bool:
+    """Whether a cast cuts values to a length, where an assignment would refuse longer ones."""
+    return target.name.lstrip("_") in _OF_LENGTH and target.modifier != -1 and context == "e"
 
 
 def _same_holding(source: SqlType, target: SqlType) -> bool:

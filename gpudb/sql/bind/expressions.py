@@ -121,6 +121,8 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 argument = known.named(name)
                 if argument is not None:
                     return argument
+            if known is not None and scope.relation(alias) is None and (row := known.named(alias)) is not None:
+                return calls.member(binder, row, name)
             return _qualified(binder, scope, alias, name)
         case (schema, alias, name):
             return _qualified(binder, scope, alias, name, schema)

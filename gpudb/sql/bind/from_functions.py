@@ -67,6 +67,9 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         raise binder.locate(SqlError.of("syntax_error", message), inner(columns[0]).location)
     if isinstance(expr, SetReturning | Call) and _has_fields(expr) and (name in _RECORDS or len(expr.type.fields) == 1):
         return _fields(binder, expr, node, name, alias)
+    if expr.type.name == "record" and not expr.type.fields and isinstance(expr, SetReturning):
+        message = 'a column definition list is required for functions returning "record"'
+        raise binder.locate(SqlError.of("syntax_error", message), leftmost(part))
     outputs = _columns(expr, name, alias)
     rel = binder.rel()
     if not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":

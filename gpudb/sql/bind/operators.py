@@ -11,7 +11,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
 from gpudb.functions.registry import MISSING, Function, result_type
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import check_equality, coerce
 from gpudb.sql.bind.constants import small_integer
 from gpudb.sql.bound import (
     AnyArray,
@@ -95,11 +95,20 @@ def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) ->
         return compare_rows(binder, name, left, right)
     candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
     made = call(binder, candidate, (right,) if left is None else (left, right))
-    if left is not None and left.type.fields and right.type.fields:
-        from gpudb.sql.bind.records import check_alike
-
-        check_alike(left.type, right.type)
+    if left is not None:
+        _check_rows(name, left.type, right.type)
     return made
+
+
+def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
+    """42804 or 42883 for rows that are not compared as a whole."""
+    if not left.fields or not right.fields:
+        return
+    from gpudb.sql.bind.records import check_alike
+
+    check_alike(left, right)
+    if name in {"=", "<>"}:
+        check_equality(item for _, item in left.fields)
 
 
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
@@ -176,6 +185,7 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
         converted = coerce(binder, left, candidate.types[0])
         return AnyArray(_function(candidate), converted, array, every)
     candidate = resolve.operator(name, left.type.plain, element.plain)
+    _check_rows(name, left.type, element)
     types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
     converted = coerce(binder, left, types[0])
     if types[1].name != "record" and array.type.plain != types[1].array.plain:

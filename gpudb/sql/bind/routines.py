@@ -8,13 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from gpudb.catalog.model import Routine
-from gpudb.catalog.row_types import row_type
+from gpudb.catalog.row_types import as_of_now, row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
 from gpudb.sql.bind.binder import Arguments, Binder
 from gpudb.sql.bind.coerce import coerce
 from gpudb.sql.bind.polymorphic import concrete, gathered
+from gpudb.sql.bind.records import field_at, is_row
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.wrap import projected
 from gpudb.sql.bound import (
@@ -52,7 +53,9 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
     if not binder.catalog.routines:
         return ()
     path = (names[-2],) if len(names) > 1 else binder.search_path
-    return binder.catalog.find_routines(names[-1], path)
+    found = (as_of_now(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
+    # of those that take a domain and its base type, the latter is what fits exactly
+    return tuple(sorted(found, key=lambda each: any(item.type.domain is not None for item in each.inputs)))
 
 
 @lru_cache(1024)
@@ -62,7 +65,7 @@ def as_function(routine: Routine) -> Function:
     return Function(
         oid=routine.oid,
         name=routine.name,
-        args=tuple(each.type for each in routine.inputs),
+        args=tuple(each.type.plain for each in routine.inputs),
         result=routine.result,
         kind=routine.kind,
         returns_set=routine.returns_set,
@@ -107,7 +110,7 @@ def complete(
     made: list[Expr] = []
     for place, argument in enumerate(routine.inputs):
         if place in given:
-            made.append(given[place])
+            made.append(coerce(binder, given[place], argument.type) if argument.type.domain else given[place])
             continue
         assert argument.default is not None
         node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
@@ -302,12 +305,23 @@ def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: A
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
     binder.text, binder.arguments, binder.stars, binder.nested = routine.body, own, None, depth + 1
     try:
-        return bind_query(binder, node, None), own.uses
+        return _spread(binder, routine, bind_query(binder, node, None)), own.uses
     except GpudbError as error:
         error.position = None
         raise
     finally:
         binder.text, binder.arguments, binder.stars, binder.nested = text, arguments, stars, depth
+
+
+def _spread(binder: Binder, routine: Routine, query: Query) -> Query:
+    """A query of one row value a row as one of its fields, for a function of several columns."""
+    item = query.columns[0].type
+    if len(query.columns) != 1 or len(routine.outputs) < 2 or not is_row(item):
+        return query
+    rel = binder.rel()
+    value = Column(rel, 0, item, query.columns[0].name)
+    columns = tuple(OutputColumn(name, each) for name, each in item.fields)
+    return Select(columns, tuple(field_at(value, index) for index in range(len(columns))), Derived(rel, query))
 
 
 Check = Callable[[str], SqlError]

@@ -39,6 +39,7 @@ _KNOWN = frozenset(
 )
 
 
+_MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval".split())
 _MOST_BITS = 83_886_080
 
 
@@ -76,7 +77,11 @@ def type_name(node: Any, binder: Binder) -> SqlType:
     if name[:1] == "_" and exists(name):
         if len(node.array_bounds) > 0:
             raise UndefinedObject(f'type "{name}[]" does not exist')
-        return SqlType(name)
+        if not len(node.typmods):
+            return SqlType(name)
+        if name[1:] not in _MODIFIED:
+            raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
+        return _modified(name[1:], [_integer(each) for each in node.typmods]).array
     if not exists(name):
         raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')
     if name not in _KNOWN:

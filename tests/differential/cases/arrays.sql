@@ -169,3 +169,13 @@ SELECT m[9223372036854775807][1][1] FROM ar_m;
 -- error 42704
 SELECT '{1}'::_int4[];
 SELECT (NULL::int[])[:][2:], ('{1}'::int[])[:][2:], (NULL::int[])[1][1];
+-- what a subscript may be, and what an array's type may be restricted to
+-- error 22003
+SELECT a[9999999999999999999999] FROM ar_t;
+-- error 22003
+SELECT a[9999999999] FROM ar_t;
+-- error 22003
+UPDATE ar_t SET a[9999999999999999999999] = 1;
+SELECT '{abcd}'::varchar(3)[], '{1}'::bit(3)[], '{abc}'::char(2)[], '{10101}'::varbit(3)[], '{1.234}'::_numeric(4,2), '{abcd}'::_varchar(3);
+-- error 42601
+SELECT NULL::_int4(1);

@@ -148,3 +148,32 @@ DROP TYPE cm_item CASCADE;
 DROP TYPE cm_place CASCADE;
 SELECT * FROM cm_t WHERE id = 1;
 SELECT * FROM cm_i WHERE k = 1;
+-- functions of a table's rows, called and written as columns
+CREATE TABLE cmp_emp (name text, pay integer);
+INSERT INTO cmp_emp VALUES ('a', 10), ('b', 20), (NULL, NULL);
+CREATE FUNCTION cmp_twice(cmp_emp) RETURNS integer LANGUAGE sql AS 'SELECT $1.pay * 2';
+CREATE FUNCTION cmp_told(t cmp_emp) RETURNS text LANGUAGE sql AS $$SELECT coalesce(t.name, 'none') || (t).pay$$;
+CREATE FUNCTION cmp_same(cmp_emp) RETURNS cmp_emp LANGUAGE sql AS 'SELECT $1';
+CREATE FUNCTION cmp_count(cmp_emp) RETURNS SETOF integer LANGUAGE sql AS 'SELECT generate_series(1, $1.pay / 10)';
+SELECT cmp_twice(e), e.cmp_twice, cmp_told(e.*), (e).cmp_told FROM cmp_emp AS e;
+SELECT name FROM cmp_emp AS e WHERE e.cmp_twice > 20 ORDER BY e.cmp_twice;
+SELECT cmp_twice(row('x', 5)), (row('x', 5)::cmp_emp).cmp_twice, cmp_twice(NULL), cmp_same(e), (cmp_same(e)).pay FROM cmp_emp AS e;
+SELECT name, n FROM cmp_emp AS e, cmp_count(e) AS n;
+SELECT sum(e.cmp_twice), max(cmp_told(e)) FROM cmp_emp AS e GROUP BY name HAVING max(e.cmp_twice) > 20;
+-- error 42703
+SELECT e.cmp_none FROM cmp_emp AS e;
+ALTER TABLE cmp_emp ADD COLUMN more integer DEFAULT 7;
+ALTER TABLE cmp_emp RENAME TO cmp_staff;
+CREATE FUNCTION cmp_more(cmp_staff) RETURNS integer LANGUAGE sql AS 'SELECT $1.more';
+SELECT cmp_more(e), e.cmp_twice, 'cmp_twice(cmp_staff)'::regprocedure FROM cmp_staff AS e;
+DROP FUNCTION cmp_told(cmp_staff);
+-- error 2BP01
+DROP TABLE cmp_staff;
+-- rows in arrays compare as rows do
+-- error 42804
+SELECT ROW(1, 2) = ANY (ARRAY[ROW(1, '{}'::json)]);
+-- error 42883
+SELECT ROW(1, '{}'::json) = ANY (ARRAY[ROW(1, '{}'::json)]);
+SELECT ROW(1, 2) = ANY (ARRAY[ROW(1, 3), ROW(1, 2)]);
+-- error 42601
+SELECT * FROM unnest('{}'::record[]);

@@ -279,3 +279,9 @@ SELECT constraint_name, check_clause LIKE '%IS NOT NULL' FROM information_schema
 SELECT table_name, constraint_name, constraint_type, enforced, nulls_distinct FROM information_schema.table_constraints WHERE table_name IN ('co_names', 'co_nulls') AND constraint_type <> 'CHECK';
 SELECT table_name, column_name, constraint_name, ordinal_position FROM information_schema.key_column_usage WHERE table_name = 'co_names';
 SELECT table_name, column_name, constraint_name FROM information_schema.constraint_column_usage WHERE table_name = 'co_names';
+-- keys are looked at when a statement ends, not row by row
+CREATE TABLE co_shift (id integer PRIMARY KEY);
+INSERT INTO co_shift VALUES (1), (2), (3);
+-- error 23505
+-- differs: rows that a statement changes are looked at together
+UPDATE co_shift SET id = id + 1;

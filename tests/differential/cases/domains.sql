@@ -152,3 +152,26 @@ SELECT * FROM do_t WHERE id = 1;
 -- error 42P01
 SELECT * FROM do_v;
 SELECT typname FROM pg_type WHERE typname LIKE 'do\_%' AND typtype = 'd';
+-- functions over domains: what they take and what they give is checked
+CREATE DOMAIN dom_fpos AS integer CHECK (VALUE > 0);
+CREATE FUNCTION dom_f(integer) RETURNS dom_fpos LANGUAGE sql AS 'SELECT $1';
+CREATE FUNCTION dom_fset(integer) RETURNS SETOF dom_fpos LANGUAGE sql AS 'SELECT generate_series($1, 2)';
+CREATE FUNCTION dom_ftake(dom_fpos) RETURNS integer LANGUAGE sql AS 'SELECT $1 + 1';
+CREATE FUNCTION dom_fout(a integer, OUT x dom_fpos, OUT y integer) LANGUAGE sql AS 'SELECT $1, $1 + 1';
+SELECT dom_f(1), pg_typeof(dom_f(1)), dom_f(1) + 1, dom_ftake(7);
+-- error 23514
+SELECT x, dom_f(x) FROM generate_series(0, 2) AS x;
+SELECT * FROM dom_fset(1);
+-- error 23514
+SELECT * FROM dom_fset(0);
+-- error 23514
+SELECT dom_ftake(x) FROM generate_series(0, 1) AS x;
+SELECT * FROM dom_fout(1);
+-- error 23514
+SELECT * FROM dom_fout(0);
+CREATE FUNCTION dom_ftake(integer) RETURNS integer LANGUAGE sql AS 'SELECT $1 + 100';
+SELECT dom_ftake(1);
+SELECT proname, pg_get_function_arguments(oid), prorettype::regtype FROM pg_proc WHERE proname LIKE 'dom\_f%' ORDER BY 1, 2;
+-- error 2BP01
+DROP DOMAIN dom_fpos;
+DROP FUNCTION dom_ftake(dom_fpos), dom_ftake(integer);

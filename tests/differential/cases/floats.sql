@@ -61,3 +61,12 @@ SELECT power(-1::float8, 0.5);
 SELECT 5::float8 % 2;
 SELECT x, - x > 'NaN', - x < 'NaN', - x = 'NaN', - x < -1.5, - x FROM (VALUES (1.5::float8), ('NaN'), (0), ('-0'), ('Infinity')) AS t(x);
 SELECT - x > 'NaN', - x < 'NaN' FROM (VALUES (1.5::float4), ('NaN')) AS t(x);
+-- statistics of values that are not finite, or too large for their squares
+SELECT var_pop('inf'::float8), var_pop('nan'::float8), stddev_pop('-inf'::float8), var_samp('inf'::float8), var_pop('inf'::float4);
+SELECT var_pop(x), var_samp(x), stddev(x) FROM (VALUES ('inf'::float8), (1), (2)) AS v(x);
+SELECT covar_pop(x, x), corr(x, x), regr_slope(x, x), regr_intercept(x, x), regr_r2(x, x), regr_sxx(x, x), regr_syy(x, x), regr_sxy(x, x) FROM (VALUES ('nan'::float8)) AS v(x);
+SELECT regr_sxx(1::float8, 'inf'), regr_syy(1::float8, 'inf'), regr_sxx('inf', 1::float8), corr(1::float8, 'nan'), regr_slope(1::float8, 'nan'), regr_r2(1::float8, 'inf');
+SELECT o, var_pop(x) OVER (ORDER BY o ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM (VALUES (1, 'inf'::float8), (2, 1), (3, 2)) AS v(o, x);
+SELECT g, var_pop(x), corr(x, y), regr_syy(y, x) FROM (VALUES (1, 'inf'::float8, 1::float8), (2, 1, 2), (2, 2, 'nan'), (3, null, 'inf'), (3, 4, 4)) AS v(g, x, y) GROUP BY g;
+-- error 22003
+SELECT var_pop(x) FROM (VALUES (1e308::float8), (-1e308)) AS v(x);

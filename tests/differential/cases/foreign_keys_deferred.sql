@@ -99,3 +99,21 @@ INSERT INTO fd_child VALUES (55, 5);
 -- differs: what is put off goes with its table
 DROP TABLE fd_child;
 ROLLBACK;
+-- what SET CONSTRAINTS said is undone with its savepoint
+CREATE TABLE fd_own (id integer PRIMARY KEY, ref integer REFERENCES fd_own DEFERRABLE);
+BEGIN;
+SAVEPOINT s;
+SET CONSTRAINTS ALL DEFERRED;
+ROLLBACK TO s;
+-- error 23503
+INSERT INTO fd_own VALUES (1, 5);
+ROLLBACK;
+BEGIN;
+SET CONSTRAINTS ALL DEFERRED;
+INSERT INTO fd_own VALUES (1, 5);
+SAVEPOINT s;
+-- error 23503
+SET CONSTRAINTS ALL IMMEDIATE;
+ROLLBACK TO s;
+INSERT INTO fd_own VALUES (5, 1);
+COMMIT;

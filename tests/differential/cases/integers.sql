@@ -68,3 +68,7 @@ SELECT 5 & 1.5;
 SELECT 1 + 'a';
 -- error 42883
 SELECT true + 1;
+-- constants of a chain are not joined where that overflows
+SELECT sum(a * 1000000 * 1000000), max(1000000 * (1000000 * a)) FROM (VALUES (NULL::integer), (0)) AS v(a);
+SELECT a + 2147483647 + 2147483647, sum(a + 2147483647 + 2147483647) OVER () FROM (VALUES (-2147483648)) AS v(a);
+SELECT a FROM (VALUES (-2147483648)) AS v(a) WHERE a + 2147483647 + 2147483647 > 5;

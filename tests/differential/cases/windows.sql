@@ -56,3 +56,21 @@ SELECT rank() FROM wi_t;
 SELECT sum(v) OVER (ORDER BY id ROWS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM wi_t;
 -- error 22014
 SELECT ntile(0) OVER (ORDER BY id) FROM wi_t;
+-- how far a frame reaches must be known, and no less than nothing
+-- messages
+-- error 22004
+SELECT sum(x) OVER (ROWS BETWEEN NULL PRECEDING AND CURRENT ROW) FROM generate_series(1, 3) AS x;
+-- error 22004
+SELECT sum(x) OVER (ORDER BY x RANGE BETWEEN 1 PRECEDING AND NULL::integer FOLLOWING) FROM generate_series(1, 3) AS x;
+-- error 22004
+SELECT count(*) OVER (ORDER BY d RANGE BETWEEN NULL::interval PRECEDING AND CURRENT ROW) FROM (VALUES (date '2020-01-01')) AS v(d);
+-- error 22004
+SELECT sum(x) OVER (ORDER BY x GROUPS BETWEEN (SELECT NULL::integer) PRECEDING AND CURRENT ROW) FROM generate_series(1, 3) AS x;
+-- error 22013
+SELECT sum(x) OVER (ORDER BY x GROUPS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM generate_series(1, 3) AS x;
+-- error 22013
+SELECT sum(x) OVER (ROWS BETWEEN CURRENT ROW AND (SELECT -1) FOLLOWING) FROM generate_series(1, 3) AS x;
+-- error 22013
+SELECT sum(x) OVER (ROWS BETWEEN CURRENT ROW AND -1 FOLLOWING) FROM generate_series(1, 3) AS x;
+-- cases
+SELECT sum(x) OVER (ORDER BY x GROUPS BETWEEN (SELECT 1) PRECEDING AND (SELECT 2) FOLLOWING) FROM generate_series(1, 5) AS x;

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from gpudb.plan import forms
+from gpudb.plan.called import called
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.nodes import Filter, Join, JoinKind, Node, ProjectSet, Scan, Shared, Values, column
+from gpudb.plan.nodes import Filter, Join, JoinKind, Node, Scan, Shared, Values, column
 from gpudb.plan.restore import joined
 from gpudb.plan.rows import Domain, Rows, domain_of, joined_back, numbered_rows
 from gpudb.plan.traversal import conjunction, conjuncts, transform
@@ -49,11 +50,38 @@ class Dependent:
         self._blocks = blocks
         self._ctes = ctes
         self.fresh = blocks.fresh
+        # Of WHERE, what has not been applied while FROM is planned.
+        self._waiting: tuple[Any, ...] = ()
 
     # ------------------------------------------------------------------------------------------ FROM
 
-    def source(self, source: Any | None, domain: Domain | None) -> Rows:
-        """The rows of FROM; under a domain, of each of its rows, whose columns come first."""
+    def rows(self, query: bound.Select, domain: Domain | None) -> Rows:
+        """The rows of FROM for which WHERE is true; under a domain, of each of its rows, whose columns come first.
+
+        What reads columns to its left is computed for those rows alone that conditions on them leave.
+        """
+        self._waiting = tuple(each for each in conjuncts(query.where) if not _has_subquery(each))
+        rows = self._source(query.source, domain)
+        rest = (*self._waiting, *(each for each in conjuncts(query.where) if _has_subquery(each)))
+        return self.filtered(rows, conjunction(rest))
+
+    def _left(self, rows: Rows) -> Rows:
+        """Rows under the conditions of WHERE that are on them alone."""
+        own = tuple(each for each in self._waiting if _is_over(each, rows))
+        self._waiting = tuple(each for each in self._waiting if each not in own)
+        return self.filtered(rows, conjunction(own))
+
+    def _unfiltered(self, source: Any, outside: Rows | None = None) -> Rows:
+        """A side of an outer join that may be filled up with NULLs, which is what WHERE looks at then."""
+        waiting, self._waiting = self._waiting, ()
+        made = self._side(source, outside)
+        self._waiting = waiting
+        return made
+
+    def _side(self, source: Any, outside: Rows | None) -> Rows:
+        return self._alone(source) if outside is None else self._beside(outside, source)
+
+    def _source(self, source: Any | None, domain: Domain | None) -> Rows:
         outside = domain.rows if domain is not None else NOTHING
         if source is None:
             return outside
@@ -114,14 +142,14 @@ class Dependent:
         """LEFT, RIGHT or FULL JOIN."""
         first, second = (source.right, source.left) if source.kind == "RIGHT" else (source.left, source.right)
         kind: JoinKind = "FULL" if source.kind == "FULL" else "LEFT"
-        left = self._alone(first) if outside is None else self._beside(outside, first)
+        left = self._side(first, outside) if kind == "LEFT" else self._unfiltered(first, outside)
         if any(left.found(*each) is not None for each in self._outer_columns(second)):
             if kind == "FULL":
                 raise NotCarried("a FULL JOIN that reads columns from outside")
             return self._lateral(kind, left, second, source.on)
         if kind == "FULL" and outside is not None:
             raise NotCarried("a FULL JOIN that reads columns from outside")
-        right = self._alone(second)
+        right = self._unfiltered(second)
         both = (*left.places, *right.places)
         if source.on is None or not _has_subquery(source.on):
             parts = conjuncts(Rows(Join("INNER", left.node, right.node), both).over(source.on))
@@ -140,6 +168,7 @@ class Dependent:
 
     def _lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
         """Rows joined with a relation that reads their columns, planned over what it reads."""
+        left = self._left(left)
         domain = self._domain(left, self._outer_columns(source))
         match source:
             case bound.Derived():
@@ -169,16 +198,7 @@ class Dependent:
         return Rows(node, (*domain.rows.places, *own))
 
     def _function(self, outside: Rows, source: bound.FunctionScan) -> Rows:
-        if not source.function.returns_set:
-            raise NotCarried(f"function {source.function.name} in FROM")
-        if len(source.columns) != 1 + source.ordinality:
-            raise NotCarried(f"{source.function.name} of records in FROM")
-        rows = self.valued(outside, source.args)
-        args = tuple(rows.over(each) for each in source.args)
-        call = bound.SetReturning(source.function, args, source.columns[0].type)
-        node = ProjectSet(rows.node, (call,), source.ordinality)
-        own = tuple(bound.Column(source.rel, i, c.type, c.name) for i, c in enumerate(source.columns))
-        return Rows(node, (*rows.places, *own))
+        return called(self.valued(self._left(outside), source.args), source)
 
     # ------------------------------------------------------------------------------------------ conditions
 
@@ -312,6 +332,12 @@ def _any_row(query: bound.Query) -> bound.Query:
 
 def _has_subquery(expr: Any) -> bool:
     return any(isinstance(each, SUBQUERIES) for each in walk(expr))
+
+
+def _is_over(expr: Any, rows: Rows) -> bool:
+    """Whether an expression reads columns, and these rows' alone."""
+    read = [each for each in walk(expr) if isinstance(each, bound.Column) and each.rel >= 0]
+    return bool(read) and all(rows.found(each.rel, each.index) is not None for each in read)
 
 
 def _but(start: int, end: int, width: int) -> list[int]:

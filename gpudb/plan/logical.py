@@ -171,7 +171,7 @@ class _Builder:
             except NotCarried:
                 # What the planner's text cannot say, or what it does not undo.
                 pass
-        rows = parts.filtered(parts.source(query.source, domain), query.where)
+        rows = parts.rows(query, domain)
         if query.grouped:
             rows, query = grouped(rows, query, domain, parts)
         return parts.valued(rows, (*_above(query), query.limit, query.offset)), query

@@ -44,7 +44,7 @@ def check_functions(query: bound.Query) -> None:
     """NotCarried for a function that gives another value each time, though nobody may read it: what it does, or the
     error that it raises, would be pruned with it."""
     for node in walk(query):
-        if isinstance(node, bound.Call) and node.function.volatile:
+        if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
             raise NotCarried(f"function {node.function}, whose value changes from row to row")
 
 

@@ -74,6 +74,36 @@ def test_values_of_every_type_come_group_join_sort_and_leave(lab: Lab, number: i
     ]
 
 
+_SETS = (
+    # Of each type of array its items, beside a longer and a shorter set, in order, and by groups.
+    "SELECT id, unnest(v0), unnest(v2), unnest(v3 || '1 day'::interval), generate_series(1, id) FROM every",
+    "SELECT id, u, o FROM every, unnest(v1) WITH ORDINALITY AS x(u, o)",
+    "SELECT id, u.n, u.label, u.moods FROM every, unnest(v22) AS u",
+    "SELECT id, unnest(v3), unnest(v8) FROM every WHERE id < 2",
+    "SELECT t, count(*) FROM few, regexp_split_to_table(label, '') AS t GROUP BY t",
+    "SELECT id, m FROM few, regexp_matches(label, '(n)([1-3])', 'g') AS m WHERE m[2] <> '2'",
+    "SELECT id, s, d FROM every, generate_subscripts(v0, 1) AS s, generate_series(v2[1], 3, 0.5) AS d",
+    "SELECT id, key, value FROM every, jsonb_each(v19) WHERE id = 3",
+    "SELECT id, r.a, r.b FROM every, jsonb_to_record(v19) AS r(a text, b numeric[])",
+    "SELECT id, e FROM every CROSS JOIN LATERAL jsonb_array_elements_text(v19 -> 'b') WITH ORDINALITY AS x(e, n)",
+    "SELECT f.id, u FROM few f LEFT JOIN LATERAL unnest(string_to_array(f.label, '1')) u ON u <> '' WHERE f.k = 1",
+    # Whose column WHERE asks for is filled up with NULLs first.
+    "SELECT f.id, x.u FROM few f LEFT JOIN (every e CROSS JOIN unnest(e.v0) u) x ON x.id = f.id WHERE x.id IS NULL",
+)
+
+
+@pytest.mark.parametrize("sql", _SETS)
+def test_sets(lab: Lab, sql: str) -> None:
+    """Set-returning functions over tables, in the select list and in FROM."""
+    for workers in (1, 2, 4):
+        assert _same(lab, sql, workers)
+
+
+def test_a_set_is_made_of_the_rows_that_conditions_leave(lab: Lab) -> None:
+    sql = "SELECT f.id, n FROM few f CROSS JOIN LATERAL generate_series(1, 10 / f.k) n WHERE f.k > 3 AND f.id < 9"
+    assert sorted(local.rows(lab.request(sql), 2, lab.database.cpu)) == [("4", "1"), ("4", "2")]
+
+
 def test_columns_of_intervals_inside_others_keep_their_parts(lab: Lab) -> None:
     kind = lab.request("SELECT v3 FROM every").query.columns[0].type  # type: ignore[union-attr]
     spans = [pa.MonthDayNano((1, -2, 1_500_000)), None]

@@ -27,6 +27,9 @@ def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl
         return frame.select(interval(kind, *map(pl.col, "mdu")).columns(""))
     if kind.carried:
         value, shown = array.flatten()
+        if value.null_count:
+            # A field of a record may be NULL by its value alone.
+            shown = pc.if_else(value.is_valid(), shown, None)
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
     if kind.labels:
         labels = pa.array([label.name for label in kind.labels], pa.string())

@@ -31,7 +31,7 @@ from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.storage.stored import restored, stored_duckdb
-from gpudb.types import SqlType
+from gpudb.types import INT8, SqlType
 
 SLICE = 1 << 18
 """Rows that go to the host at a time."""
@@ -69,6 +69,11 @@ class Host:
         grouped = isinstance(calls[0], bound.Aggregate)
         return HostCalls(tuple(call.type for call in calls), sql, columns, self.timezone, grouped)
 
+    def rows(self, call: bound.SetReturning) -> HostRows:
+        """The step that computes a set-returning function's rows; NotCarried as for `step`."""
+        columns = _read(call.args, _ELSEWHERE)
+        return HostRows(call.type, self._rendered(call, call.type), columns, self.timezone)
+
     def _rendered(self, expr: Any, kind: SqlType) -> str:
         """An expression's SQL over `f`, one value of `SqlType.duckdb`."""
         lanes(kind)
@@ -90,7 +95,8 @@ def _read(exprs: Sequence[Any], elsewhere: tuple[type, ...]) -> Columns:
     """The columns that expressions read; NotCarried where they are not computed of these alone."""
     columns: dict[int, SqlType] = {}
     nodes = [node for expr in exprs for node in walk(expr)]
-    inside = {node.rel for node in nodes if isinstance(node, bound.Let)}
+    inside = {node.rel for node in nodes if isinstance(node, bound.Let | bound.Fold)}
+    inside |= {node.item for node in nodes if isinstance(node, bound.Fold)}
     for node in nodes:
         if isinstance(node, elsewhere):
             raise NotCarried(type(node).__name__)
@@ -173,6 +179,30 @@ class HostCalls:
     def nothing(self, rows: int) -> list[pl.DataFrame]:
         """NULLs in the place of the calls."""
         return [to_lanes(pa.nulls(rows), kind) for kind in self.kinds]
+
+
+@dataclass(frozen=True, slots=True)
+class HostRows:
+    """The SQL of a set-returning function over `f`, whose rows are those of a frame."""
+
+    kind: SqlType
+    sql: str
+    columns: Columns
+    timezone: str
+
+    def of(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+        """How many rows there are for each of the frame's, and all of them, in that order, as lanes."""
+        counts = [pl.Series(dtype=pl.Int64)]
+        held = [pl.DataFrame(schema=lanes(self.kind))]
+        for start in range(0, frame.height, SLICE):
+            part = frame.slice(start, SLICE)
+            table, selected = _given(part, self.columns)
+            table = table.append_column("g", pa.array(np.arange(part.height)))
+            values = f"SELECT f.g AS v0, {self.sql} AS v1 FROM (SELECT g, {selected} FROM held) AS f"
+            places, rows = _computed(values, table, (INT8, self.kind), self.timezone)
+            counts.append(pl.Series(np.bincount(places[""].to_numpy(), minlength=part.height)))
+            held.append(rows)
+        return pl.concat(counts), pl.concat(held)
 
 
 def restored_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:

@@ -411,19 +411,13 @@ class Lowering:
     def _(self, node: nodes.ProjectSet) -> Frame:
         frame = self.frame(node.input)
         over = self._over(frame)
-        found = [sets.set_of(call, [over.value(arg) for arg in call.args]) for call in node.calls]
-        errors = [over.value(arg).error for call in node.calls for arg in call.args]
-        counts = [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found)]
-        lazy = self._checked(frame.lazy, worst(*errors, *(each.error for each in found)), over.put_off)
-        made = sets.expanded(
-            self._frames.fetched(lazy.with_columns(counts), "set-returning functions"),
-            [f"t{n}" for n in range(len(found))],
-            "i",
-        )
+        found, errors = self._sets(node, over)
+        lazy = self._checked(frame.lazy, worst(*errors), over.put_off).with_columns(sets.counts(found))
+        made = sets.expanded(self._frames.fetched(lazy, "set-returning functions"), found, "i")
         place = pl.col("i")
         values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         for n, each in enumerate(found):
-            item = each.item(place)
+            item = (each.set if isinstance(each, sets.HostSet) else each).item(place)
             # Beyond its own rows a shorter set is NULL.
             there = pl.when(place < pl.col(f"t{n}"))
             rest = tuple((suffix, there.then(expr).otherwise(None)) for suffix, expr in item.others)
@@ -433,6 +427,28 @@ class Lowering:
         return Frame(
             self._named(self._frames.given(made).lazy, values, PutOff()), tuple(each.bounds for each in values)
         )
+
+    def _sets(self, node: nodes.ProjectSet, over: Expressions) -> tuple[list[sets.Set | sets.HostSet], list[Error]]:
+        """The calls' sets, and the errors of those that are not the host's."""
+        found: list[sets.Set | sets.HostSet] = []
+        errors: list[Error] = []
+        for number, call in enumerate(node.calls):
+            items = sets.items_of(call)
+            if items is not None:
+                found.append(sets.HostSet(number, items))
+                continue
+            mark = over.put_off.mark()
+            try:
+                args = [over.value(arg) for arg in call.args]
+                made = sets.set_of(call, args)
+            except NotCarried as reason:
+                over.put_off.back_to(mark)
+                found.append(sets.HostSet(number, self._host.rows(call)))
+                self._host.used.append(reason.construct)
+                continue
+            found.append(made)
+            errors += [*(arg.error for arg in args), made.error]
+        return found, errors
 
     @frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:

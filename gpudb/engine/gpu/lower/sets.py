@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+import pyarrow.compute as pc
 
+from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.engine.gpu.lower.faults import STEP, Error, fault
-from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.host import HostRows
+from gpudb.engine.gpu.lower.values import Value, is_keyed, lanes, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -34,15 +37,79 @@ def set_of(call: bound.SetReturning, args: Sequence[Value]) -> Set:
     return found(call.type, args)
 
 
-def expanded(frame: pl.DataFrame, counts: Sequence[str], place: str) -> pl.DataFrame:
-    """Every row as often as the largest of its counts says, each numbered from 0 in the column `place`."""
-    times = frame.select(pl.max_horizontal(pl.col(name).fill_null(0) for name in counts)).to_series()
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The rows of unnest over a column of arrays: of the frame's lists, without any function."""
+
+    kind: SqlType
+    column: bound.Column
+
+    def of(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+        """See `HostRows`."""
+        array = column(frame, f"c{self.column.index}", self.column.type)
+        counts = pl.Series(pc.fill_null(pc.list_value_length(array), 0)).cast(pl.Int64)
+        return counts, to_lanes(array.flatten(), self.kind)
+
+
+def items_of(call: bound.SetReturning) -> Items | None:
+    """The rows of unnest where its argument is a column whose items' lanes follow from the items alone."""
+    (arg,) = call.args if len(call.args) == 1 else (None,)
+    if call.function.name != "unnest" or not isinstance(arg, bound.Column) or arg.type.item != call.type:
+        return None
+    return None if is_keyed(call.type) else Items(call.type, arg)
+
+
+@dataclass(frozen=True, slots=True)
+class HostSet:
+    """A call, by its number, whose rows are made on the host."""
+
+    number: int
+    rows: HostRows | Items
+
+    @property
+    def set(self) -> Set:
+        """The set over an expanded frame, once that has `taken` its rows."""
+        kind, name = self.rows.kind, f"s{self.number}"
+        rest = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(kind) if suffix)
+        item = Value(kind, pl.col(name), None, type_bounds(kind), rest)
+        return Set(pl.col(f"t{self.number}"), lambda _: item)
+
+    def counted(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The frame with the count of each row's rows and the place of the first; all of those, as lanes."""
+        counts, items = self.rows.of(frame)
+        firsts = (counts.cum_sum() - counts).alias(f"o{self.number}")
+        return frame.with_columns(counts.alias(f"t{self.number}"), firsts), items
+
+    def taken(self, frame: pl.DataFrame, items: pl.DataFrame, place: str) -> pl.DataFrame:
+        """An expanded frame with the lanes of the row at each place, NULL beyond the last."""
+        there = pl.col(place) < pl.col(f"t{self.number}")
+        at = frame.select(pl.when(there).then(pl.col(f"o{self.number}") + pl.col(place))).to_series()
+        return frame.with_columns(items[suffix].gather(at).alias(f"s{self.number}{suffix}") for suffix in items.columns)
+
+
+def counts(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
+    """Of the sets that are lowered, how many rows each row of the input gets: t0, t1, … by their numbers."""
+    return [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found) if isinstance(each, Set)]
+
+
+def expanded(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:
+    """Every row of a frame that has their `counts` as often as the largest of its sets says, each numbered from 0 in
+    the column `place`."""
+    given: list[tuple[HostSet, pl.DataFrame]] = []
+    for each in found:
+        if isinstance(each, HostSet):
+            frame, items = each.counted(frame)
+            given.append((each, items))
+    times = frame.select(pl.max_horizontal(pl.col(f"t{n}").fill_null(0) for n in range(len(found)))).to_series()
     if (times.sum() or 0) > ROWS:
         raise NotCarried(f"sets of more than {ROWS} rows")
     rows = pl.DataFrame({"r": pl.int_range(frame.height, dtype=pl.Int64, eager=True), "t": times.cast(pl.Int64)})
     many = rows.filter(pl.col("t") > 0).select("r", pl.int_ranges(pl.lit(0, pl.Int64), "t").alias(place))
     places = many.explode(place, empty_as_null=True)
-    return frame[places["r"]].with_columns(places[place])
+    made = frame[places["r"]].with_columns(places[place])
+    for each, items in given:
+        made = each.taken(made, items, place)
+    return made
 
 
 def _series(kind: SqlType, args: Sequence[Value]) -> Set:

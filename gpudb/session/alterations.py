@@ -1,4 +1,4 @@
-"""ALTER TABLE in its column, constraint and owner forms; ANALYZE and VACUUM."""
+"""ALTER TABLE in its column, constraint and owner forms."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, Scan
-from gpudb.sql.parse import inner, present, strings
+from gpudb.sql.parse import inner, present
 from gpudb.storage.buckets import check_hashable
 from gpudb.storage.transaction import widens
 
@@ -349,17 +349,3 @@ _ACTIONS = {
     "SetUnLogged": _set_logged,
     "SetTableSpace": alter_distribution,
 }
-
-
-@handles("VacuumStmt")
-def vacuum(context: Context) -> Result:
-    """ANALYZE and VACUUM: row counts and ranges are kept with every commit, so there is nothing left to gather."""
-    node: Any = context.statement.node
-    for each in node.rels:
-        target = inner(each).relation
-        relation = named_relation(context, target)
-        if relation is None:
-            raise UndefinedTable(f'relation "{spoken(target)}" does not exist')
-        for name in strings(inner(each).va_cols):
-            column_of(relation, name)
-    return command("VACUUM" if node.is_vacuumcmd else "ANALYZE")

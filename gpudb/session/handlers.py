@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.session import (
     aggregates,
     alterations,
+    analyze,
     calls,
     changes,
     comments,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 REGISTERED = (
     aggregates,
     alterations,
+    analyze,
     calls,
     changes,
     comments,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from gpudb.catalog.model import Catalog, DataFile, Relation, Table
+from gpudb.catalog.model import Catalog, ColumnStatistics, DataFile, Relation, Table
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.database import object_kinds
 
@@ -44,8 +44,10 @@ class Merged:
 
     @property
     def definitions(self) -> bool:
-        """Whether more than tables' files changed."""
-        return bool(self.objects) or any(same_definition(c.old, c.new) is False for c in self.changes)
+        """Whether more than tables' files changed; plans made from other statistics no longer hold."""
+        return bool(self.objects) or any(
+            not same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ def _conflict(what: str) -> SerializationFailure:
 
 
 def definition(relation: Relation) -> Relation:
-    """A relation without what its data are: its files, metadata and whether they were analysed."""
+    """A relation without what its data are: its files, metadata and statistics."""
     if isinstance(relation, Table):
-        return replace(relation, files=(), metadata_location=None, analyzed=False)
+        return replace(relation, files=(), metadata_location=None, statistics=())
     return relation
 
 
@@ -135,6 +137,10 @@ def same_definition(one: Relation | None, other: Relation | None) -> bool:
     if one is other:
         return True
     return one is not None and other is not None and definition(one) == definition(other)
+
+
+def _statistics(relation: Relation | None) -> tuple[ColumnStatistics, ...]:
+    return relation.statistics if isinstance(relation, Table) else ()
 
 
 class _Relations:
@@ -190,8 +196,8 @@ class _Relations:
         if joined and _rules(new) != _rules(old):
             # Rows written meanwhile may lack what new columns and constraints ask of them, or lie in other buckets.
             raise _conflict(f"{old.schema}.{old.name}")
-        analyzed = new.analyzed if new.analyzed != old.analyzed else now.analyzed
-        merged = replace(new, files=files, metadata_location=now.metadata_location, analyzed=analyzed)
+        statistics = new.statistics if new.statistics != old.statistics else now.statistics
+        merged = replace(new, files=files, metadata_location=now.metadata_location, statistics=statistics)
         return Change(oid, now, merged, added, joined)
 
     def _files(

@@ -122,6 +122,31 @@ def test_statistics(client: WireClient) -> None:
     _run(client, "DROP TABLE counted")
 
 
+def test_distinct_values(client: WireClient) -> None:
+    """What ANALYZE finds of columns is pg_stats'; values that grow with the table are told as a share of its rows."""
+    kinds = "a integer PRIMARY KEY, b text, c numeric, d integer[], e jsonb, f boolean, g json"
+    _run(client, f"CREATE TABLE told ({kinds})")
+    some = "CASE WHEN i % 4 > 0 THEN 'name ' || i % 4 END, i % 5 / 2.0, ARRAY[i % 2], jsonb_build_object('k', i % 3)"
+    _run(client, f"INSERT INTO told SELECT i, {some}, i < 9, '{{}}' FROM generate_series(1, 4000) i", "ANALYZE told")
+    shown = (
+        "SELECT attname, inherited, round(null_frac::numeric, 2), avg_width, round(n_distinct::numeric, 1), correlation"
+        " IS NULL OR correlation <= 1 FROM pg_stats WHERE tablename = 'told' AND attname NOT IN ('c', 'd', 'e', 'g')"
+    )
+    assert sorted(_rows(client, shown)) == [
+        ("a", "f", "0.00", "4", "-1.0", "t"),
+        ("b", "f", "0.25", "7", "3.0", "t"),
+        ("f", "f", "0.00", "1", "2.0", "t"),
+    ]
+    counts = "SELECT n_distinct FROM pg_stats WHERE tablename = 'told' AND attname IN ('c', 'd', 'e') ORDER BY attname"
+    assert _rows(client, counts) == [("5",), ("2",), ("3",)]
+    _run(client, "UPDATE told SET b = NULL", "ANALYZE told (b)")
+    assert _rows(client, "SELECT null_frac, n_distinct FROM pg_stats WHERE attname = 'b' AND tablename = 'told'") == [
+        ("1", "0")
+    ]
+    _run(client, "DROP TABLE told")
+    assert _rows(client, "SELECT count(*) FROM pg_stats WHERE tablename = 'told'") == [("0",)]
+
+
 def test_joined_with_tables(client: WireClient) -> None:
     """A statement may read tables and the catalog alike, and store what it finds."""
     _run(

@@ -42,6 +42,9 @@ _USUAL: Mapping[str, Mapping[str, object]] = {
     "pg_proc": {
         "provariadic": 0, "prosupport": "-", "prosecdef": False, "proleakproof": False,
     },
+    "pg_statistic": {
+        f"sta{name}{number}": 0 for name in ("kind", "op", "coll") for number in range(1, 6)
+    },
     "pg_authid": {
         "rolinherit": True, "rolcreaterole": False, "rolcreatedb": False, "rolcanlogin": False,
         "rolreplication": False, "rolbypassrls": False, "rolconnlimit": -1,

@@ -8,6 +8,7 @@ from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
 from gpudb.catalog.postgres.sequence_rows import add_sequence
+from gpudb.catalog.postgres.statistic_rows import add_statistics
 
 
 def add_relation(
@@ -43,6 +44,7 @@ def add_relation(
         add_column(rows, relation.oid, number, column, nullable=table is None)
     if table is not None:
         add_hidden_columns(rows, table.oid)
+        add_statistics(rows, table)
     rows.describe(oids.PG_CLASS, relation.oid, 0, relation.comment)
     rows.depend(oids.PG_CLASS, relation.oid, 0, oids.PG_NAMESPACE, namespace, 0, "n")
     if table is not None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.model import Column, ColumnStatistics, DataFile, Table
+from gpudb.engine.cpu import analysis
 from gpudb.engine.cpu.failures import EngineRestarted, fatal, own_fault, translated
 from gpudb.engine.cpu.instance import Config, Instance
 from gpudb.engine.cpu.leaving import leaving
@@ -150,6 +151,16 @@ class CpuEngine:
         )
         schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
         return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))
+
+    def statistics(self, table: Table, columns: Sequence[Column], cancel: Cancel) -> tuple[ColumnStatistics, ...]:
+        """What ANALYZE keeps of some of a table's columns."""
+        instance = self.instance
+        stack = ExitStack()
+        cursor = instance.connection.cursor()
+        stack.callback(cursor.close)
+        text, schema = analysis.query(table, columns), analysis.schema(columns)
+        with closing(DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))) as found:
+            return analysis.statistics(columns, pa.Table.from_batches(found, schema))
 
     def system_columns(self, schema: str, relation: str) -> tuple[bound.OutputColumn, ...] | None:
         """The columns of a relation of pg_catalog or information_schema; None if there is none such."""

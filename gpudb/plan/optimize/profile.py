@@ -1,6 +1,7 @@
 """What is thought of a node's rows: how many, and of each column its distinct values, its range and its NULLs.
 
-Tables' files say rows, minima, maxima and NULLs; distinct values follow from keys and ranges, else they are guessed.
+Tables' files say rows, minima, maxima and NULLs, ANALYZE distinct values; without it they follow from keys and
+ranges, else they are guessed.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -81,11 +82,12 @@ def table_profile(table: Table, columns: Sequence[int]) -> Profile:
     missing = [index for index in columns if index not in known]
     if missing:
         single = {key.columns[0] for key in table.keys if len(key.columns) == 1}
-        known |= {index: _column(table, table.columns[index], rows, single) for index in missing}
+        counted = {each.field_id: each.distinct_of(table.rows) for each in table.statistics if each.distinct}
+        known |= {index: _column(table, table.columns[index], rows, single, counted) for index in missing}
     return Profile(rows, tuple([known[index] for index in columns]), rows)
 
 
-def _column(table: Table, column: Column, rows: float, unique: set[str]) -> ColumnProfile:
+def _column(table: Table, column: Column, rows: float, unique: set[str], counted: Mapping[int, float]) -> ColumnProfile:
     lows: list[float] = []
     highs: list[float] = []
     nulls = 0
@@ -101,7 +103,13 @@ def _column(table: Table, column: Column, rows: float, unique: set[str]) -> Colu
     low_value, high_value = (min(lows), max(highs)) if known and lows else (None, None)
     share = min(nulls / rows, 1.0)
     there = max(rows * (1 - share), 1.0)
-    distinct = there if column.name in unique else min(there, _spread(column.type, low_value, high_value))
+    spread = _spread(column.type, low_value, high_value)
+    if column.name in unique:
+        distinct = there
+    elif column.field_id in counted:
+        distinct = max(min(counted[column.field_id], there, spread if low_value is not None else there), 1.0)
+    else:
+        distinct = min(there, spread)
     return ColumnProfile(distinct, low_value, high_value, share, distinct)
 
 

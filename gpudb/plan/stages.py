@@ -39,15 +39,19 @@ class Stage:
 
 def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
     """The stages of a plan, each after those that it reads; the last one gives the result."""
-    made, alone = placed(root, mergeable, costs or Costs())
-    cut = _Cutting()
+    costs = costs or Costs()
+    made, alone = placed(root, mergeable, costs)
+    cut = _Cutting(single=costs.workers == 1)
     cut.add(made, "result", (), alone)
     return cut.stages
 
 
 class _Cutting:
-    def __init__(self) -> None:
+    """Cuts a plan. Where there is a `single` worker, what only goes on with received rows is no stage of its own."""
+
+    def __init__(self, *, single: bool) -> None:
         self.stages: list[Stage] = []
+        self._single = single
         self._shared: dict[int, int] = {}
 
     def add(self, root: Node, output: str, keys: tuple[bound.Expr, ...], alone: bool | None = None) -> int:
@@ -60,19 +64,22 @@ class _Cutting:
         self.stages.append(Stage(number, cut, output, keys, tuple(inputs), alone, estimate(root)))  # type: ignore[arg-type]
         return number
 
-    def _cut(self, node: Node, inputs: list[int]) -> Node:
+    def _cut(self, node: Node, inputs: list[int], *, built: bool = False) -> Node:
         if isinstance(node, Receive):
             number = node.stage
         elif isinstance(node, Exchange) and node.kind == "range":
             number = self._ranges(node)
         elif isinstance(node, Exchange):
+            if self._single and not built and _goes_on(node.input):
+                return self._cut(node.input, inputs)
             number = self.add(node.input, node.kind, node.keys)
         elif isinstance(node, nodes.Shared):
             if node.number not in self._shared:
                 self._shared[node.number] = self.add(node.input, "stay", ())
             number = self._shared[node.number]
         else:
-            return node.with_inputs(*(self._cut(each, inputs) for each in node.inputs))
+            # A kernel's build sides are stages: they need not run again for one that is bound.
+            return node.with_inputs(*(self._cut(each, inputs, built=isinstance(node, Fused)) for each in node.inputs))
         if number not in inputs:
             inputs.append(number)
         return node if isinstance(node, Receive) else self._received(number, node)
@@ -92,6 +99,13 @@ class _Cutting:
             Stage(number, receive, "range", (key.expr,), (rows, sample), given.alone, given.rows, (key,), sample)
         )
         return number
+
+
+def _goes_on(node: Node) -> bool:
+    """Whether all that a subplan reads has been received: nothing of it is read from a table, or by a kernel."""
+    if isinstance(node, Exchange | Receive | nodes.Shared):
+        return True
+    return not isinstance(node, nodes.Scan | Fused) and all(map(_goes_on, node.inputs))
 
 
 def _is_alone(node: Node, stages: list[Stage]) -> bool:

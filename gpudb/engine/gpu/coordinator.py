@@ -135,11 +135,11 @@ class Execution:
         return answer
 
     def given(self) -> list[bytes]:
-        """The rows, share by share, of a result that came with the workers' answers."""
+        """The batches, share by share, of a result that came with the workers' answers (see `outcome.packed`)."""
         return [data for _, data in sorted(self._results.items()) if data is not None]
 
     async def results(self) -> AsyncGenerator[bytes]:
-        """The result's rows as Arrow IPC streams, share by share, each chunk fetched while the one before is read."""
+        """The result's batches, share by share, each fetched while the one before is read (see `outcome.packed`)."""
         sent = False
         while True:
             try:

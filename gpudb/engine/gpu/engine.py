@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.admission import Admission
@@ -17,7 +15,7 @@ from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution, Measured
 from gpudb.engine.gpu.display import displayed
 from gpudb.engine.gpu.members import Members
-from gpudb.engine.gpu.outcome import to_batch
+from gpudb.engine.gpu.outcome import schema_of, unpacked
 from gpudb.engine.gpu.planning import Planned, Planner
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, QueryCanceled
@@ -79,9 +77,7 @@ class ClusterStream:
 
     def __init__(self, cluster: Cluster, plan: Plan, execution: Execution, request: Request) -> None:
         self._types = tuple(column.type for column in plan.columns)
-        names = [f"c{number}" for number in range(1, len(self._types) + 1)]
-        fields = [pa.field(name, kind.arrow) for name, kind in zip(names, self._types, strict=True)]
-        self.schema = pa.schema(fields)
+        self.schema = schema_of(self._types)
         self._cluster = cluster
         self._cancel = request.cancel
         self._execution = execution
@@ -123,10 +119,10 @@ class ClusterStream:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
             for chunk in self._chunks():
-                frame = pl.read_ipc_stream(io.BytesIO(chunk))
-                for start in range(0, frame.height, BATCH_ROWS):
+                batch = unpacked(chunk, self._types)
+                for start in range(0, batch.num_rows, BATCH_ROWS):
                     self._cancel.check()
-                    yield to_batch(frame.slice(start, BATCH_ROWS), self._types)
+                    yield batch.slice(start, BATCH_ROWS) if batch.num_rows > BATCH_ROWS else batch
         finally:
             self.close()
 

@@ -65,15 +65,15 @@ class Kept:
             frame.write_ipc(path)
             self._frame = None
 
-    def chunk(self, start: int) -> tuple[bytes, int]:
-        """Rows from `start` on as an Arrow IPC stream, and where the next chunk starts, 0 after the last."""
+    def chunk(self, start: int) -> tuple[pl.DataFrame, int]:
+        """Rows from `start` on, and where the next chunk starts, 0 after the last."""
         after = start + self._step
         if self._frame is not None:
             rows = self._frame.slice(start, self._step)
         else:
             assert self._path is not None
             rows = pl.scan_ipc(self._path).slice(start, self._step).collect()
-        return written(rows), after if after < self._rows else 0
+        return rows, after if after < self._rows else 0
 
     def end(self) -> None:
         """Frees the rows; idempotent."""

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from gpudb.engine.gpu import finish
 from gpudb.engine.gpu.columns import Columns
+from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
@@ -66,6 +68,14 @@ class Task:
 
 Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object], Hashable], pl.DataFrame | None]
 """Computes a fused part from its build sides' rows; None for one that the data keep from it."""
+
+
+def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | None:
+    """The result's rows, where they are made of what a kernel left on the host, and the only worker's groups."""
+    parts = [part for each in received.values() for part in each]
+    if work.stage.output != "result" or work.share.count != 1 or len(parts) != 1 or not isinstance(parts[0], HostHeld):
+        return None
+    return finish.rows_of(work.stage.root, parts[0].table, work.parameters)
 
 
 def compute(

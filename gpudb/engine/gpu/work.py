@@ -12,9 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpudb.engine.gpu.exchange import givers, runners, takers
+from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.given import Kept, Parts
+from gpudb.engine.gpu.outcome import packed
 from gpudb.engine.gpu.resident import Share
 from gpudb.engine.gpu.stage import Again, Task
 from gpudb.errors import GpudbError, InternalError, OutOfMemory
@@ -24,6 +26,7 @@ from gpudb.plan.nodes import Node
 from gpudb.plan.physical import Receive
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
+from gpudb.types import SqlType
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.worker import StageWorker
@@ -50,6 +53,7 @@ class Running:
         self.began = time.monotonic()
         self.computing = 0
         self.results: dict[int, Kept] = {}
+        self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
         self._parts: dict[tuple[int, int], asyncio.Future[Parts]] = {}
 
@@ -99,8 +103,10 @@ class Work:
         self._worker, self._running, self._stages, self._peers = worker, running, stages, peers
         self._key = parameters
         self._parameters, self._timezone = pickle.loads(parameters)
+        running.types = stages[-1].root.types
         self._measured: list[Figures] = []
         self._results: list[tuple[int, bytes | None]] = []
+        self._finished: Finished | None = None
 
     async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
         """Runs every stage as soon as what it reads is there; what each did, by stage and share, and the result."""
@@ -135,6 +141,8 @@ class Work:
             left = await self._worker.in_lane(self._running, partial(self._some, left, given, again))
         for rows in given.values():
             self._results.append((0, await self._worker.keep(self._running, 0, rows[0])))
+        if self._finished is not None:
+            self._results.append((0, packed(self._finished.batch)))
 
     def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
         """Runs stages until the statement has to change its lane, or ends; those that are left."""
@@ -146,7 +154,12 @@ class Work:
             stage, *left = left
             work = Task(stage, Share(0, 1), self._parameters, self._timezone, self._key, again)
             received = {number: given[number] for number in stage.inputs if number in given}
-            given[stage.number], figures = self._worker.computed(work, received)
+            done = self._worker.finished(work, received)
+            if done is not None:
+                given.clear()
+                self._finished, figures = done
+            else:
+                given[stage.number], figures = self._worker.computed(work, received)
             self._measured.append(figures)
             for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
                 del given[number]

@@ -32,13 +32,15 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.connections import Connections
+from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Kernels, Twin
 from gpudb.engine.gpu.given import ResultRoom, read, written
 from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
+from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Again, Tables, Task, compute
+from gpudb.engine.gpu.stage import Again, Tables, Task, compute, finished
 from gpudb.engine.gpu.warm import warm
 from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
 from gpudb.errors import OutOfMemory, SqlError
@@ -161,9 +163,11 @@ class StageWorker(WorkerPlugin):
         """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
         running = self._statements.get(statement)
         kept = running.results.get(share) if running is not None else None
-        if kept is None:
+        if running is None or kept is None:
             return {"gone": True}
-        data, after = await asyncio.to_thread(kept.chunk, start)
+        types = running.types
+        frame, after = await asyncio.to_thread(kept.chunk, start)
+        data = await asyncio.to_thread(lambda: packed(to_batch(frame, types)))
         return {"data": data, "next": after}
 
     async def drop(self, statement: int, patience: float = 0.0) -> bool:
@@ -303,6 +307,16 @@ class StageWorker(WorkerPlugin):
         finally:
             running.computing -= 1
 
+    def finished(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[Finished, Figures] | None:
+        """The result, where a few groups that a kernel gave are all that is left to finish; else None."""
+        started = time.perf_counter()
+        made = finished(task, received)
+        if made is None:
+            return None
+        spent = 1000 * (time.perf_counter() - started)
+        host = (_FEW_ROWS,) if self._gpu else ()
+        return made, (task.stage.number, task.share.index, made.rows, made.bytes, spent, host, ())
+
     def computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[list[Held], Figures]:
         """What a stage gives, in a lane's thread."""
         started = time.perf_counter()
@@ -329,7 +343,8 @@ class StageWorker(WorkerPlugin):
         if rows.bytes <= INLINE_BYTES:
             # What a GPU computes meanwhile may hold a copy up; the event loop must answer.
             away = self._gpu and not isinstance(rows, HostHeld)
-            return await asyncio.to_thread(lambda: written(rows.frame())) if away else written(rows.frame())
+            frame = await asyncio.to_thread(rows.frame) if away else rows.frame()
+            return packed(to_batch(frame, running.types))
         running.results[share] = await asyncio.to_thread(lambda: self._room.keep(rows.frame()))
         return None
 

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute
+from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute, finished
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
@@ -39,19 +39,17 @@ def rows(
     planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
     planned = planner.planned(request)
     plan, stages = planned.plan, planned.stages
+    kinds = tuple(column.type for column in plan.columns)
     given: dict[int, dict[int, list[Held]]] = {}
     for stage in stages:
-        given[stage.number] = {
-            index: compute(
-                Task(stage, Share(index, workers), request.parameters, request.settings.timezone),
-                tables,
-                _received(stage, stages, given, index, workers),
-                frames,
-                kernels,
-            )
-            for index in runners(stage, workers)
-        }
-    kinds = tuple(column.type for column in plan.columns)
+        given[stage.number] = {}
+        for index in runners(stage, workers):
+            task = Task(stage, Share(index, workers), request.parameters, request.settings.timezone)
+            received = _received(stage, stages, given, index, workers)
+            done = finished(task, received)
+            if done is not None:
+                return as_text([done.batch], kinds)
+            given[stage.number][index] = compute(task, tables, received, frames, kernels)
     return as_text((to_batch(part.frame(), kinds) for (part,) in given[stages[-1].number].values()), kinds)
 
 

@@ -14,7 +14,8 @@ from dataclasses import replace
 import polars as pl
 
 from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.prepare import Known, first_rows, prepare
+from gpudb.engine.gpu.fused.prepare import Known, prepare
+from gpudb.engine.gpu.fused.top import first_rows
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import lanes

@@ -30,7 +30,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Pipeline,
     Rows,
 )
-from gpudb.engine.gpu.fused.top import Top, ranked_by
+from gpudb.engine.gpu.fused.top import Top, first_rows, ranked_by
 from gpudb.engine.gpu.fused.translate import Scope, Tables, Translator
 from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value
 from gpudb.engine.gpu.fused.walk import can_fail
@@ -320,18 +320,6 @@ class _Preparing:
         if limit is None:
             raise NotFused("a limit that is no constant")
         return Top(rank, limit)
-
-
-def first_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:
-    """How many of a sort's first rows are wanted, OFFSET's included; None for all, and where it is computed."""
-    found = []
-    for each in (node.limit, node.offset):
-        value = parameters[each.number - 1] if isinstance(each, bound.Parameter) else each
-        found.append(value.value if isinstance(value, bound.Constant) else value)
-    limit, offset = found[0], found[1] or 0
-    if not isinstance(limit, int) or not isinstance(offset, int) or min(limit, offset) < 0:
-        return None
-    return limit + offset
 
 
 def grouped_frame(

@@ -8,7 +8,7 @@ Source of the idea: radix select (Alabi, Blelloch, Ding, Leischner, Winter: Fast
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,8 @@ from gpudb.engine.gpu.fused.pipeline import (
     Quotient,
 )
 from gpudb.engine.gpu.fused.twin import Outcome
+from gpudb.plan import nodes
+from gpudb.sql import bound
 
 _BITS, _STEP = 12, 4
 """Bits of a histogram's place, and what the bits below are a multiple of: so that a query's histograms are few."""
@@ -104,3 +106,16 @@ def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
     there = IsNull(BOOLEAN, False, expr, True)
     bounds = min(low, null), max(high, null)
     return Choose(bounds, False, ((there, expr),), Literal((null, null), False, null))
+
+
+def first_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:
+    """How many of a sort's first rows are wanted, OFFSET's included; None for all, and where it is computed."""
+    limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
+    return None if limit is None or -1 in {limit, offset} else limit + (offset or 0)
+
+
+def count_of(expr: bound.Expr | None, parameters: Sequence[object]) -> int | None:
+    """What LIMIT or OFFSET says; None without one, -1 where it is computed, or wrong."""
+    value = parameters[expr.number - 1] if isinstance(expr, bound.Parameter) else expr
+    value = value.value if isinstance(value, bound.Constant) else value
+    return value if value is None or (isinstance(value, int) and value >= 0) else -1

@@ -55,12 +55,8 @@ def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
     if is_keyed(kind):
         return _mapped(_one(frame[name + "v"].to_arrow()).cast(held_arrow(kind)), kind, _put_together).cast(kind.arrow)
     if kind.name == "numeric":
-        value = decimals(lane, kind.numeric_digits)
-        if not kind.carried:
-            return value
-        shown = _one(frame[name + "s"].to_arrow()).cast(pa.int8())
-        mask = value.is_null() if value.null_count else None
-        return pa.StructArray.from_arrays([value, shown], fields=list(kind.arrow), mask=mask)
+        shown = _one(frame[name + "s"].to_arrow()).cast(pa.int8()) if kind.carried else None
+        return numerics(_one(lane.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow()), shown, kind)
     if kind.name == "interval":
         parts = [_one(frame[name + suffix].to_arrow()) for suffix in "mdu"]
         mask = pa.array(lane.is_null().to_numpy()) if lane.null_count() else None
@@ -73,10 +69,15 @@ def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
     return array if array.type == kind.arrow else array.cast(kind.arrow)
 
 
-def decimals(digits: pl.Series, held: tuple[int, int]) -> pa.Array:
-    """Digits without their point as decimals."""
-    array = _one(digits.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow())
-    return array.view(pa.decimal128(38, held[1])).cast(pa.decimal128(*held))
+def numerics(digits: pa.Array, shown: pa.Array | list[int] | None, kind: SqlType) -> pa.Array:
+    """Decimals without their point as numerics; `shown` are the decimals that each shows, where they carry that."""
+    held = kind.numeric_digits
+    value = digits.view(pa.decimal128(38, held[1])).cast(pa.decimal128(*held))
+    if shown is None:
+        return value
+    mask = value.is_null() if value.null_count else None
+    scales = shown if isinstance(shown, pa.Array) else pa.array(shown, pa.int8())
+    return pa.StructArray.from_arrays([value, scales], fields=list(kind.arrow), mask=mask)
 
 
 def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -1,0 +1,87 @@
+"""The last stage over a few groups, in Python: the lowering's rows, and nothing of what is the lowering's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.outcome import to_batch
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.stage import Task, compute, finished
+from gpudb.engine.gpu.resident import Share
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+
+ROWS = """
+CREATE TABLE t (k int2, b bool, i int4, l int8, n numeric(9,3), x numeric, r float8, s text, d date, m timestamp, z
+    timestamptz, p char(3));
+INSERT INTO t SELECT nullif(g % 5, 4), nullif(g % 3, 0) = 1, g - 20, g::int8 << 40, g / 7.0 - 2, (g % 7) / 8.0,
+    CASE g % 9 WHEN 0 THEN 'NaN'::float8 WHEN 1 THEN NULL ELSE g / 3.0 END, nullif('s' || g % 4, 's2'),
+    date '2001-02-03' + g, timestamp '1999-12-31 23:59:59.5' + g * interval '1 hour',
+    timestamptz '2001-01-01 00:00+00' + g * interval '1 minute', left('ab', g % 3) FROM generate_series(1, 60) g
+"""
+FINISHED = (
+    "SELECT k, count(*), count(i), sum(i), avg(i) FROM t GROUP BY k ORDER BY k DESC",
+    "SELECT sum(l), avg(l), sum(n), avg(n), sum(x), avg(x), sum(r), avg(r) FROM t WHERE r = r",
+    "SELECT avg(i), sum(n), max(s), min(x) FROM t WHERE k = 77",
+    "SELECT s, min(d), max(m), min(z), bool_and(b), bool_or(b), max(n), min(x) FROM t GROUP BY s ORDER BY 1 NULLS FIRST",
+    "SELECT b, s, sum(n) FROM t GROUP BY s, b ORDER BY 3 DESC, b NULLS FIRST, s LIMIT 5 OFFSET 2",
+    "SELECT max(r) AS h, k FROM t GROUP BY k ORDER BY h DESC NULLS LAST, k",
+    "SELECT min(r) AS h, k FROM t WHERE i > 0 GROUP BY k ORDER BY h, k NULLS FIRST LIMIT 0",
+    "SELECT max(p), min(p), every(b) FROM t",
+    "SELECT d, m, z, x, count(*) FROM t GROUP BY d, m, z, x ORDER BY z DESC, d, m, x LIMIT 7",
+)
+LEFT = (
+    "SELECT k, sum(i) + 1 FROM t GROUP BY k",
+    "SELECT p FROM t GROUP BY p ORDER BY p",
+    "SELECT k, sum(r) FROM t WHERE r < 3 GROUP BY k HAVING sum(r) > 1",
+    "SELECT d, m, z, l, count(*) FROM t, generate_series(1, 5) j GROUP BY d, m, z, l, j",
+    "SELECT sum(2e36 + i) FROM t",
+    "SELECT sum(r * 4e306) FROM t WHERE r <> 'NaN'",
+    "SELECT k FROM t",
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    lab = Lab()
+    lab.run(ROWS)
+    yield lab
+    lab.close()
+
+
+Rows = list[tuple[str | None, ...]]
+
+
+def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
+    """A statement's end in Python, and by the lowering."""
+    request = lab.request(sql)
+    stages = Planner(lab.database.cpu, Costs(workers=1)).planned(request).stages
+    given: dict[int, list[Held]] = {}
+    for stage in stages[:-1]:
+        task = Task(stage, Share(0, 1), request.parameters)
+        given[stage.number] = compute(task, local.TABLES, given, local.FRAMES)
+    task, kinds = Task(stages[-1], Share(0, 1), request.parameters), stages[-1].root.types
+    done = finished(task, {number: given[number] for number in stages[-1].inputs})
+    rows = None if done is None else local.as_text([done.batch], kinds)
+    try:
+        (rest,) = compute(task, local.TABLES, given, local.FRAMES)
+    except Exception as error:
+        return rows, error
+    return rows, local.as_text([to_batch(rest.frame(), kinds)], kinds)
+
+
+@pytest.mark.parametrize("sql", FINISHED)
+def test_rows_are_the_lowerings(lab: Lab, sql: str) -> None:
+    found, wanted = _ways(lab, sql)
+    assert found is not None
+    assert found == wanted
+
+
+@pytest.mark.parametrize("sql", LEFT)
+def test_the_rest_is_left_to_the_lowering(lab: Lab, sql: str) -> None:
+    found, _ = _ways(lab, sql)
+    assert found is None

@@ -147,8 +147,24 @@ def _shown(operands: Operands) -> str:
 declare("numeric_div", lambda o: quotient(o.sql[0], o.sql[1], _shown(o)), result=quotient_type)
 
 
+def beyond(types: Types) -> bool:
+    """Whether 128 bits do not take the operands at the scale of both."""
+    return sum(_widest(types)) > MAX_DIGITS
+
+
+def exactly(name: str, operands: Operands) -> str:
+    """A function of digits, whatever their number; 22003 for a result beyond what is held."""
+    from gpudb.functions.to_text import text_of
+
+    left, right = (text_of(v, s, t) for v, s, t in zip(operands.sql, operands.scales, operands.types, strict=True))
+    digits, scale = operands.result.numeric_digits
+    return f"CAST({name}({left}, {right}, {scale}) AS DECIMAL({digits},{scale}))"
+
+
 def _remainder(operands: Operands) -> str:
     target = operands.result
+    if beyond(operands.types):
+        return exactly("pg_remainder", operands)
     # the digits of both operands, which may be more than the remainder's
     whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in operands.types)
     common = exact(whole + target.numeric_digits[1], target.numeric_digits[1])

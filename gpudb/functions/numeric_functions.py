@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpudb.functions.let import let, raises
-from gpudb.functions.numeric import held, unscaled
+from gpudb.functions.numeric import beyond, exactly, held, unscaled
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
@@ -98,6 +98,8 @@ def _whole_quotient(operands: Operands) -> str:
     (left, right), (first, second) = operands.sql, operands.types
     up, down = second.numeric_digits[1], first.numeric_digits[1]
     a, b = unscaled(left, first), unscaled(right, second)
+    if beyond(operands.types):
+        return exactly("pg_whole_quotient", operands)
     zero = raises("22012", "'division by zero'", operands.result.duckdb)
     common = min(up, down)
     return let(

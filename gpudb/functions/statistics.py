@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpudb.errors import SqlError
 from gpudb.functions.lanes import joined, opened
+from gpudb.functions.let import raises
 from gpudb.functions.numeric import unscaled
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.to_text import text_of
@@ -80,10 +81,30 @@ def _part(operands: Operands, name: str) -> str:
     return _moment(operands, f"regr_{name}", y, x, value=f"CASE WHEN {other} IS NOT NULL THEN {one} END")
 
 
+def _finite_sums(operands: Operands, made: str) -> str:
+    """22003 where finite values have sums, or sums of products, that no float8 is; `made` otherwise."""
+    y, x = operands.sql
+
+    def finite(value: str, other: str) -> str:
+        beyond = operands.call("bool_or", f"(CASE WHEN {other} IS NOT NULL THEN NOT isfinite({value}) END)")
+        return f"NOT {beyond}"
+
+    def lost(*names: str) -> str:
+        return " OR ".join(f"NOT isfinite({operands.call(f'regr_{name}', y, x)})" for name in names)
+
+    wrong = (
+        f"({finite(x, y)} AND ({lost('avgx', 'sxx')}))",
+        f"({finite(y, x)} AND ({lost('avgy', 'syy')}))",
+        f"({finite(x, y)} AND {finite(y, x)} AND {lost('sxy')})",
+    )
+    overflow = raises("22003", "'value out of range: overflow'", operands.result.duckdb)
+    return f"(CASE WHEN {' OR '.join(wrong)} THEN {overflow} ELSE {made} END)"
+
+
 for _name in ("sxx", "sxy", "syy", "avgx", "avgy"):
-    declare(f"regr_{_name}", lambda o, name=_name: _part(o, name))
+    declare(f"regr_{_name}", lambda o, name=_name: _finite_sums(o, _part(o, name)))
 for _name in ("covar_pop", "covar_samp"):
-    declare(_name, lambda o, name=_name: o.call(name, *o.sql))
+    declare(_name, lambda o, name=_name: _finite_sums(o, o.call(name, *o.sql)))
 declare("regr_count", lambda o: f"CAST({o.call('regr_count', *o.sql)} AS BIGINT)")
 
 
@@ -93,7 +114,7 @@ def _parts(operands: Operands) -> dict[str, str]:
 
 def _by_parts(template: str) -> Callable[[Operands], str]:
     """DuckDB gives NaN where x, or y, does not vary; PostgreSQL gives NULL."""
-    return lambda o: template.format(**_parts(o))
+    return lambda o: _finite_sums(o, template.format(**_parts(o)))
 
 
 declare("corr", _by_parts("({sxy} / sqrt(nullif({sxx}, 0) * nullif({syy}, 0)))"))

@@ -372,8 +372,10 @@ class Expressions:
             sort = f" ORDER BY {args[0]} ASC NULLS LAST" if expr.distinct and name in {"list", "string_agg"} else ""
             return f"{name}({distinct}{', '.join(args)}{order or sort}){keep}"
 
-        args = (*expr.args, *(key.expr for key in expr.within_group)) if expr.within_group else expr.args
-        args = frames.guarded(args, expr.filter)
+        if expr.within_group:  # its direct arguments stand outside of the aggregate
+            args = (*expr.args, *frames.guarded(tuple(key.expr for key in expr.within_group), expr.filter))
+        else:
+            args = frames.guarded(expr.args, expr.filter)
         if expr.distinct and looks_often(expr):
             return Lanes(*of_distinct(self, expr, keep))
         token = NARROW.set(self.narrow)
@@ -452,10 +454,10 @@ class Expressions:
         query = self._values(expr.query)
         symbols = {_SYMBOLS.get(function.name.rsplit("_", 1)[-1][-2:], "") for function in expr.functions}
         (symbol,) = symbols if len(symbols) == 1 else ("",)
-        if symbol == "=" and not expr.all:
-            return Lanes(f"({left} IN ({query}))")
-        if symbol == "<>" and expr.all:
-            return Lanes(f"({left} NOT IN ({query}))")
+        if (symbol, expr.all) in {("=", False), ("<>", True)}:
+            if len(lefts) > 1 and outer_columns(expr.query):
+                return Lanes(f"({'NOT ' if expr.all else ''}{_among(lefts, query)})")
+            return Lanes(f"({left} {'NOT ' if expr.all else ''}IN ({query}))")
         if not symbol or len(lefts) > 1:
             raise FeatureNotSupported("this comparison with a subquery is not supported")
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
@@ -471,6 +473,14 @@ class Expressions:
             for name, column in zip(names, query.columns, strict=True)
         )
         return f"SELECT {', '.join(items)} FROM ({text}) AS pg_q({', '.join(names)})"
+
+
+def _among(lefts: Sequence[str], query: str) -> str:
+    """Whether a row is among those of a query that depends on it: DuckDB has this for one column."""
+    names = [f"c{number}" for number in range(1, len(lefts) + 1)]
+    equal = " AND ".join(f"{left} = pg_q.{name}" for left, name in zip(lefts, names, strict=True))
+    found = "CASE WHEN bool_or(pg_m) THEN true WHEN bool_or(pg_m IS NULL) THEN NULL ELSE false END"
+    return f"(SELECT {found} FROM (SELECT {equal} AS pg_m FROM ({query}) AS pg_q({', '.join(names)})))"
 
 
 _TEXTS = frozenset({"text", "varchar", "name", "unknown"})

@@ -1,10 +1,10 @@
-"""to_char and to_number: numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
+"""to_char: numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
@@ -37,9 +37,8 @@ class Template:
 
 
 def register(registry: Registry) -> None:
-    """Adds both."""
+    """Adds pg_format_number(digits, template, digits that count) → text."""
     registry.scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", formatted)
-    registry.scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
 
 
 _PATTERNS = frozenset("FM 9 0 . D , G V S MI PL SG PR EEEE RN TH L C B".split())
@@ -158,6 +157,10 @@ def _float(value: float, template: Template, sure: int) -> str:
     elif whole == "0" and template.after and not trimmed:
         whole = ""
     number = int(abs(value)) if math.isfinite(value) else 0
+    if not math.isfinite(value) and template.decimal and "#" not in whole:
+        # a word has no decimals: the text ends where the template has the point
+        parts = [kind for kind, _ in template.parts]
+        template = replace(template, parts=template.parts[: parts.index("point")])
     return _laid_out(template, whole, fraction, negative, number)
 
 
@@ -247,7 +250,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
             else:
                 out.append(_sign(template, text, negative))
         elif kind == "ordinal":
-            if not negative and not template.after:
+            if not negative and not template.decimal and "#" not in whole:
                 out.append(_ordinal(number, text))
         elif kind == "currency" or kind == "text":
             out.append(text)
@@ -279,55 +282,3 @@ def _exponential(value: Decimal, template: Template) -> str:
     digits = value.scaleb(-exponent, _EXACT).quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
     text = f"{digits:f}e{exponent:+03d}"
     return text if value < 0 or not template.fill else " " + text
-
-
-def _read(text: str, template_text: str) -> str | None:
-    """to_number: the digits, sign and point that stand where the template says; 22P02 where there are none."""
-    if not template_text:
-        return None
-    template = parse(template_text)
-    if template.exponent:
-        raise FeatureNotSupported('"EEEE" not supported for input')
-    if template.roman:
-        raise FeatureNotSupported('"RN" not supported for input')
-    negative = False
-    whole, fraction = "", ""
-    at = 0
-    pointed = False
-    rest = text.lstrip() if template.parts and template.parts[0][0] != "text" else text
-    if template.sign in {"", "S", "MI", "PL", "SG"} and rest[:1] in {"-", "+"} and rest:
-        negative, at = rest[0] == "-", 1
-    elif template.sign == "PR" and rest[:1] == "<":
-        negative, at = True, 1
-    for kind, word in template.parts:
-        if at >= len(rest):
-            break
-        if kind == "digit":
-            while at < len(rest) and rest[at] == " ":
-                at += 1
-            if at < len(rest) and rest[at].isdigit():
-                if pointed:
-                    fraction += rest[at]
-                else:
-                    whole += rest[at]
-                at += 1
-            elif at < len(rest) and rest[at] == "." and template.decimal and not pointed:
-                continue
-            elif at < len(rest) and rest[at] == ",":
-                at += 1
-        elif kind == "point":
-            if rest[at] == ".":
-                at += 1
-            pointed = True
-        elif kind == "group":
-            at += rest[at] == ","
-        elif kind == "sign":
-            if rest[at] in "+-":
-                negative, at = rest[at] == "-", at + 1
-        elif kind == "text":
-            at += len(word)
-    if not whole and not fraction:
-        raise SqlError.of("invalid_text_representation", f'invalid input syntax for type numeric: "{text}"')
-    value = Decimal(f"{whole or '0'}.{fraction}" if fraction else whole)
-    value = value.scaleb(-template.shift, _EXACT)
-    return format(-value if negative and value else value, "f")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 
 import pyarrow as pa
 
 from gpudb.engine.cpu.udfs import Registry
-from gpudb.errors import NumericOutOfRange
+from gpudb.errors import NumericOutOfRange, SqlError
 
 DIGITS = 38
 HELD_SCALE = 20
@@ -19,6 +20,8 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _product)
     registry.scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_HALF_UP))
     registry.scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_DOWN))
+    registry.scalar("pg_whole_quotient", "VARCHAR VARCHAR INTEGER", "VARCHAR", _whole_quotient)
+    registry.scalar("pg_remainder", "VARCHAR VARCHAR INTEGER", "VARCHAR", _remainder)
     registry.columns("pg_variance", "BIGINT VARCHAR VARCHAR INTEGER BOOLEAN BOOLEAN", "VARCHAR", _variances)
     registry.columns("pg_variance_of", "VARCHAR[] BOOLEAN BOOLEAN", "VARCHAR", _variances_of)
 
@@ -83,6 +86,23 @@ def fitted(value: Decimal, scale: int) -> str:
     if made and made.adjusted() >= DIGITS - scale:
         raise NumericOutOfRange("value overflows numeric format")
     return format(made, "f")
+
+
+def _whole_quotient(a: str, b: str, scale: int) -> str:
+    """a / b towards zero."""
+    return fitted(_divided(_EXACT.divide_int, a, b), scale)
+
+
+def _remainder(a: str, b: str, scale: int) -> str:
+    """What a / b leaves, with the sign of a."""
+    return fitted(_divided(_EXACT.remainder, a, b), scale)
+
+
+def _divided(operation: Callable[[Decimal, Decimal], Decimal], a: str, b: str) -> Decimal:
+    divisor = Decimal(b)
+    if not divisor:
+        raise SqlError.of("division_by_zero", "division by zero")
+    return operation(Decimal(a), divisor)
 
 
 def _at(text: str, places: int, rounding: str) -> str:

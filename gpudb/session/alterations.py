@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Relation, Table
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session import execution
 from gpudb.session.changes import lock_table
 from gpudb.session.constraint_changes import (
@@ -30,13 +30,15 @@ from gpudb.session.generations import check_default, check_generations, check_re
 from gpudb.session.identity import add_identity, check_identity_type, drop_identity, own, set_identity, with_sequences
 from gpudb.session.kept_expressions import default_expression
 from gpudb.session.names import check_no_system, named_relation, spoken
+from gpudb.session.open_cursors import check_unread
 from gpudb.session.queried_columns import check_column_type, every_row
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.tables import column_definition
-from gpudb.sql.bind.changes import bind_default
+from gpudb.sql.bind.changes import bind_default, check_declared
+from gpudb.sql.bind.checks import violations
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import named, table_columns
@@ -48,6 +50,7 @@ from gpudb.sql.bound import Expr, Scan
 from gpudb.sql.parse import inner, present
 from gpudb.storage.buckets import check_hashable
 from gpudb.storage.transaction import widens
+from gpudb.types import SqlType
 
 
 @handles("AlterTableStmt")
@@ -75,6 +78,7 @@ def alter_table(context: Context) -> Result:
         if current.query is not None:
             what = f"ALTER TABLE action {action} of a materialized view"
             raise FeatureNotSupported(f"{what} is not supported")
+        check_unread(context.session, current, "ALTER TABLE")
         lock_table(context, current)
         act = _ACTIONS.get(action)
         if act is None:
@@ -218,7 +222,7 @@ def _column_default(context: Context, table: Table, step: Any) -> None:
     text = None
     if present(definition_of(step)):
         text = default_expression(context, definition_of(step))
-        bind_default(context.session.binder(context), text, column)
+        check_declared(context.session.binder(context), text, column)
     put(context, _with_column(table, replace(column, default=text), column.name))
 
 
@@ -243,10 +247,18 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     target = type_name(definition.type_name, context.session.binder(context))
     check_column_type(column.name, target)
     check_retyped(table, column)
+    if column.generated is not None and present(definition.raw_default):
+        message = "cannot specify USING when altering type of generated column"
+        detail = f'Column "{column.name}" is a generated column.'
+        raise SqlError.of("invalid_column_definition", message, detail=detail)
+    value, rel = _retyped(context, table, column, target, definition.raw_default)
     if table.hashed_by == column:
         check_hashable(target, column.name)
     if column.identity:
         check_identity_type(target)
+    made_column = replace(column, type=target)
+    if column.default is not None:
+        _check_default(context, made_column)
     views = views_of_column(context, table, column.name)
     if views:
         detail = f'rule _RETURN on {named_as(views[0])} depends on column "{column.name}"'
@@ -254,31 +266,48 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
     if refers or any(column.name in f.referenced for _, f in referencing(context.transaction.catalog, table.oid)):
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
-    binder = context.session.binder(context)
-    made_column = replace(column, type=target)
-    if column.default is not None:
-        bind_default(binder, column.default, made_column)
     made = _with_column(table, made_column, column.name)
+    if made.checks:
+        violations(context.session.binder(context), made)  # which still mean something
     if not present(definition.raw_default) and (
         not table.files or (target.domain is None and widens(column.type, target))
     ):
         put(context, made)
         return
+    _rewritten(context, table, made, {column.name: value}, rel)
+
+
+def _retyped(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:
+    """A column's value as one of another type, by USING where that is given, and the table's number in it; 42804."""
+    binder = context.session.binder(context)
     rel = binder.rel()
-    scan = Scan(rel, table)
     scope = Scope()
-    source = named(binder, rel, scan, table_columns(table), table.name, None, table.schema)
+    source = named(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
     scope.add(source.items, source.columns)
     value: Expr = Reference(rel, table.columns.index(column), column.type, column.name)
-    if present(definition.raw_default):
-        value = bind_expression(binder, scope, definition.raw_default)
+    written = present(using)
+    if written:
+        value = bind_expression(binder, scope, using)
     try:
-        value = stored(binder, value, column.name, target)
-    except SqlError:
-        message = f'column "{column.name}" cannot be cast automatically to type {target}'
-        hint = f'You might need to specify "USING {column.name}::{target}".'
+        return stored(binder, value, column.name, target), rel
+    except SqlError as error:
+        if error.sqlstate not in {"42804", "42846"}:
+            raise
+        what = f'result of USING clause for column "{column.name}"' if written else f'column "{column.name}"'
+        message = f"{what} cannot be cast automatically to type {target}"
+        cast = "You might need to add an explicit cast." if written else None
+        hint = cast or f'You might need to specify "USING {column.name}::{target}".'
         raise SqlError.of("datatype_mismatch", message, hint=hint) from None
-    _rewritten(context, table, made, {column.name: value}, rel)
+
+
+def _check_default(context: Context, column: Column) -> None:
+    """42804 for a default that a column of another type cannot have."""
+    assert column.default is not None
+    try:
+        bind_default(context.session.binder(context), column.default, column)
+    except DatatypeMismatch:
+        message = f'default for column "{column.name}" cannot be cast automatically to type {column.type}'
+        raise DatatypeMismatch(message) from None
 
 
 def _set_logged(context: Context, table: Table, step: Any) -> None:

@@ -16,8 +16,9 @@ from gpudb.session.open_cursors import Cursor, cursors_of
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.scrolling import ScrolledRows
 from gpudb.sql.bind.with_changes import changes_data
-from gpudb.sql.bound import Query
+from gpudb.sql.bound import Query, Scan
 from gpudb.sql.parse import RawStatement, deparse, inner
+from gpudb.sql.traverse import walk
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session
@@ -50,7 +51,8 @@ def declare(context: Context) -> Result:
     result = Result("SELECT", columns, batches, stream.close)
     scroll = True if node.options & _SCROLL else False if node.options & _NO_SCROLL else None
     rows = ScrolledRows(batches, scroll)
-    cursors_of(session)[node.portalname] = Cursor(columns, result, rows, context.statement.text, hold=hold)
+    tables = frozenset(each.table.oid for each in walk(query) if isinstance(each, Scan))
+    cursors_of(session)[node.portalname] = Cursor(columns, result, rows, context.statement.text, tables, hold=hold)
     return command("DECLARE CURSOR")
 
 

@@ -17,6 +17,7 @@ from gpudb.session.context import Context, command, handles
 from gpudb.session.dependents import DESIRED, Dependent, named, noun, relation_names, settle, views_over
 from gpudb.session.indexes import drop_index, find_index
 from gpudb.session.names import check_no_system, schema_path
+from gpudb.session.open_cursors import check_unread
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
@@ -52,6 +53,9 @@ def drop(context: Context) -> Result:
         else:
             found = _to_drop(context, strings(inner(each).items), what, node.missing_ok)
             doomed += [] if found is None else [found]
+    for each in doomed:
+        if isinstance(each, Table):
+            check_unread(context.session, each, "DROP TABLE")
     if doomed:
         drop_with_dependents(context, doomed, cascade)
     return command(f"DROP {what}")

@@ -266,9 +266,11 @@ def called(context: Context, name: str, args: Sequence[object]) -> int | None:
     """A sequence function's value; all but lastval are strict."""
     if name == "lastval":
         return values.lastval(context)
-    if any(arg is None for arg in args):
+    if args[0] is None:
         return None
     sequence = values.named_sequence(context, args[0])
+    if None in args:
+        return None
     if name == "nextval":
         return values.draw(context, sequence, 1)[0][0]
     if name == "currval":

@@ -18,6 +18,7 @@ from gpudb.session.constraints import check_key_columns, index_names_in, next_oi
 from gpudb.session.context import Context, command, handles
 from gpudb.session.foreign_keys import release_key
 from gpudb.session.names import check_free, free_name, identifier, joined_names, named_relation, spoken
+from gpudb.session.open_cursors import check_unread
 from gpudb.session.results import Result
 from gpudb.sql.parse import inner, present, strings
 
@@ -49,6 +50,7 @@ def create_index(context: Context) -> Result:
         if each not in known:
             raise UndefinedColumn(f'column "{each}" does not exist')
     name = name or free_name(index_names_in(catalog, relation), relation.name, joined_names(columns), "idx")
+    check_unread(context.session, relation, "CREATE INDEX")
     lock_table(context, relation)
     relation = context.transaction.table(relation.oid)
     made: Constraint

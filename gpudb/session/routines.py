@@ -86,6 +86,9 @@ def create_routine(context: Context) -> Result:
         _row_relation(context, node),
     )
     check_polymorphic(made)
+    if standard and any(each.type.name in POLYMORPHIC for each in made.inputs):
+        message = "SQL function with unquoted function body cannot have polymorphic arguments"
+        raise SqlError.of("invalid_function_definition", message)
     made = in_place(context, made, replaced=bool(node.replace))
     if context.session.settings["check_function_bodies"] == "on" or standard:
         _check(context, made)

@@ -10,6 +10,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.changes import lock_table
 from gpudb.session.context import Context, command, handles
+from gpudb.session.open_cursors import check_unread
 from gpudb.session.references import referencing
 from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences, restarted
@@ -31,6 +32,7 @@ def truncate(context: Context) -> Result:
         doomed += [] if relation.oid in {table.oid for table in doomed} else [relation]
     _with_referencing(context, doomed, cascade=node.behavior == pg.DROP_CASCADE)
     for table in doomed:
+        check_unread(context.session, table, "TRUNCATE")
         lock_table(context, table)
         context.transaction.truncate(table.oid)
         if node.restart_seqs:

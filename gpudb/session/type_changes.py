@@ -10,8 +10,9 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Routine, Sequence, Table, TypeDefinition, View
 from gpudb.catalog.type_changes import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.constraint_changes import without_columns
 from gpudb.session.context import Context, command
-from gpudb.session.dependents import views_over
+from gpudb.session.dependents import views_of_column
 from gpudb.session.drops import drop_with_dependents
 from gpudb.session.names import identifier, target_schema
 from gpudb.session.results import Result
@@ -154,12 +155,10 @@ def _drop_columns(context: Context, table: Table, made: TypeDefinition) -> None:
     kept = tuple(column for column in current.columns if column.name not in gone)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    views = views_over(context.transaction.catalog, current)
+    views = {view.oid: view for name in gone for view in views_of_column(context, current, name)}
     if views:
-        drop_with_dependents(context, list(views), True)
-    changed = replace(current, columns=kept)
-    if gone & set(current.primary_key):
-        changed = replace(changed, primary_key=(), primary_key_name=None)
+        drop_with_dependents(context, list(views.values()), True)
+    changed = replace(without_columns(current, gone), columns=kept)
     context.transaction.set_catalog(context.transaction.catalog.with_relation(changed))
 
 

@@ -13,7 +13,7 @@ from gpudb.catalog.model import Sequence, Table
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import stored
+from gpudb.sql.bind.coerce import fails_when_used, stored
 from gpudb.sql.bind.domains import domain_default
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import find_relation, named, table_columns
@@ -103,6 +103,15 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
     node = inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
     expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
     return stored(binder, expr, column.name, column.type)
+
+
+def check_declared(binder: Binder, text: str, column: TableColumn) -> None:
+    """What is wrong with a DEFAULT where it is declared."""
+    try:
+        bind_default(binder, text, column)
+    except SqlError as error:
+        if not fails_when_used(error):
+            raise
 
 
 def assigned_columns(

@@ -180,6 +180,15 @@ def _check_committed(binder: Binder, expr: Expr, made: Constant) -> None:
             raise binder.locate_expr(SqlError.of("unsafe_new_enum_value_usage", message, hint=hint), expr)
 
 
+def fails_when_used(error: SqlError) -> bool:
+    """Whether a declared expression's constant is beyond its column: PostgreSQL converts it where it is used.
+
+    What cannot be read at all, `value "70000" is out of range`, it finds in the declaration.
+    """
+    too_long = error.sqlstate in {"22001", "22026"}
+    return too_long or (error.sqlstate == "22003" and not error.message.startswith('value "'))
+
+
 def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
     """`expr` as an assignment makes it of the type, held as values of exactly that type are: its digits are known."""
     made = coerce(binder, expr, target, "a")

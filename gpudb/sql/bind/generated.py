@@ -11,7 +11,7 @@ from gpudb.functions.library import casts, functions_by_name
 from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.checks import parsed
-from gpudb.sql.bind.coerce import stored
+from gpudb.sql.bind.coerce import fails_when_used, stored
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Item, Scope
 from gpudb.sql.bound import (
@@ -62,7 +62,11 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
         )
         hint = "You will need to rewrite or cast the expression."
         raise DatatypeMismatch(message, hint=hint)
-    expr = stored(binder, expr, column.name, column.type)
+    try:
+        expr = stored(binder, expr, column.name, column.type)
+    except SqlError as wrong:
+        if not fails_when_used(wrong):
+            raise
     for each in walk(expr):
         if isinstance(each, ScalarSubquery | ArraySubquery | Exists | AnySubquery):
             raise FeatureNotSupported("cannot use subquery in column generation expression")

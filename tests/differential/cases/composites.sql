@@ -177,3 +177,10 @@ SELECT ROW(1, '{}'::json) = ANY (ARRAY[ROW(1, '{}'::json)]);
 SELECT ROW(1, 2) = ANY (ARRAY[ROW(1, 3), ROW(1, 2)]);
 -- error 42601
 SELECT * FROM unnest('{}'::record[]);
+CREATE TYPE cm_late AS (x integer, y text);
+CREATE TABLE cm_lates (p cm_late);
+-- error 42846
+INSERT INTO cm_lates SELECT ROW(1, 'x') FROM generate_series(1, 2);
+-- error 42846
+SELECT r::cm_late FROM (SELECT ROW(1, 'x') AS r) AS s;
+INSERT INTO cm_lates VALUES (ROW(1, 'x')) RETURNING p;

@@ -175,3 +175,14 @@ SELECT proname, pg_get_function_arguments(oid), prorettype::regtype FROM pg_proc
 -- error 2BP01
 DROP DOMAIN dom_fpos;
 DROP FUNCTION dom_ftake(dom_fpos), dom_ftake(integer);
+CREATE DOMAIN do_gone AS integer;
+CREATE TABLE do_v (a do_gone UNIQUE, b integer, c integer, CHECK (a < b));
+CREATE VIEW do_of_a AS SELECT a FROM do_v;
+CREATE VIEW do_of_c AS SELECT c, count(*) AS n FROM do_v GROUP BY c;
+DROP DOMAIN do_gone CASCADE;
+SELECT * FROM do_of_c;
+INSERT INTO do_v VALUES (1, 2) RETURNING *;
+-- error 42P01
+SELECT * FROM do_of_a;
+-- error 2BP01
+ALTER TABLE do_v DROP COLUMN c;

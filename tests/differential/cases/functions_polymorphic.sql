@@ -99,3 +99,5 @@ SELECT json_agg(NULL);
 SELECT max(NULL), count(NULL), array_append(NULL, NULL), num_nulls(NULL, 'x'), coalesce(NULL, NULL);
 -- error 42601
 CREATE FUNCTION fp_unread(anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT $1 +';
+-- error 42P13
+CREATE FUNCTION fp_unquoted(anyelement) RETURNS anyelement RETURN $1;

@@ -102,3 +102,11 @@ SELECT DISTINCT k FROM gr_s ORDER BY n;
 SELECT g % 3 FROM generate_series(1, 30) AS s(g) GROUP BY 1 HAVING width_bucket(max(g), 0, 41, 4) > 1 AND round(avg(g) * 1.5, 2) > 20;
 SELECT g % 3, max(g) FROM generate_series(1, 30) AS s(g) GROUP BY 1 HAVING make_date(2020, 1, max(g)::integer) + interval '1 day' > '2020-01-30' AND date_bin('1 day', min(timestamp '2020-01-01 10:00'), '2019-01-01') > '2019-05-01';
 SELECT g % 2, array_agg(g / 2.0 ORDER BY g) FROM generate_series(1, 4) AS s(g) GROUP BY 1 HAVING array_agg(g / 2.0) @> ARRAY[1.0] AND string_agg(g::text, ',' ORDER BY g) > '1';
+SELECT percentile_cont(ARRAY[0, 0.5, 1]) WITHIN GROUP (ORDER BY 1.0 / nullif(x, 0)) FILTER (WHERE 6 / x > 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY 6 / x) FILTER (WHERE x > 0) FROM generate_series(1, 9) AS x;
+-- error 22003
+SELECT regr_slope(a, b) FROM (VALUES (1::float8, 1e308::float8), (2, 1.5)) AS t(a, b);
+-- error 22003
+SELECT regr_sxy(a, b) FROM (VALUES (-2.5::float8, 1e308::float8), ('-Infinity', 1.5), (1.1, -0.0)) AS t(a, b);
+-- error 22003
+SELECT regr_avgx(a, b) FROM (VALUES (1::float8, 1e308::float8), (2, 1.5e308)) AS t(a, b);
+SELECT corr(a, b), regr_r2(a, b), regr_avgy(a, b), covar_pop(a, b) FROM (VALUES (1::float8, 'Infinity'::float8), (2, 1.5), (NULL, 1e308)) AS t(a, b);

@@ -70,3 +70,6 @@ SELECT a + 'x' FROM nu_t;
 
 -- decimals that are all fraction, as text
 SELECT 0.00::text, 0.25::varchar, (-0.5)::numeric(2,2)::text, '0.001'::numeric::char(4), 'x' || 0.5;
+SELECT div(9223372036854775807, 2.5::float8::numeric), mod(9223372036854775807, 2.5::float8::numeric), mod(-2.5::float8::numeric, 9223372036854775807), div(2.5::float8::numeric, 9223372036854775807);
+-- error 22012
+SELECT mod(2.5::float8::numeric, x) FROM (VALUES (0::bigint::numeric), (9223372036854775807)) AS v(x);

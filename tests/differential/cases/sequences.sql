@@ -180,3 +180,5 @@ ALTER SEQUENCE sq_kept AS smallint MAXVALUE 100;
 ALTER SEQUENCE sq_kept AS integer NO MINVALUE;
 ALTER SEQUENCE sq_small AS smallint;
 SELECT sequencename, data_type::text, start_value, min_value, max_value, increment_by FROM pg_sequences WHERE sequencename IN ('sq_small', 'sq_down', 'sq_kept');
+-- error 42P01
+SELECT setval('sq_nothing', NULL);

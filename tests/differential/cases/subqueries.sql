@@ -53,3 +53,4 @@ SELECT (SELECT nothing FROM sq_b) FROM sq_a;
 -- error 42883
 SELECT id FROM sq_a WHERE t IN (SELECT id FROM sq_b);
 SELECT (VALUES (1)), ((SELECT 1))::numeric(5,2), (SELECT 2 AS x)::integer, (SELECT 1 UNION SELECT 1), (SELECT abs(1))::text;
+SELECT v.a, (v.a, v.b) IN (SELECT g, NULLIF(g % 3, v.a) FROM generate_series(1, v.n) AS g), (v.a, v.b) NOT IN (SELECT g, g % 3 FROM generate_series(1, v.n) AS g) FROM (VALUES (1, 1, 3), (2, 2, 1), (3, NULL, 5), (4, 0, 0), (NULL, 1, 2)) AS v(a, b, n);

@@ -81,3 +81,9 @@ SELECT '1' + '2';
 SELECT 'unterminated;
 -- error 22021
 SELECT E'\xff';
+SELECT to_number('12-', '000.0PR'), to_number('<12>', '000.0PR'), to_number('-12', '000.0PR'), to_number('<7>', '000.0'), to_number('12-', '999'), to_number('5.01-', 'FM9.999999MI'), to_number('1,234.5', 'FM9,999.9'), to_number('12345', '9V99');
+-- error 22003
+SELECT to_number('1,234.5', '000.0PR');
+-- error 22003
+SELECT to_number('1234.56', '99.9');
+SELECT to_char('NaN'::float8, '999D9G9'), to_char('NaN'::float8, '9999.99x'), to_char('-Infinity'::float8, 'S99.9'), to_char('Infinity'::float8, '9th'), to_char(123, '9th'), to_char('NaN'::float8, '999MI');

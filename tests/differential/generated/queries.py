@@ -278,7 +278,7 @@ class Maker:
         source, scope = self.source(depth)
         keys = {
             kind: self.chance.choice(scope.of(kind))
-            for kind in set(kinds)
+            for kind in dict.fromkeys(kinds)  # in their order: the same query for the same seed
             if scope.of(kind) and self.chance.random() < 0.6
         }
         inside = Scope(tuple((text, kind) for kind, text in keys.items()))

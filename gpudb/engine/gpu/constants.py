@@ -1,4 +1,4 @@
-"""What constant expressions give, asked of the embedded engine: values as a plan's constants hold them."""
+"""What constant expressions give, as a plan's constants hold it: what `exact` has no value of, the embedded engine."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gpudb.engine.gpu.exact import computed
 from gpudb.engine.gpu.lower.values import is_keyed, literal
 from gpudb.engine.protocol import Engine, Request
 from gpudb.errors import GpudbError
@@ -27,14 +28,22 @@ def evaluator(engine: Engine, request: Request) -> Evaluate:
     """Computes constant expressions under a request's settings and parameters."""
 
     def evaluate(exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
-        try:
-            return _values(engine, request, exprs)
-        except GpudbError:
-            if len(exprs) == 1:
-                return [None]
-        return [evaluate([expr])[0] for expr in exprs]
+        found = [computed(expr) for expr in exprs]
+        asked = iter(_asked(engine, request, [expr for expr, each in zip(exprs, found, strict=True) if each is None]))
+        return [next(asked) if each is None else each for each in found]
 
     return evaluate
+
+
+def _asked(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+    if not exprs:
+        return []
+    try:
+        return _values(engine, request, exprs)
+    except GpudbError:
+        if len(exprs) == 1:
+            return [None]
+    return [_asked(engine, request, [expr])[0] for expr in exprs]
 
 
 def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:

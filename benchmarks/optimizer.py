@@ -73,7 +73,7 @@ def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
     costs = Costs(workers=workers)
     systems = {
         FULL: ClusterEngine(cluster, database.cpu, planner=Planner(database.cpu, costs, rules=RULES)),
-        PLAIN: ClusterEngine(cluster, database.cpu, planner=Planner(database.cpu, costs, rules=plain)),
+        PLAIN: ClusterEngine(cluster, database.cpu, planner=Planner(database.cpu, costs, rules=plain, optimize=True)),
         "cpu": database.cpu,
     }
     answers: dict[tuple[str, str], Answer] = {}

@@ -15,7 +15,7 @@ from typing import Any
 from gpudb.plan.dependent import Blocks, Ctes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Node, Scan
-from gpudb.plan.predicates import equality, is_plain_core, plain_equality
+from gpudb.plan.predicates import equality, factored, is_plain_core, plain_equality
 from gpudb.plan.subqueries import pulled_out
 from gpudb.plan.symbols import NOT_IN, SINGLE, Symbols
 from gpudb.plan.traversal import conjuncts, transform
@@ -41,6 +41,8 @@ class Carrier:
     def __init__(self, blocks: Blocks, estimate: Callable[[Node], int], ctes: Ctes) -> None:
         self.symbols = Symbols()
         self.leaves: dict[str, Leaf] = {}
+        self.nested = False
+        """Whether the text has what the planner's optimiser undoes: subqueries, and outer joins that may be inner."""
         self._blocks = blocks
         self._estimate = estimate
         self._fresh = blocks.fresh
@@ -138,6 +140,7 @@ class Carrier:
                     right = f"({right})"
                 if source.kind == "CROSS" or source.on is None:
                     return f"{left} CROSS JOIN {right}"
+                self.nested = self.nested or source.kind != "INNER"
                 return f"{left} {source.kind} JOIN {right} ON {self._where(source.on)}"
             case bound.Scan():
                 raise NotCarried("row identifiers")
@@ -181,7 +184,7 @@ class Carrier:
     # ------------------------------------------------------------------------------------------ conditions
 
     def _where(self, condition: Expr | None) -> str:
-        return " AND ".join(self._conjunct(each) for each in conjuncts(condition))
+        return " AND ".join(self._conjunct(part) for each in conjuncts(condition) for part in factored(each))
 
     def _conjunct(self, expr: Expr) -> str:
         match expr:
@@ -247,6 +250,7 @@ class Carrier:
     # ------------------------------------------------------------------------------------------ subqueries
 
     def _scalar(self, subquery: bound.ScalarSubquery) -> str:
+        self.nested = True
         query = subquery.query
         if not self._correlated(query):
             rel = self._fresh()
@@ -279,6 +283,7 @@ class Carrier:
         return call
 
     def _exists(self, query: bound.Query, match: Callable[[tuple[Expr, ...]], Expr] | None = None) -> str:
+        self.nested = True
         if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped:
             # DISTINCT changes nothing of whether there is a row.
             condition = match(query.targets) if match is not None else None

@@ -43,16 +43,17 @@ from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import INT4
 
 
-def plan_query(query: bound.Query, estimate: Callable[[Node], int]) -> Plan:
+def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize: bool = False) -> Plan:
     """The plan of a whole query, not yet optimised; NotCarried names what no worker runs.
 
-    `estimate` says how many rows a node is thought to give.
+    `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs on the blocks that have
+    what it undoes, with `optimize` on all of them: `plan/optimize` does for the others what it would.
     """
-    return _Builder(query, estimate).plan(query)
+    return _Builder(query, estimate, optimize).plan(query)
 
 
 class _Builder:
-    def __init__(self, query: bound.Query, estimate: Callable[[Node], int]) -> None:
+    def __init__(self, query: bound.Query, estimate: Callable[[Node], int], optimize: bool) -> None:
         nodes = list(walk(query))
         highest = max((node.rel for node in nodes if hasattr(node, "rel")), default=0)
         self._numbers = count(highest + 1)
@@ -60,6 +61,7 @@ class _Builder:
         self._shared: dict[int, Node] = {}
         self._working: dict[int, Working] = {}
         self._estimate = estimate
+        self._optimize = optimize
 
     def plan(self, query: bound.Query) -> Plan:
         if not query.columns:
@@ -203,7 +205,8 @@ class _Builder:
             values.append(bound.Constant(1, INT4))
         # Of what the text does not read the planner is not told: each column costs it time.
         read = carrier.read(text)
-        rel = relational_plan(text, {name: (read[name], found.rows) for name, found in carrier.leaves.items()})
+        relations = {name: (read[name], found.rows) for name, found in carrier.leaves.items()}
+        rel = relational_plan(text, relations, optimize=self._optimize or carrier.nested)
         restorer = Restorer(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
         try:
             return Rows(restorer.node(rel), tuple(values))

@@ -1,7 +1,8 @@
 """dask-sql's planner: text over relations of opaque values in, a decorrelated and ordered relational plan out.
 
-The only file that imports dask-sql, and it does so late: that takes seconds. Its SQL dialect, parser and optimiser (a
-DataFusion of 2024) are all that is used of it; what it plans over are names, numbers of columns and numbers of rows.
+The only file that imports dask-sql, and it does so late: that takes seconds. Its SQL dialect, parser, planner and
+optimiser (a DataFusion of 2024) are all that is used of it; what it plans over are names, numbers of columns and
+numbers of rows. Its optimiser takes most of the time: it is asked where a text has subqueries or outer joins to undo.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Planner:
         # Its join reordering by row counts loses conditions that stand between joins: it is told to leave all alone.
         self._context.set_optimizer_config(DaskSQLOptimizerConfig(False, None, 0, None, None))
 
-    def plan(self, text: str, relations: Relations) -> Any:
+    def plan(self, text: str, relations: Relations, *, optimize: bool) -> Any:
         """The root of dask-sql's plan."""
         schema = self._schema(_SCHEMA)
         for name, (columns, rows) in relations.items():
@@ -66,6 +67,8 @@ class _Planner:
         self._context.register_schema(_SCHEMA, schema)
         (statement,) = self._context.parse_sql(text)
         made = self._context.logical_relational_algebra(statement)
+        if not optimize:
+            return made
         try:
             return self._context.optimize_relational_algebra(self._context.run_preoptimizer(made))
         except self._unoptimized:
@@ -94,11 +97,12 @@ def warm() -> None:
         _planner()
 
 
-def relational_plan(text: str, relations: Relations) -> Any:
-    """dask-sql's plan of a text; NotCarried where it refuses one (a correlation that it cannot undo)."""
+def relational_plan(text: str, relations: Relations, *, optimize: bool = True) -> Any:
+    """dask-sql's plan of a text, to `optimize` or as it stands; NotCarried where it refuses one (a correlation that it
+    cannot undo)."""
     with _LOCK:
         try:
-            return _planner().plan(text, relations)
+            return _planner().plan(text, relations, optimize=optimize)
         except Exception as error:
             if type(error).__name__ not in {"ParsingException", "RuntimeError"}:
                 raise

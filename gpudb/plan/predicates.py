@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gpudb.functions.library import Function, functions_by_name
+from gpudb.plan.traversal import conjuncts
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.types import INT8, SqlType
@@ -39,6 +41,37 @@ def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Column) or left.rel == right.rel:
         return None
     return (left, right) if key_type(left.type, right.type) is not None else None
+
+
+def factored(expr: Any) -> tuple[Any, ...]:
+    """A condition as several, all of which it needs: what every arm of an OR has stands beside it."""
+    first, *others = _arms(expr)
+    if not others:
+        return (expr,)
+    common = tuple(part for part in first if all(part in arm for arm in others))
+    if not common:
+        return (expr,)
+    rests = [tuple(part for part in arm if part not in common) for arm in (first, *others)]
+    if not all(rests):
+        return common
+    return (*common, bound.BoolOp("OR", tuple(map(_all, rests))))
+
+
+def implied(expr: Any, concerns: Callable[[Any], bool]) -> Any | None:
+    """What an OR says of some rows alone: of each arm the parts that concern them; None if an arm has none."""
+    arms = [tuple(filter(concerns, arm)) for arm in _arms(expr)]
+    return bound.BoolOp("OR", tuple(map(_all, arms))) if len(arms) > 1 and all(arms) else None
+
+
+def _arms(expr: Any) -> list[tuple[Any, ...]]:
+    """The arms of an OR, each as its conditions; one for all else."""
+    if isinstance(expr, bound.BoolOp) and expr.op == "OR":
+        return [arm for each in expr.args for arm in _arms(each)]
+    return [conjuncts(expr)]
+
+
+def _all(parts: tuple[Any, ...]) -> Any:
+    return parts[0] if len(parts) == 1 else bound.BoolOp("AND", parts)
 
 
 def bare(expr: Any) -> Any:

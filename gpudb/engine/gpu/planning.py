@@ -63,8 +63,8 @@ class _Kept:
 
 class Planner:
     """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
-    of how many workers the cluster is, `rules` are the optimiser's. With `fuse` the parts that one kernel computes are
-    one node; on a `gpu` they take little."""
+    of how many workers the cluster is, `rules` are the optimiser's, `optimize` is `plan_query`'s. With `fuse` the
+    parts that one kernel computes are one node; on a `gpu` they take little."""
 
     def __init__(
         self,
@@ -74,11 +74,12 @@ class Planner:
         fuse: bool = False,
         gpu: bool = False,
         rules: Sequence[Rule] = RULES,
+        optimize: bool = False,
     ) -> None:
         self._constants = constants
         self._fuse, self._gpu = fuse, gpu
         self._costs = costs
-        self._rules = rules
+        self._rules, self._optimize = rules, optimize
         # By identity: plan caches hold bound queries, and so does this one.
         self._plans: OrderedDict[int, _Kept] = OrderedDict()
         self._hosted: dict[int, dict[int, tuple[str, ...]]] = {}
@@ -150,7 +151,7 @@ class Planner:
                 self._plans.move_to_end(id(query))
                 return kept
         check_functions(query)
-        plan = plan_query(query, estimate)
+        plan = plan_query(query, estimate, optimize=self._optimize)
         folded = fold_constants(plan.root, evaluate, immutable=True)
         plan = Plan(optimized(folded, self._rules), plan.columns)
         scanned = tuple(node.table for node in walk_nodes(plan.root) if isinstance(node, Scan))

@@ -1,13 +1,13 @@
-"""Conditions above an inner join become its keys, its condition, or conditions of one side."""
+"""Conditions go down to scans: below projections and groups, and into inner joins as keys or conditions of one side."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.nodes import Filter, Join, Node, Scan
+from gpudb.plan.nodes import Aggregate, Filter, Join, Node, Project, Scan
 from gpudb.plan.restore import joined
-from gpudb.plan.traversal import conjunction, conjuncts, moved, rebuild, used
+from gpudb.plan.traversal import conjunction, conjuncts, moved, rebuild, substituted, used
 
 
 def filters_into_joins(root: Node) -> Node:
@@ -24,14 +24,34 @@ def filtered(node: Node, parts: list[Any]) -> Node:
 def _lowered(node: Node) -> Node:
     if not isinstance(node, Filter):
         return node
-    below = node.input
-    if isinstance(below, Filter):
-        return filtered(below.input, [*conjuncts(below.condition), *conjuncts(node.condition)])
-    if isinstance(below, Scan):
-        parts = (*conjuncts(below.filter), *conjuncts(node.condition))
-        return replace(below, filter=conjunction(parts))
-    if not isinstance(below, Join) or below.kind != "INNER":
+    match node.input:
+        case Filter() as below:
+            return filtered(below.input, [*conjuncts(below.condition), *conjuncts(node.condition)])
+        case Scan() as below:
+            parts = (*conjuncts(below.filter), *conjuncts(node.condition))
+            return replace(below, filter=conjunction(parts))
+        case Project() as below:
+            return _first(node, below, below.exprs)
+        case Aggregate() as below:
+            return _first(node, below, below.keys)
+        case Join(kind="INNER") as below:
+            return _into_inner(node, below)
+        case _:
+            return node
+
+
+def _first(node: Filter, below: Project | Aggregate, values: tuple[Any, ...]) -> Node:
+    """Conditions over a node whose first columns are `values` over its input: those that read them alone go there."""
+    parts = conjuncts(node.condition)
+    lower = [part for part in parts if (places := used(part)) and max(places) < len(values)]
+    if not lower:
         return node
+    made = replace(below, input=filtered(below.input, [substituted(part, values) for part in lower]))
+    rest = conjunction(tuple(part for part in parts if part not in lower))
+    return made if rest is None else Filter(made, rest)
+
+
+def _into_inner(node: Filter, below: Join) -> Node:
     width = len(below.left.types)
     left: list[Any] = []
     right: list[Any] = []

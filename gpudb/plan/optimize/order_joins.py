@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from gpudb.plan.failing import may_fail
@@ -17,9 +18,9 @@ from gpudb.plan.nodes import Filter, Join, Node, Project, Scan, column
 from gpudb.plan.optimize.estimate import profile
 from gpudb.plan.optimize.filters_into_joins import filtered
 from gpudb.plan.optimize.profile import Profile
-from gpudb.plan.predicates import bare, equals
+from gpudb.plan.predicates import bare, equals, implied
 from gpudb.plan.restore import joined
-from gpudb.plan.traversal import conjunction, conjuncts, moved, substituted, used
+from gpudb.plan.traversal import conjunction, conjuncts, moved, shifted, substituted, used
 from gpudb.sql import bound
 from gpudb.types import BOOL
 
@@ -154,6 +155,8 @@ class _Tree:
         everything = (1 << len(self.leaves)) - 1
         late = [each for each in self.conditions if may_fail(each) or self._mask(each) == 0]
         early = [(self._mask(each), each) for each in self.conditions if each not in late]
+        early += self._implied(early)
+        early += self._followed(early)
         singles = [self._single(number, early) for number in range(len(self.leaves))]
         self._early = [(mask, each) for mask, each in early if mask.bit_count() > 1]
         parts = _grown(self, singles) if len(singles) <= TEN else singles
@@ -165,6 +168,46 @@ class _Tree:
             node = self._with(node, top)
         exprs = tuple(column(whole.places[each.index], each.type) for each in outputs)
         return Project(node, exprs)
+
+    def _implied(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+        """What conditions on several relations say of one alone."""
+        found: list[tuple[int, Any]] = []
+        for mask, each in early:
+            if mask.bit_count() > 1:
+                for bit in (1 << number for number in range(len(self.leaves)) if mask >> number & 1):
+                    part = implied(each, partial(self._is_of, bit))
+                    found += [] if part is None else [(bit, part)]
+        return found
+
+    def _followed(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+        """What conditions on one column alone, of scans too, say of those that equal it."""
+        given = [each for _, each in early]
+        for start, leaf in zip(self.starts, self.leaves, strict=True):
+            given += [shifted(part, start) for part in conjuncts(leaf.filter)] if isinstance(leaf, Scan) else []
+        found: list[tuple[int, Any]] = []
+        for each in given:
+            places = used(each)
+            if len(places) != 1 or may_fail(each):
+                continue
+            for one, other in self._equal_columns(*places):
+                part = moved(each, {one.index: other.index}.__getitem__)
+                found += [(self._mask(part), part)] if part not in given else []
+        return found
+
+    def _equal_columns(self, index: int) -> list[tuple[bound.Column, bound.Column]]:
+        """A column, and each of its type that equals it."""
+        columns = [[each for each in equal if isinstance(each, bound.Column)] for equal in self.equal]
+        return [
+            (one, other)
+            for equal in columns
+            for one in equal
+            if one.index == index
+            for other in equal
+            if other.index != index and other.type == one.type
+        ]
+
+    def _is_of(self, mask: int, part: Any) -> bool:
+        return self._mask(part) == mask
 
     @staticmethod
     def _with(node: Node, parts: list[Any]) -> Node:

@@ -85,7 +85,9 @@ def _(node: nodes.Scan, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[i
     read = sorted({*wanted, *used(node.filter)})
     places = _same(read)
     condition = moved(node.filter, places.__getitem__) if node.filter is not None else None
-    return replace(node, columns=tuple(node.columns[index] for index in read), filter=condition), places
+    made = replace(node, columns=tuple(node.columns[index] for index in read), filter=condition)
+    # What the filter alone reads goes no further.
+    return _exactly(made, places, wanted), _same(wanted)
 
 
 @_pruned.register

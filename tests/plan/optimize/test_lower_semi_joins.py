@@ -41,7 +41,7 @@ FIXTURES = {
           semi join b = b
             project b, v
               inner join a = a
-                facts(a, b, v)
+                facts(a, b, v) where int4eq(a, '3')
                 dim_a(a) where int4eq(a, '3')
             project b
               dim_b(b, c) where int4eq(c, '1')

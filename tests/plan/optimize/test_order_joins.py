@@ -40,7 +40,7 @@ FIXTURES = {
               project b
                 dim_b(b, c) where int4eq(c, '1')
               project b
-                dim_a(b, a) where int4lt(a, '3')
+                dim_a(a, b) where int4lt(a, '3')
         """,
     ),
     "an outer join keeps its place": (
@@ -59,14 +59,11 @@ FIXTURES = {
         "SELECT f.v FROM facts f, dim_a a, dim_b b WHERE f.a = a.a AND a.b = b.b AND f.id / (a.b - 1) > 3",
         """
         project v
-          inner join b = b
-            project v, b
-              filter int4gt(int4div(id, int4mi(b, '1')), '3')
-                project id, v, b
-                  inner join a = a
-                    facts(id, a, v)
-                    dim_a(a, b) where b IS NOT NULL
-            dim_b(b)
+          inner join a = a if int4gt(int4div(id, int4mi(b, '1')), '3')
+            facts(id, a, v)
+            inner join b = b
+              dim_a(a, b)
+              dim_b(b)
         """,
     ),
     "relations that nothing joins come last": (

@@ -1,0 +1,59 @@
+"""Conditions go down to where their columns come from, and what they say of other columns with them."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.engine.conftest import Lab
+from tests.plan.shape import plan, shape
+
+FIXTURES = {
+    "below a projection and groups, but not below an aggregate's value": (
+        "SELECT s.k FROM (SELECT a + 1 AS k, b, count(*) AS n FROM facts GROUP BY a, b) s"
+        " WHERE s.b = 3 AND s.k < 9 AND s.n > 1",
+        """
+        project int4pl(a, '1')
+          filter int84gt(count, '1')
+            aggregate by a, b
+              facts(a, b) where (int4eq(b, '3') AND int4lt(int4pl(a, '1'), '9'))
+        """,
+    ),
+    "what all arms of an OR have in common": (
+        "SELECT f.v FROM facts f, dim_a a"
+        " WHERE (f.a = a.a AND f.c = 1 AND a.b = 2) OR (f.a = a.a AND f.c = 1 AND a.b = 3)",
+        """
+        project v
+          inner join a = a
+            project a, v
+              facts(a, c, v) where int4eq(c, '1')
+            project a
+              dim_a(a, b) where (int4eq(b, '2') OR int4eq(b, '3'))
+        """,
+    ),
+    "what an OR says of each relation": (
+        "SELECT f.v FROM facts f, dim_a a WHERE f.a = a.a AND ((f.c = 1 AND a.b = 2) OR (f.c = 2 AND a.b = 3))",
+        """
+        project v
+          inner join a = a if ((int4eq(c, '1') AND int4eq(b, '2')) OR (int4eq(c, '2') AND int4eq(b, '3')))
+            facts(a, c, v) where (int4eq(c, '1') OR int4eq(c, '2'))
+            dim_a(a, b) where (int4eq(b, '2') OR int4eq(b, '3'))
+        """,
+    ),
+    "what a condition says of an equal column": (
+        "SELECT f.v FROM facts f, dim_a a WHERE f.a = a.a AND a.a < 7",
+        """
+        project v
+          inner join a = a
+            facts(a, v) where int4lt(a, '7')
+            dim_a(a) where int4lt(a, '7')
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_filters(star: Lab, name: str) -> None:
+    sql, wanted = FIXTURES[name]
+    assert shape(plan(star, sql)) == dedent(wanted).strip()

@@ -5,8 +5,12 @@ They look into pg_catalog's relations, by the macros of `gpudb.catalog.postgres`
 
 from __future__ import annotations
 
+import re
+
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.types import SqlType
+
+_REGCLASS = re.compile(r'pg_regclass_name\(([\w."]+)\)')
 
 
 def _macro(name: str, count: int | None = None) -> str:
@@ -82,7 +86,16 @@ declare("pg_get_function_result", _macro("sys_function_result"))
 declare("pg_get_function_arguments", _macro("sys_function_arguments"))
 declare("pg_get_functiondef", _macro("sys_function_definition"))
 declare("pg_get_function_identity_arguments", _macro("sys_function_identity"))
-declare("pg_get_serial_sequence", _macro("sys_serial_sequence", 2))
+
+
+def _serial_sequence(operands: Operands) -> str:
+    """Of a table whose name was made of its OID, that one: looking the name up again is what takes long to plan."""
+    table, column = operands.sql
+    named = _REGCLASS.fullmatch(table)
+    return f"sys_sequence_of({named[1]}, {table}, {column})" if named else f"sys_serial_sequence({table}, {column})"
+
+
+declare("pg_get_serial_sequence", _serial_sequence)
 # Triggers, rules, partitions, extended statistics and functions of users do not exist here.
 declare(
     "pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"

@@ -97,10 +97,10 @@ CREATE MACRO pg_regdictionary_name(x) AS
 
 -- ---------------------------------------------------------------------------------------------- names as OIDs
 
-CREATE MACRO sys_number(t) AS
-    CASE WHEN t = '-' THEN 0 WHEN regexp_full_match(CAST(t AS VARCHAR), '[0-9]+') THEN CAST(t AS BIGINT) END;
+CREATE MACRO sys_number(t) AS list_transform([CAST(t AS VARCHAR)], lambda v:
+    CASE WHEN v = '-' THEN 0 WHEN regexp_full_match(v, '[0-9]+') THEN CAST(v AS BIGINT) END)[1];
 CREATE MACRO sys_find_class(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM relation_names AS lc
-    WHERE lc.qualified = sys_printed(t) OR (lc.visible AND lc.short = sys_printed(t))));
+    WHERE sys_printed(t) IN (lc.qualified, CASE WHEN lc.visible THEN lc.short END)));
 
 -- A type's name as typed: SQL's spelling or PostgreSQL's, with [] for arrays; a modifier is passed over.
 CREATE MACRO sys_bare_type(t) AS trim(regexp_replace(regexp_replace(
@@ -132,7 +132,8 @@ CREATE MACRO sys_find_collation(t) AS coalesce(sys_number(t), (SELECT min(lc.oid
     WHERE lc.collname = sys_parts(CAST(t AS VARCHAR))[-1]));
 
 CREATE MACRO sys_found(found, t, state, before, after) AS
-    coalesce(found, CASE WHEN t IS NOT NULL THEN CAST(pg_error(state, before || t || after) AS BIGINT) END);
+    list_transform([struct_pack(known := found, shown := t)], lambda p: coalesce((p).known,
+        CASE WHEN (p).shown IS NOT NULL THEN CAST(pg_error(state, before || (p).shown || after) AS BIGINT) END))[1];
 CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
 CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
 CREATE MACRO sys_several_procs(t) AS
@@ -166,13 +167,16 @@ CREATE MACRO sys_expression(t) AS CASE WHEN contains(t, '::regclass') THEN repla
         regexp_extract(t, '''\d+''::regclass'), '''' || (SELECT first(replace(nc.name, '''', ''''''))
             FROM relation_names AS nc WHERE CAST(nc.oid AS VARCHAR) = regexp_extract(t, '''(\d+)''::regclass', 1))
         || '''::regclass') ELSE t END;
-CREATE MACRO sys_serial_sequence(t, name) AS (SELECT first(nc.qualified) FROM pg_depend AS dd
-    JOIN pg_attribute AS da ON da.attrelid = dd.refobjid AND da.attnum = dd.refobjsubid
-    JOIN relation_names AS nc ON nc.oid = dd.objid
-    WHERE dd.classid = 1259 AND dd.refclassid = 1259 AND dd.deptype IN ('a', 'i') AND dd.refobjid = pg_to_regclass(t)
-        AND da.attname = coalesce((SELECT first(lc.attname) FROM pg_attribute AS lc
-            WHERE lc.attrelid = pg_to_regclass(t) AND lc.attname = name),
-            CAST(pg_error('42703', 'column "' || name || '" of relation "' || t || '" does not exist') AS VARCHAR)));
+-- The sequence of a column, by its table's OID and by the table's name, which is for the message.
+CREATE MACRO sys_sequence_of(x, t, part) AS list_transform([struct_pack(shown := t, wanted := part, c :=
+    (SELECT struct_pack(columns := count(*), sequence := first(nc.qualified)) FROM pg_attribute AS da
+    LEFT JOIN pg_depend AS dd ON dd.refobjid = da.attrelid AND dd.refobjsubid = da.attnum AND dd.classid = 1259
+        AND dd.refclassid = 1259 AND dd.deptype IN ('a', 'i')
+    LEFT JOIN relation_names AS nc ON nc.oid = dd.objid WHERE da.attrelid = x AND da.attname = part))],
+    lambda p: CASE WHEN ((p).c).columns = 0 AND (p).shown IS NOT NULL AND (p).wanted IS NOT NULL
+        THEN CAST(pg_error('42703', 'column "' || (p).wanted || '" of relation "' || (p).shown || '" does not exist') AS VARCHAR)
+        ELSE ((p).c).sequence END)[1];
+CREATE MACRO sys_serial_sequence(t, part) AS sys_sequence_of(pg_to_regclass(t), t, part);
 CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value := ps.seqstart,
     minimum_value := ps.seqmin, maximum_value := ps.seqmax, "increment" := ps.seqincrement,
     cycle_option := ps.seqcycle, cache_size := ps.seqcache, data_type := ps.seqtypid))

@@ -20,6 +20,7 @@ from gpudb.sql.bind.ordering import sort_keys
 from gpudb.sql.bind.own_aggregates import own_aggregate
 from gpudb.sql.bind.routines import as_function, chosen, complete, find_routines, items, scalar
 from gpudb.sql.bind.scope import KEPT, Scope, spoken
+from gpudb.sql.bind.variadic import spread
 from gpudb.sql.bind.windows import window
 from gpudb.sql.bound import (
     Aggregate,
@@ -91,6 +92,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     assert isinstance(target, Function)
     if target.kind == "f":
         _check_plain(node, name)
+    if node.func_variadic and target.variadic is not None and target.variadic.name == "any":
+        return spread(binder, target, args)
     if target.kind == "f" and target.returns_set:
         return _set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":

@@ -9,7 +9,9 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import CteScan, Derived, Query, Select, SetOperation, SetReturning
 from gpudb.sql.parse import inner, leftmost, present
+from gpudb.sql.traverse import walk
 
 _WHERE = {"subquery": "a subquery", "outer": "an outer join", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT"}
 
@@ -88,3 +90,29 @@ def _crossing(node: Any, kind: str, field: str) -> str:
         if node.op == pg.SETOP_EXCEPT and (node.all or field == "rarg"):
             return "EXCEPT"
     return ""
+
+
+def check_ends(name: str, term: Query) -> None:
+    """0A000 for a recursive query without end within the recursive term of another, where no LIMIT stops it."""
+    for node in walk(term):
+        for cte in node.ctes if isinstance(node, Select | SetOperation) else ():
+            if cte.recursive and isinstance(cte.query, SetOperation) and cte.query.all:
+                if _keeps_all(cte.query.right, cte.number):
+                    message = f'recursive query "{cte.name}", which never ends, is not supported within "{name}"'
+                    raise FeatureNotSupported(message, hint=f'Give the recursive term of "{cte.name}" a condition.')
+
+
+def _keeps_all(query: Any, number: int) -> bool:
+    """Whether a query gives a row, or more, for each one of the recursion's last step."""
+    match query:
+        case SetOperation(op="UNION", all=True, limit=None, offset=None):
+            return _keeps_all(query.left, number) or _keeps_all(query.right, number)
+        case Derived():
+            return _keeps_all(query.query, number)
+        case CteScan():
+            return query.cte == number
+        case Select():
+            sets = any(isinstance(each, SetReturning) for target in query.targets for each in walk(target))
+            less = (query.where, query.limit, query.offset, query.distinct or None)
+            return not sets and not query.grouped and less == (None,) * len(less) and _keeps_all(query.source, number)
+    return False

@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import branch_type
-from gpudb.sql.bind.recursion import check_recursion, in_order, refers_to
+from gpudb.sql.bind.recursion import check_ends, check_recursion, in_order, refers_to
 from gpudb.sql.bind.scope import CteStub, Scope
 from gpudb.sql.bind.search_cycle import bind_walk
 from gpudb.sql.bind.wrap import retyped
@@ -85,6 +85,7 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
     inside.ctes[node.ctename] = (CteStub(first.columns), number)
     second = _bound(binder, body.rarg, inside, settle=False)
     _check_aggregates(binder, second, number)
+    check_ends(node.ctename, second)
     if len(second.columns) != len(first.columns):
         raise SqlError.of("syntax_error", "each UNION query must have the same number of columns")
     wanted = {}

@@ -37,3 +37,8 @@ WITH a AS (SELECT 1), a AS (SELECT 2) SELECT * FROM a;
 WITH a(x, y) AS (SELECT 1) SELECT * FROM a;
 -- error 42601
 WITH a AS SELECT 1 SELECT * FROM a;
+-- a recursion without end: LIMIT stops it, but not within another
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t LIMIT 5;
+WITH RECURSIVE q(n) AS (VALUES (1) UNION ALL (WITH RECURSIVE x(m) AS (SELECT n FROM q UNION ALL SELECT m + 1 FROM x WHERE m < 3) SELECT m + 1 FROM x)) SELECT n FROM q LIMIT 20;
+-- refused 0A000: the inner one never ends, and what it gives is not read step by step
+WITH RECURSIVE q(n) AS (VALUES (1) UNION ALL (WITH RECURSIVE x(m) AS (VALUES (1) UNION ALL (SELECT n FROM q UNION ALL SELECT m FROM x)) SELECT m FROM x)) SELECT n FROM q LIMIT 12;

@@ -182,3 +182,10 @@ ALTER SEQUENCE sq_small AS smallint;
 SELECT sequencename, data_type::text, start_value, min_value, max_value, increment_by FROM pg_sequences WHERE sequencename IN ('sq_small', 'sq_down', 'sq_kept');
 -- error 42P01
 SELECT setval('sq_nothing', NULL);
+-- a column's sequence, by the table's name and by its OID as a name
+CREATE TABLE sq_owner (id serial PRIMARY KEY, i integer GENERATED ALWAYS AS IDENTITY, z integer);
+SELECT attname, pg_get_serial_sequence(attrelid::regclass::text, attname), pg_get_serial_sequence('public.sq_owner', attname)::regclass::oid = 'sq_owner_id_seq'::regclass FROM pg_attribute WHERE attrelid = 'sq_owner'::regclass AND attnum > 0;
+-- error 42703
+SELECT pg_get_serial_sequence('sq_owner', 'none');
+-- error 42P01
+SELECT pg_get_serial_sequence('sq_none', 'id');

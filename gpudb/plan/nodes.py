@@ -77,13 +77,15 @@ class Node:
 class Scan(Node):
     """Some columns of a table, by their positions in it. `filter` is over the scan's own output.
 
-    A worker reads its share of the rows, or `part`: those of one worker of so many, WHOLE being all of them.
+    A worker reads its share of the rows, or `part`: those of one worker of so many, WHOLE being all of them. Rows for
+    which `wanted`, like `filter`, is not true may be left out, but need not be.
     """
 
     table: Table
     columns: tuple[int, ...]
     filter: Expr | None = None
     part: tuple[int, int] | None = None
+    wanted: Expr | None = None
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:

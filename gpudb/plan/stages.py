@@ -18,6 +18,17 @@ SAMPLED = 1000
 
 
 @dataclass(frozen=True)
+class Narrowing:
+    """Of the scan at a place among the stage's, the rows whose `column` has no value of column `key` of the rows that
+    were received of a stage are wanted by nobody."""
+
+    stage: int
+    key: int
+    scan: int
+    column: int
+
+
+@dataclass(frozen=True)
 class Stage:
     """A part of a plan without exchanges, and where its rows go.
 
@@ -35,6 +46,7 @@ class Stage:
     rows: int = 1
     order: tuple[bound.SortKey, ...] = ()
     sample: int | None = None
+    narrows: tuple[Narrowing, ...] = ()
 
 
 def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:

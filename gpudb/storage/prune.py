@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpudb.catalog.model import DataFile
 
@@ -14,8 +16,8 @@ class ColumnRange:
 
     Bounds are in the form of `DataFile`'s statistics: dates in days, times in microseconds (UTC for
     timestamptz), uuids as text, numerics as Decimal. Strings compare by code point: for a column under
-    another collation only equality may be asked. With `null`, the condition is IS NULL instead, and with
-    `not_null` IS NOT NULL.
+    another collation only equality may be asked. With `among`, in order, it is one of those. With `null`, the
+    condition is IS NULL instead, and with `not_null` IS NOT NULL.
     """
 
     field_id: int
@@ -25,6 +27,7 @@ class ColumnRange:
     high_open: bool = False
     null: bool = False
     not_null: bool = False
+    among: tuple[Any, ...] = ()
 
 
 def prune(files: Sequence[DataFile], conjuncts: Sequence[ColumnRange]) -> tuple[DataFile, ...]:
@@ -47,6 +50,10 @@ def _may_hold(file: DataFile, wanted: ColumnRange) -> bool:
                 return False
         if wanted.high is not None and least is not None:
             if least > wanted.high or (wanted.high_open and least == wanted.high):  # type: ignore[operator]
+                return False
+        if wanted.among and least is not None and most is not None:
+            place = bisect_left(wanted.among, least)
+            if place == len(wanted.among) or wanted.among[place] > most:
                 return False
     except TypeError:
         return True  # kinds of values that do not compare prove nothing

@@ -44,7 +44,7 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
                 values = [_bound(item, parameters) for item in items]
                 if values and all(value is not None for value in values):
                     ordered = sorted(values)  # type: ignore[type-var]
-                    yield ColumnRange(_field(column, table), ordered[0], ordered[-1])
+                    yield ColumnRange(_field(column, table), ordered[0], ordered[-1], among=tuple(ordered))
         case Test(arg=Column() as column, what="NULL", negated=negated) if _own(column, rel, table) and negated:
             yield ColumnRange(_field(column, table), not_null=True)
 

@@ -62,7 +62,7 @@ def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, 
     given: dict[int, list[Held]] = {}
     hosted: dict[int, tuple[str, ...]] = {}
     for stage in stages:
-        dry = replace(stage, root=rebuild(stage.root, empty))
+        dry = replace(stage, root=rebuild(stage.root, empty), narrows=())
         received = {number: given[number][:1] for number in stage.inputs}
         try:
             host = Host(parameters, dry=True)

@@ -16,6 +16,7 @@ from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange import runners
 from gpudb.engine.gpu.fused.run import Launched
+from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.engine.gpu.planning import Planned
 from gpudb.engine.protocol import Request
 from gpudb.errors import SqlError
@@ -36,6 +37,8 @@ class Measured:
     """What ran on the host, though the workers are GPUs."""
     launched: list[Launched] = field(default_factory=list)
     """What was run of its fused parts."""
+    narrowed: list[Narrowed] = field(default_factory=list)
+    """What its scans were narrowed to."""
 
 
 class _Lost(Exception):
@@ -92,7 +95,8 @@ class Execution:
         answers = await _all([self._ask(address, found) for address, found in shares.items()])
         self.measured = {stage.number: Measured() for stage in self._stages}
         figures = [each for answer in answers for each in answer["measured"]]
-        for number, share, rows, size, spent, host, launched in sorted(figures, key=lambda each: tuple(each[:2])):
+        for figure in sorted(figures, key=lambda each: tuple(each[:2])):
+            number, share, rows, size, spent, host, launched, narrowed = figure
             measured = self.measured[number]
             measured.workers += (share,)
             measured.rows.append(rows)
@@ -100,6 +104,7 @@ class Execution:
             measured.milliseconds.append(spent)
             measured.host.append(tuple(host))
             measured.launched += [Launched(*each) for each in launched]
+            measured.narrowed += [Narrowed(*each) for each in narrowed]
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.profile import width
 from gpudb.plan.physical import Final, Partial, Receive
 from gpudb.plan.stages import Stage
+from gpudb.plan.traversal import walk_nodes
 from gpudb.sql import bound
 
 
@@ -48,6 +49,8 @@ class _Display:
         self._hosted = hosted
         self._measured = measured
         self._told: set[int] = set()
+        # Of the scans of stages that narrow some, by their ids, the places among their stage's.
+        self._places: dict[int, int] = {}
 
     def stage(self, stage: Stage) -> PlanNode:
         where = "one worker" if stage.alone else "all workers"
@@ -57,6 +60,9 @@ class _Display:
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
         done = self._measured.get(stage.number)
+        if stage.narrows:
+            scans = (node for node in walk_nodes(stage.root) if isinstance(node, nodes.Scan))
+            self._places.update((id(scan), place) for place, scan in enumerate(scans))
         below = () if stage.number in self._told else (self._node(stage.root, done),)
         self._told.add(stage.number)
         shares: tuple[WorkerShare, ...] = ()
@@ -93,6 +99,7 @@ class _Display:
         name, details = _operator(node)
         if isinstance(node, nodes.Scan):
             details += self._skipped(node)
+            details += _narrowed(self._places.get(id(node)), done)
         if isinstance(node, Fused):
             details += self._skipped(scan_of(node.root))
         if isinstance(node, Fused) and done is not None:
@@ -139,6 +146,21 @@ _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
 }
 """Which operators have the steps that `Frames.fetched` is told of."""
 _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
+
+
+def _narrowed(place: int | None, done: Measured | None) -> tuple[tuple[str, str], ...]:
+    """By which keys of the other sides of joins a scan was narrowed, and what each worker left out for them."""
+    if place is None or done is None:
+        return ()
+    told: list[str] = []
+    mine = [each for each in done.narrowed if each.scan == place]
+    for keys in dict.fromkeys(each.keys for each in mine):
+        those = [each for each in mine if each.keys == keys]
+        skipped, read = max(each.skipped for each in those), min(each.read for each in those)
+        words = f"{skipped} of {skipped + read} files skipped with {sum(each.rows for each in those)} rows"
+        words += ", the others' rows compared" if any(each.compared for each in those) else ""
+        told.append(f"{keys}: {words}")
+    return (("Join Keys", "; ".join(told)),) if told else ()
 
 
 def _moved(stage: Stage, done: Measured) -> int:

@@ -22,6 +22,7 @@ from gpudb.plan.nodes import WHOLE, Node, Plan, Scan
 from gpudb.plan.optimize import RULES, Rule, optimized
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
+from gpudb.plan.optimize.narrow_scans import narrowed
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild, walk_nodes
@@ -112,7 +113,7 @@ class Planner:
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
         physical = fused(root, estimate, request.parameters, self._costs.scan) if self._fuse else root
-        stages = stages_of(physical, is_mergeable, self._costs)
+        stages = narrowed(stages_of(physical, is_mergeable, self._costs))
         if id(request.query) not in self._hosted:
             hosted = check(stages, request.parameters)
             with self._lock:
@@ -140,7 +141,7 @@ class Planner:
             return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
 
         root = rebuild(fold_constants(kept.plan.root, evaluate), own)
-        stages = stages_of(root, is_mergeable, replace(self._costs, workers=1))
+        stages = narrowed(stages_of(root, is_mergeable, replace(self._costs, workers=1)))
         check(stages, request.parameters)
         return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1))
 

@@ -25,7 +25,8 @@ from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan.nodes import INPUT, Scan
-from gpudb.plan.traversal import moved
+from gpudb.plan.traversal import conjunction, moved
+from gpudb.sql import bound
 from gpudb.storage.prune import prune
 from gpudb.storage.stored import FIELD_ID, stored_duckdb
 from gpudb.types import SqlType
@@ -125,9 +126,12 @@ class ResidentTables:
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     """The files of a scan's table, those left out that its filter excludes by their statistics."""
-    if scan.filter is None:
+    condition = conjunction(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
+    if condition is None:
         return scan.table.files
-    over = moved(scan.filter, scan.columns.__getitem__)
+    if isinstance(condition, bound.Constant):
+        return scan.table.files if condition.value is True else ()
+    over = moved(condition, scan.columns.__getitem__)
     return tuple(prune(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
 
 

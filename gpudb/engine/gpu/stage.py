@@ -16,6 +16,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
+from gpudb.engine.gpu.narrowing import Narrowed, narrowed
 from gpudb.engine.gpu.resident import Share
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, Scan, column
@@ -55,7 +56,7 @@ class Task:
     """One stage for one worker: over which share of the tables, with the statement's parameters.
 
     `again` are those of its fused parts that were bound before, by the ids of their nodes; the others are kept under
-    `key`, if there is one.
+    `key`, if there is one. `narrowed` is told what its scans were.
     """
 
     stage: Stage
@@ -64,6 +65,7 @@ class Task:
     timezone: str = "UTC"
     key: Hashable = None
     again: Mapping[int, Again] = field(default_factory=dict)
+    narrowed: list[Narrowed] = field(default_factory=list)
 
 
 Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object], Hashable], pl.DataFrame | None]
@@ -130,7 +132,11 @@ def compute(
     whole: list[Held] = []
     host = asked or Host(work.parameters, work.timezone)
     lowering = Lowering(source, frames, host, work.share.index)
-    frame = lowering.frame(work.stage.root)
+    root = work.stage.root
+    if work.stage.narrows:
+        root, told = narrowed(work.stage, work.share, work.parameters, received, frames)
+        work.narrowed.extend(told)
+    frame = lowering.frame(root)
     if whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
         return whole
     if work.stage.output == "hash":

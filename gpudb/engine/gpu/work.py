@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-Figures = tuple[int, int, int, int, float, tuple[str, ...], tuple[tuple[Any, ...], ...]]
-"""What a stage did on a share: both numbers, rows, bytes, milliseconds, what ran on the host, what was launched."""
+_Tuples = tuple[tuple[Any, ...], ...]
+Figures = tuple[int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples]
+"""What a stage did on a share: both numbers, rows, bytes, milliseconds, what ran on the host, what was launched, what
+its scans were narrowed to."""
 _MANY = 10_000_000
 
 

@@ -315,7 +315,7 @@ class StageWorker(WorkerPlugin):
             return None
         spent = 1000 * (time.perf_counter() - started)
         host = (_FEW_ROWS,) if self._gpu else ()
-        return made, (task.stage.number, task.share.index, made.rows, made.bytes, spent, host, ())
+        return made, (task.stage.number, task.share.index, made.rows, made.bytes, spent, host, (), ())
 
     def computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[list[Held], Figures]:
         """What a stage gives, in a lane's thread."""
@@ -327,7 +327,8 @@ class StageWorker(WorkerPlugin):
         rows, size = sum(each.rows for each in made), sum(each.bytes for each in made)
         host = frames.on_host() or ((_FEW_ROWS,) if few else ())
         launched = kernels.launched() if kernels is not None else ()
-        return made, (task.stage.number, task.share.index, rows, size, spent, host, tuple(map(astuple, launched)))
+        seen = tuple(map(astuple, task.narrowed))
+        return made, (task.stage.number, task.share.index, rows, size, spent, host, tuple(map(astuple, launched)), seen)
 
     def again(self, stages: Sequence[Stage], key: bytes) -> dict[int, Again]:
         """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from gpudb.engine.gpu.exchange import givers, runners
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames
 from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables, Share
@@ -33,9 +34,10 @@ def rows(
     frames: Frames = FRAMES,
     tables: Tables = TABLES,
     kernels: Kernels | None = None,
+    narrowed: list[Narrowed] | None = None,
 ) -> list[tuple[str | None, ...]]:
     """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are, `kernels`
-    compute the parts of the plan that can be fused."""
+    compute the parts of the plan that can be fused, `narrowed` is told what scans were."""
     planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
     planned = planner.planned(request)
     plan, stages = planned.plan, planned.stages
@@ -44,7 +46,9 @@ def rows(
     for stage in stages:
         given[stage.number] = {}
         for index in runners(stage, workers):
-            task = Task(stage, Share(index, workers), request.parameters, request.settings.timezone)
+            seen = [] if narrowed is None else narrowed
+            zone = request.settings.timezone
+            task = Task(stage, Share(index, workers), request.parameters, zone, narrowed=seen)
             received = _received(stage, stages, given, index, workers)
             done = finished(task, received)
             if done is not None:

@@ -144,6 +144,19 @@ def test_explain_tells_files_and_bytes(session: Session) -> None:
     assert "Files: 3 of 3" in "\n".join(_lines(session, "EXPLAIN SELECT sum(v) FROM dated"))
 
 
+def test_explain_tells_what_join_keys_leave_out(session: Session) -> None:
+    run(session, "CREATE TABLE rides (day int, v int); CREATE TABLE days (day int, label text)")
+    for day in range(3):
+        run(session, f"INSERT INTO rides SELECT {day}, i FROM generate_series(1, 40000) i")
+    run(session, "INSERT INTO days SELECT i, 'day ' || i FROM generate_series(0, 9) i; ANALYZE days")
+    sql = "SELECT v % 2, max(label), sum(v) FROM rides JOIN days USING (day) WHERE label = 'day 1' GROUP BY 1"
+    assert run(session, sql + " ORDER BY 1") == [(0, "day 1", 400020000), (1, "day 1", 400000000)]
+    text = "\n".join(_lines(session, "EXPLAIN ANALYZE " + sql))
+    assert "Join Keys: day from 1 to 1 (1 values): 2 of 3 files skipped with 80000 rows" in text
+    ((told,),) = run(session, "EXPLAIN (ANALYZE, FORMAT json) " + sql)
+    assert '"Join Keys": "day from 1 to 1' in told
+
+
 def test_nodes_are_names_of_workers(session: Session) -> None:
     run(session, "CREATE TABLE spread (k int, v text) DISTRIBUTE BY HASH (k)")
     run(session, "INSERT INTO spread SELECT i, 'v' || i FROM generate_series(1, 1000) i")

@@ -1,0 +1,130 @@
+"""Scans that join keys narrow: the same answers on any number of workers, from fewer files and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.engine.gpu import narrowing
+from gpudb.engine.gpu.narrowing import Narrowed
+from gpudb.plan.optimize import narrow_scans
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+
+FILES, ROWS = 4, 300
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run(
+        "CREATE TABLE rides (id int, day date, at timestamptz, zone text, price numeric(8,2), big bigint, small int2)"
+    )
+    for number in range(FILES):
+        first = number * ROWS
+        made.run(
+            f"INSERT INTO rides SELECT i, date '2024-01-01' + i, timestamptz '2024-01-01 00:00+00' + i * interval '1 h',"
+            f" CASE WHEN i % 9 > 0 THEN 'zone ' || lpad((i / 10)::text, 4, '0') END, i / 4.0, i * 10, i % 50"
+            f" FROM generate_series({first}, {first + ROWS - 1}) i"
+        )
+    made.run(
+        "CREATE TABLE days AS SELECT id, id AS num, day, at, zone, price, big, small::bigint AS small, id % 7 AS k FROM rides"
+    )
+    made.run("ANALYZE")
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrow_scans, "WORTH", 100)
+
+
+def _narrowed(lab: Lab, sql: str, workers: int) -> list[Narrowed]:
+    request = lab.request(sql)
+    kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
+    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    told: list[Narrowed] = []
+    given = local.rows(request, workers, lab.database.cpu, narrowed=told)
+    assert sorted(map(repr, given)) == sorted(map(repr, wanted))
+    return told
+
+
+_KEYS = {
+    # By each type of key: few values, of which some files have none.
+    "id": "days.num = rides.id",
+    "day": "days.day = rides.day",
+    "at": "days.at = rides.at",
+    "zone": "days.zone = rides.zone",
+    "price": "days.price = rides.price",
+    "big": "days.big = rides.big",
+}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("name", _KEYS)
+def test_few_values(lab: Lab, name: str, workers: int) -> None:
+    sql = f"SELECT rides.*, days.k FROM rides JOIN days ON {_KEYS[name]} WHERE days.id IN (310, 1100)"
+    told = _narrowed(lab, sql, workers)
+    assert {(each.read, each.skipped, each.compared) for each in told} == {(2, 2, True)}
+    assert sum(each.rows for each in told) == 2 * ROWS
+
+
+@pytest.mark.parametrize(
+    ("sql", "read", "keys"),
+    [
+        # Nothing received: nothing is read.
+        ("SELECT * FROM rides JOIN days ON num = rides.id WHERE days.id < 0", 0, "id: none"),
+        # Numbers of another width, some of which the column cannot have.
+        ("SELECT * FROM rides r JOIN days d ON d.big = r.small WHERE d.id IN (1, 2, 1000)", 4, "10000 (3 values)"),
+        # Semi-joins, and keys under other joins and outer ones.
+        ("SELECT * FROM rides WHERE day IN (SELECT day FROM days WHERE id < 20)", 1, "(20 values)"),
+        (
+            "SELECT count(*) FROM rides r LEFT JOIN days e ON e.id = r.id JOIN days d ON d.num = r.id WHERE d.id > 1190",
+            1,
+            "(9 values)",
+        ),
+    ],
+)
+def test_shapes(lab: Lab, sql: str, read: int, keys: str) -> None:
+    for workers in (1, 2, 4):
+        told = _narrowed(lab, sql, workers)
+        assert {each.read for each in told} == {read}
+        assert all(keys in each.keys for each in told)
+
+
+def test_groups_of_few_keys(lab: Lab) -> None:
+    lab.run("CREATE TABLE spread DISTRIBUTE BY HASH (id) AS SELECT id, price FROM rides")
+    groups = "(SELECT id, sum(price) AS p FROM spread GROUP BY id)"
+    sql = f"SELECT * FROM {groups} r JOIN days d ON r.id = d.num WHERE d.day < '2024-01-04'"
+    assert {each.compared for each in _narrowed(lab, sql, 2)} == {True}
+
+
+def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrowing, "VALUES", 5)
+    for key in ("d.num = r.id", "d.at = r.at", "d.price = r.price"):
+        told = _narrowed(lab, f"SELECT * FROM rides r JOIN days d ON {key} WHERE d.id BETWEEN 600 AND 700", 2)
+        assert {(each.read, each.skipped, each.compared) for each in told} == {(1, 3, True)}
+    # Most of the range: files go, rows are not compared.
+    told = _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id > 310 AND d.k = 1", 2)
+    assert {(each.read, each.skipped, each.compared) for each in told} == {(3, 1, False)}
+    assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.zone = r.zone WHERE d.k = 1 AND d.id < 100", 2) == []
+    monkeypatch.setattr(narrowing, "ROWS", 5)
+    assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id < 10", 2) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # All rows of the other side are wanted, or those without a partner.
+        "SELECT * FROM rides r LEFT JOIN days d ON d.num = r.id AND d.id < 9",
+        "SELECT * FROM rides r FULL JOIN (SELECT * FROM days WHERE id < 9) d ON d.num = r.id",
+        "SELECT * FROM rides r WHERE NOT EXISTS (SELECT FROM days d WHERE d.num = r.id AND d.id < 9)",
+        "SELECT id, (SELECT k FROM days d WHERE d.num = r.id AND d.id < 9) FROM rides r",
+        # As many keys as there are values.
+        "SELECT count(*) FROM rides r JOIN days d ON d.num = r.id",
+    ],
+)
+def test_joins_that_narrow_nothing(lab: Lab, sql: str) -> None:
+    assert _narrowed(lab, sql, 2) == []

@@ -1,0 +1,34 @@
+"""Which scans of stages are told to look at the keys that they receive."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudb.plan.optimize import narrow_scans
+from gpudb.plan.optimize.narrow_scans import narrowed
+from gpudb.plan.stages import Narrowing
+from tests.engine.conftest import Lab
+from tests.plan.shape import shapes, stages
+
+FIXTURES = {
+    "one row of a dimension": (
+        "SELECT f.id FROM facts f JOIN dim_a x ON f.a = x.a WHERE x.name = 'a7'",
+        {1: (Narrowing(0, 0, 0, 1),)},
+    ),
+    "two dimensions, one of them by a semi-join": (
+        "SELECT f.id FROM facts f JOIN dim_a x ON f.a = x.a WHERE x.name = 'a7' AND f.b IN"
+        " (SELECT b FROM dim_b WHERE name = 'b3')",
+        {2: (Narrowing(1, 0, 0, 2), Narrowing(0, 0, 0, 1))},
+    ),
+    "all of a dimension": ("SELECT f.id, x.name FROM facts f JOIN dim_a x ON f.a = x.a", {}),
+    "an outer join": ("SELECT f.id, x.name FROM facts f LEFT JOIN dim_a x ON f.a = x.a AND x.name = 'a7'", {}),
+    "no table worth it": ("SELECT x.a FROM dim_a x JOIN dim_b y ON x.b = y.b WHERE y.name = 'b3'", {}),
+}
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_narrowed(star: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrow_scans, "WORTH", 1000)
+    sql, wanted = FIXTURES[name]
+    made = narrowed(stages(star, sql))
+    assert {stage.number: stage.narrows for stage in made if stage.narrows} == wanted, shapes(made)

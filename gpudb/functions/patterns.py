@@ -11,6 +11,9 @@ from gpudb.functions.regex_options import options
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 
+NOT_GIVEN = -(1 << 31) - 1
+"""In the place of the number of a match, where a call names none."""
+
 # ---------------------------------------------------------------------------------------------- LIKE
 
 
@@ -177,7 +180,9 @@ def _replace(operands: Operands) -> str:
 
 
 declare("regexp_replace(text,text,text) regexp_replace(text,text,text,text)", _replace)
-declare("regexp_replace(text,text,text,int4)", "pg_regex_replace({0}, {1}, {2}, {3}, (-1)::BIGINT, '')")
+declare(
+    "regexp_replace(text,text,text,int4)", f"pg_regex_replace({{0}}, {{1}}, {{2}}, {{3}}, ({NOT_GIVEN})::BIGINT, '')"
+)
 declare("regexp_replace(text,text,text,int4,int4)", "pg_regex_replace({0}, {1}, {2}, {3}, {4}::BIGINT, '')")
 declare("regexp_replace(text,text,text,int4,int4,text)", "pg_regex_replace({0}, {1}, {2}, {3}, {4}::BIGINT, {5})")
 

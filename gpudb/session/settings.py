@@ -68,6 +68,16 @@ def _date_style(value: str) -> str:
     return "ISO, MDY"
 
 
+_digits = whole("extra_float_digits", -15, 3)
+
+
+def _float_digits(value: str) -> str:
+    made = _digits(value)
+    if int(made) < 1:
+        raise FeatureNotSupported('parameter "extra_float_digits" can only be 1, 2 or 3 in gpudb')
+    return made
+
+
 VERSION = "16.4"
 _ALL = (
     Setting("application_name", "", "Sets the application name to be reported in statistics.", reported=True),
@@ -89,7 +99,7 @@ _ALL = (
     Setting("default_transaction_read_only", "off", "Sets the default read-only status of new transactions.",
             boolean("default_transaction_read_only"), reported=True, kind="bool"),
     Setting("extra_float_digits", "1", "Sets the number of digits displayed for floating-point values.",
-            whole("extra_float_digits", 1, 3), kind="integer"),
+            _float_digits, kind="integer"),
     Setting("gpudb.fallback", "on", "Whether statements that no GPU can run go to the CPU engine.",
             boolean("gpudb.fallback"), kind="bool"),
     Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",

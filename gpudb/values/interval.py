@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from gpudb.errors import SqlError
 from gpudb.values import civil
@@ -29,6 +30,7 @@ _UNIT_NAMES = {
 }
 UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
 """Every spelling of a unit, in lower case → its name."""
+_BEGINNINGS = {name[:10]: unit for name, unit in UNITS.items()}  # of longer words PostgreSQL reads no more
 
 _MICROSECONDS = {
     "microsecond": 1,
@@ -37,6 +39,7 @@ _MICROSECONDS = {
     "minute": 60_000_000,
     "hour": 3_600_000_000,
 }
+_SECONDS = ("second", "millisecond", "microsecond")
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
 
@@ -45,9 +48,7 @@ _FIELD = re.compile(
     r"|(?P<number>[+-]?\s*(?:\d+\.?\d*|\.\d+))|(?P<word>[a-zA-Z]+)|(?P<filler>[@,;]))",
     re.ASCII,
 )
-_ISO = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))([YMWDHS])", re.ASCII)
-_ISO_DATE = re.compile(r"([+-]?\d+)-(\d+)-(\d+)", re.ASCII)
-_ISO_TIME = re.compile(r"([+-]?\d+):(\d+)(?::(\d+(?:\.\d*)?))?", re.ASCII)
+_ISO_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INT32, _INT64 = 1 << 31, 1 << 63
 
 
@@ -82,7 +83,10 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
 
 
 def parse_interval(text: str, unit: str = "second") -> Interval:
-    """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22008, 22015."""
+    """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22008, 22015.
+
+    Under `minute to second` two numbers with a colon between them are those.
+    """
     bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
     try:
         total = _iso(text.strip(SPACE)) if re.match(r"\s*P", text, re.ASCII) else _fields(text, unit)
@@ -110,7 +114,7 @@ def restricted_interval(text: str, modifier: int) -> Interval:
     fields, precision = modifier >> 16, modifier & 0xFFFF
     named = [unit for unit, bit in _FIELD_BITS.items() if fields & bit] if fields != _ALL_FIELDS else []
     smallest = named[-1] if named else "second"
-    value = parse_interval(text, smallest)
+    value = parse_interval(text, "minute to second" if named == ["minute", "second"] else smallest)
     months, days, microseconds = value.months, value.days, value.microseconds
     match smallest:
         case "year":
@@ -147,6 +151,8 @@ class _Sum:
         """Adds `-1.5` units. Fractions are doubles, so that they round as PostgreSQL's do."""
         sign = -1 if number.startswith("-") else 1
         digits, _, decimals = number.lstrip("+-").partition(".")
+        if "e" in number.lower():
+            digits, _, decimals = f"{abs(Decimal(number)):f}".partition(".")
         whole = sign * int(digits[:30] or 0)
         if not -_INT32 <= whole < _INT32 and unit not in _MICROSECONDS:
             raise _FieldOverflow
@@ -191,18 +197,18 @@ def _fields(text: str, unit: str) -> _Sum:
     total = _Sum()
     seen: set[str] = set()
     ago = False
-    current = unit
+    current = unit.split()[-1]
     # from the end, so that a unit is known before its number
     for position, (kind, word) in enumerate(reversed(fields)):
         if kind == "word":
             if word.lower() == "ago" and position == 0:
                 ago = True
-            elif word.lower() in UNITS:
-                current = UNITS[word.lower()]
+            elif word.lower()[:10] in _BEGINNINGS:
+                current = _BEGINNINGS[word.lower()[:10]]
             else:
                 raise _BadFormat
         elif kind == "time":
-            _once(seen, "hour", "minute", "second")
+            _once(seen, "hour", "minute", *_SECONDS)
             total.microseconds += _clock(word, unit)
             current = "day"
         elif kind == "years":
@@ -213,7 +219,8 @@ def _fields(text: str, unit: str) -> _Sum:
             value = int(years) * 12 + int(months)
             total.months += -value if word[0] == "-" else value
         else:
-            _once(seen, current)
+            # a fraction of a second is its milliseconds and microseconds
+            _once(seen, *(_SECONDS if current == "second" and word.partition(".")[2].strip("0") else (current,)))
             total.add(word, current)
             current = "day" if current == "hour" else current
     if not seen:
@@ -245,29 +252,55 @@ def _clock(word: str, unit: str) -> int:
 
 
 def _iso(text: str) -> _Sum:
-    """ISO 8601: `P1Y2M3DT4H5M6.5S`, and the alternative form `P0001-02-03T04:05:06`."""
+    """ISO 8601: `P1Y2M3DT4H5M6.5S`, and the alternative forms `P0001-02-03T04:05:06` and `P00010203T040506`."""
     date, mark, time = text[1:].partition("T")
-    total = _Sum()
-    if (found := _ISO_DATE.fullmatch(date)) is not None:
-        for value, unit in zip(found.groups(), ("year", "month", "day")):
-            total.add(value, unit)
-    else:
-        _designators(total, date, {"Y": "year", "M": "month", "W": "week", "D": "day"})
-    if (found := _ISO_TIME.fullmatch(time)) is not None:
-        for value, unit in zip(found.groups(), ("hour", "minute", "second")):
-            total.add(value or "0", unit)
-    else:
-        _designators(total, time, {"H": "hour", "M": "minute", "S": "second"})
     if not date and not mark:
         raise _BadFormat
+    total = _Sum()
+    _part(total, date, {"Y": "year", "M": "month", "W": "week", "D": "day"}, ("year", "month", "day"), "-", 8)
+    _part(total, time, {"H": "hour", "M": "minute", "S": "second"}, ("hour", "minute", "second"), ":", 6)
     return total
 
 
-def _designators(total: _Sum, text: str, units: dict[str, str]) -> None:
+def _part(total: _Sum, text: str, units: dict[str, str], fields: tuple[str, ...], between: str, width: int) -> None:
+    """A date or a time: numbers with letters behind them, its fields with a sign between them, or without, by width."""
     at = 0
     while at < len(text):
-        found = _ISO.match(text, at)
-        if found is None or found.group(2) not in units:
+        found = _ISO_NUMBER.match(text, at)
+        if found is None:
             raise _BadFormat
-        total.add(found.group(1), units[found.group(2)])
+        unit = text[found.end() : found.end() + 1]
+        if unit in units:
+            total.add(found[0], units[unit])
+        elif at or unit not in {"", between}:
+            raise _BadFormat
+        elif unit == "" and len(found[0].lstrip("-").partition(".")[0]) == width:
+            return _run_together(total, found[0], fields, width)
+        else:
+            return _in_turn(total, text, fields, between)
+        at = found.end() + 1
+    return None
+
+
+def _in_turn(total: _Sum, text: str, fields: tuple[str, ...], between: str) -> None:
+    """`0001-02-03` or `04:05:06`; the last of them may be left out."""
+    at = 0
+    for place, unit in enumerate(fields):
+        found = _ISO_NUMBER.match(text, at)
+        if found is None:
+            raise _BadFormat
+        total.add(found[0], unit)
         at = found.end()
+        if at == len(text):
+            return
+        if place == len(fields) - 1 or text[at] != between:
+            raise _BadFormat
+        at += 1
+
+
+def _run_together(total: _Sum, number: str, fields: tuple[str, ...], width: int) -> None:
+    """`00010203` or `040506`, the smallest field with a fraction."""
+    sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
+    cut = (width - 4, width - 2)
+    for value, unit in zip((digits[: cut[0]], digits[cut[0] : cut[1]], digits[cut[1] :]), fields, strict=True):
+        total.add(sign + value, unit)

@@ -324,6 +324,8 @@ CREATE MACRO pg_round_to(v, n) AS list_transform([struct_pack(v := v, n := n)], 
 CREATE MACRO pg_trunc_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
     WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
     ELSE CAST(pg_trunc_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
+-- How far x lies between two bounds, whose distance may be beyond a float.
+CREATE MACRO pg_share(x, a, b) AS CASE WHEN isinf(b - a) THEN (x / 2 - a / 2) / (b / 2 - a / 2) ELSE (x - a) / (b - a) END;
 CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
     WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL
     WHEN (p).n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
@@ -332,9 +334,9 @@ CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x :
     WHEN isinf((p).a) OR isinf((p).b) THEN pg_error('2201G', 'lower and upper bounds must be finite')::INTEGER
     WHEN (p).a = (p).b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
     WHEN (p).a < (p).b THEN CASE WHEN (p).x < (p).a THEN 0 WHEN (p).x >= (p).b THEN (p).n + 1
-        ELSE CAST(least(floor((p).n * (((p).x - (p).a) / ((p).b - (p).a))), (p).n - 1) AS INTEGER) + 1 END
+        ELSE CAST(least(floor((p).n * pg_share((p).x, (p).a, (p).b)), (p).n - 1) AS INTEGER) + 1 END
     ELSE CASE WHEN (p).x > (p).a THEN 0 WHEN (p).x <= (p).b THEN (p).n + 1
-        ELSE CAST(least(floor((p).n * (((p).a - (p).x) / ((p).a - (p).b))), (p).n - 1) AS INTEGER) + 1 END END)[1];
+        ELSE CAST(least(floor((p).n * pg_share((p).x, (p).a, (p).b)), (p).n - 1) AS INTEGER) + 1 END END)[1];
 CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
     WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL
     WHEN (p).n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER

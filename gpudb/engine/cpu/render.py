@@ -139,9 +139,6 @@ class Renderer:
         keys = []
         for key in query.order_by:
             if any(isinstance(n, bound.SetReturning) for n in walk(key.expr)):
-                if key.expr not in query.targets:
-                    message = "a set-returning function in ORDER BY that is not selected is not supported"
-                    raise FeatureNotSupported(message)
                 text = str(query.targets.index(key.expr) + 1)
             elif isinstance(key.expr, bound.Constant | bound.Parameter):
                 continue

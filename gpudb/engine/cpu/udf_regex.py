@@ -11,7 +11,7 @@ import regex
 from gpudb.engine.cpu.mixed_regex import MixedPattern
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
-from gpudb.functions.patterns import like_escape
+from gpudb.functions.patterns import NOT_GIVEN, like_escape
 from gpudb.functions.posix_regex import bad, similar, similar_parts, translate
 from gpudb.functions.regex_options import options
 
@@ -136,11 +136,11 @@ def _filled(replacement: str, match: Any) -> str:
 
 
 def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, flags: str) -> str:
-    """`nth` is the only match to replace, 0 for all, -1 where the flag g says."""
+    """`nth` is the only match to replace, 0 for all, NOT_GIVEN where the flag g says."""
     _positive("start", start)
-    if nth < -1:
+    if NOT_GIVEN < nth < 0:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
-    every = options(flags).every if nth == -1 else nth == 0
+    every = options(flags).every if nth == NOT_GIVEN else nth == 0
     made, last = [], 0
     for number, match in enumerate(_compiled(pattern, flags).finditer(text, start - 1, timeout=TIMEOUT_S), 1):
         if every or number == max(nth, 1):

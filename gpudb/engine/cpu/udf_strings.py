@@ -301,7 +301,7 @@ def _unistr(text: str) -> str:
         if digits is None:
             raise SqlError.of("syntax_error", "invalid Unicode escape")
         if not 0 < int(digits, 16) <= 0x10FFFF:
-            raise SqlError.of("syntax_error", "invalid Unicode code point")
+            raise _invalid(f"invalid Unicode code point: {int(digits, 16):04X}")
         return chr(int(digits, 16))
 
     made = _ESCAPES.sub(character, text)

@@ -15,6 +15,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Array, Case, Constant, Expr, Subscript, Test
 from gpudb.sql.parse import inner, kind, present
 from gpudb.types import INT4, SqlType
+from gpudb.values.array import MAX_DIMENSIONS
 
 
 def array(binder: Binder, scope: Scope, node: Any) -> Expr:
@@ -70,6 +71,9 @@ def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Ex
     if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
         return subscript(binder, scope, arg, steps[0])
     element = arg.type.element
+    if len(steps) > MAX_DIMENSIONS and arg.type.name != "jsonb":
+        message = f"number of array dimensions ({len(steps)}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
+        raise SqlError.of("program_limit_exceeded", message)
     if arg.type.name == "jsonb":
         return jsonb_subscripts.part(binder, scope, arg, steps)
     if element is None:

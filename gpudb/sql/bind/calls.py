@@ -11,7 +11,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import default_text, functions_by_name
 from gpudb.functions.registry import Function, implementation
-from gpudb.sql.bind import records
+from gpudb.sql.bind import input_checks, records
 from gpudb.sql.bind.aggregates import ORDERED_SETS, aggregate, ordered_set
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import coerce, condition
@@ -51,15 +51,16 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     outer, sets = (scope.in_aggregate, scope.in_window), scope.sets
     if aggregating and over is None:
         if scope.in_aggregate:
-            raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
+            filtering = scope.clause == "FILTER"
+            what = "functions are not allowed in FILTER" if filtering else "function calls cannot be nested"
+            raise SqlError.of("grouping_error", f"aggregate {what}")
         scope.in_aggregate = True
     if over is not None:
         scope.in_window = True
     try:
         args = [bind_expression(binder, scope, unnamed(each)) for each in node.args]
         order = sort_keys(binder, scope, node.agg_order)
-        filtered = present(node.agg_filter)
-        keep = condition(binder, bind_expression(binder, scope, node.agg_filter), "FILTER") if filtered else None
+        keep = _filter(binder, scope, node.agg_filter)
     finally:
         scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
@@ -94,6 +95,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         _check_plain(node, name)
     if node.func_variadic and target.variadic is not None and target.variadic.name == "any":
         return spread(binder, target, args)
+    if target.name in input_checks.NAMES:
+        return input_checks.checked_input(binder, target, args)
     if target.kind == "f" and target.returns_set:
         return _set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":
@@ -120,6 +123,18 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     return aggregate(
         binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
     )
+
+
+def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+    from gpudb.sql.bind.expressions import bind_expression
+
+    if not present(node):
+        return None
+    clause, scope.clause = scope.clause, "FILTER"
+    try:
+        return condition(binder, bind_expression(binder, scope, node), "FILTER")
+    finally:
+        scope.clause = clause
 
 
 def applied(binder: Binder, name: str, row: Expr) -> Expr | None:

@@ -28,6 +28,7 @@ from gpudb.sql.bound import (
     Expr,
     FunctionScan,
     OutputColumn,
+    Row,
     Select,
     SetReturning,
 )
@@ -72,7 +73,9 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         raise binder.locate(SqlError.of("syntax_error", message), leftmost(part))
     outputs = _columns(expr, name, alias)
     rel = binder.rel()
-    if not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":
+    if isinstance(expr, Row):
+        made = named(binder, rel, Derived(rel, Select(outputs, expr.items)), outputs, name, alias)
+    elif not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":
         expr = settled(binder, expr)
         ordinals = (Constant(1, INT8),) if node.ordinality else ()
         outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality(node))

@@ -185,6 +185,8 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
         converted = coerce(binder, left, candidate.types[0])
         return AnyArray(_function(candidate), converted, array, every)
     candidate = resolve.operator(name, left.type.plain, element.plain)
+    if _function(candidate).result != BOOL:
+        raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires operator to yield boolean")
     _check_rows(name, left.type, element)
     types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
     converted = coerce(binder, left, types[0])

@@ -22,6 +22,7 @@ from gpudb.sql.bind.qualify import bind_qualify, qualified
 from gpudb.sql.bind.records import with_presence
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.set_operations import bind_values, set_operation
+from gpudb.sql.bind.sorted_sets import with_sorted_sets
 from gpudb.sql.bind.stars import spread_row
 from gpudb.sql.bind.windows import named_windows
 from gpudb.sql.bind.with_clause import bind_with
@@ -107,7 +108,8 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     )
     if test is not None:
         return limited(binder, qualified(binder, made, test, scope.lent), node)
-    return limited(binder, grouped_below(binder, made, scope.lent) if scope.lent else made, node)
+    made = grouped_below(binder, made, scope.lent) if scope.lent else made
+    return limited(binder, with_sorted_sets(binder, made), node)
 
 
 _MOST_TARGETS = 1664

@@ -179,3 +179,7 @@ UPDATE ar_t SET a[9999999999999999999999] = 1;
 SELECT '{abcd}'::varchar(3)[], '{1}'::bit(3)[], '{abc}'::char(2)[], '{10101}'::varbit(3)[], '{1.234}'::_numeric(4,2), '{abcd}'::_varchar(3);
 -- error 42601
 SELECT NULL::_int4(1);
+-- error 54000
+SELECT ('{}'::integer[])[1][2][3][4][5][6][7];
+-- error 42809
+SELECT 33 * ANY ('{1,2,3}');

@@ -46,3 +46,18 @@ SELECT concat(VARIADIC x), concat_ws('-', VARIADIC x) FROM (VALUES (ARRAY['a', '
 SELECT json_build_object(VARIADIC '{a}'::text[]);
 -- error 42804
 SELECT concat_ws(',', VARIADIC 10);
+-- whether text is a value of a type
+SELECT pg_input_is_valid('34', 'int4'), pg_input_is_valid('x', 'int4'), pg_input_is_valid(NULL, 'int4'), pg_input_is_valid('abcd', 'varchar(3)'), pg_input_is_valid('1234.567', 'numeric(7,4)'), pg_input_is_valid('{1,2', 'integer[]');
+SELECT * FROM pg_input_error_info('1234.567', 'numeric(7,4)');
+SELECT * FROM pg_input_error_info('{"a":true', 'json');
+SELECT * FROM pg_input_error_info('34', 'integer');
+SELECT (pg_input_error_info('garbage', 'date')).message, pg_input_error_info('(1,0)', 'int4range');
+-- error 42704
+SELECT pg_input_is_valid('1', 'nonesuch');
+-- error 42601
+SELECT pg_input_is_valid('1', 'int4 and more');
+SELECT width_bucket(10.5::float8, -1.797e+308::float8, 1.797e+308::float8, 2), width_bucket(10.5::float8, 1.797e+308::float8, -1.797e+308::float8, 2);
+-- error 22023
+SELECT regexp_replace('A PostgreSQL function', 'a|e', 'X', 1, -1, 'i');
+-- error 22023
+SELECT unistr('wrong: \+2FFFFF');

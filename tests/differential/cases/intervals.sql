@@ -72,3 +72,12 @@ SELECT interval '99999999999 days';
 SELECT interval '200000000 years';
 -- error 22012
 SELECT interval '1 day' / 0;
+-- ISO 8601's alternative forms, words by their first letters, fractions that take what is below them
+SELECT interval 'P00021015T103020', interval 'P0002-10-15T10:30:20', interval 'P0002', interval 'P0002-10', interval 'P0002T1S', interval 'P10.5e4Y', interval 'PT10:30';
+SELECT interval '4 millenniums 5 centuries 1 year', interval '1 2:03' minute to second, interval '1 -2:03' minute to second;
+-- error 22007
+SELECT '5.5 seconds 3 milliseconds'::interval;
+-- error 22007
+SELECT '1:20:05 5 microseconds'::interval;
+-- error 22007
+SELECT interval 'P1Y2-03';

@@ -85,3 +85,8 @@ SELECT id FROM or_t LIMIT id;
 -- rows with names of objects keep their order
 -- ordered
 SELECT relname, oid::regclass, relnamespace::regnamespace FROM pg_class WHERE relname LIKE 'pg\_a%' ORDER BY relname DESC;
+-- sets that order rows and are not selected
+-- ordered
+SELECT x FROM generate_series(1, 3) AS x ORDER BY generate_series(1, 2), x DESC;
+-- ordered
+SELECT x, count(*) FROM generate_series(1, 3) AS x GROUP BY x ORDER BY generate_series(1, 2), x LIMIT 4;

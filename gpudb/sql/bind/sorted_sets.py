@@ -1,0 +1,30 @@
+"""ORDER BY of a set-returning function that is not selected: the query below gives it, the one around puts in order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetReturning
+from gpudb.sql.traverse import walk
+
+
+def with_sorted_sets(binder: Binder, query: Query) -> Query:
+    """The query itself where no sort key makes rows of its own."""
+    if not isinstance(query, Select) or query.distinct:
+        return query
+    unseen = [key.expr for key in query.order_by if key.expr not in query.targets]
+    if not any(isinstance(node, SetReturning) for expr in unseen for node in walk(expr)):
+        return query
+    rel = binder.rel()
+    targets = (*query.targets, *unseen)
+    outputs = (*query.columns, *(OutputColumn(f"key{n}", expr.type) for n, expr in enumerate(unseen, 1)))
+    below = replace(query, columns=outputs, targets=targets, order_by=(), limit=None, offset=None)
+
+    def column(expr: Expr) -> Column:
+        at = targets.index(expr)
+        return Column(rel, at, expr.type, outputs[at].name)
+
+    order = tuple(replace(key, expr=column(key.expr)) for key in query.order_by)
+    shown = tuple(Column(rel, at, each.type, each.name) for at, each in enumerate(query.columns))
+    return Select(query.columns, shown, Derived(rel, below), order_by=order, limit=query.limit, offset=query.offset)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
+from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld, Order
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.resident import ResidentTables, Share
 from gpudb.engine.gpu.stage import Task, compute
@@ -31,6 +31,9 @@ class _Empty(HostFrames):
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         return pl.DataFrame(schema=lazy.collect_schema())
+
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+        return lazy
 
     def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
         lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()

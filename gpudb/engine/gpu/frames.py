@@ -14,8 +14,18 @@ import polars as pl
 
 from gpudb.plan.errors import NotCarried
 
+_WORTH = 10
+"""Rows that there are at least for each of the first ones that are looked for before all are sorted."""
 SEED = 20261
 """Of the hash that spreads rows over workers: theirs must be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a key is sorted."""
+
+    descending: bool
+    nulls_first: bool
 
 
 class Held(Protocol):
@@ -57,6 +67,10 @@ class Frames(Protocol):
 
     def given(self, frame: pl.DataFrame) -> Held:
         """Rows that lie on the host."""
+
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+        """A lazy frame with the first rows by a key, so many at least, among others or not: what its other columns
+        hold is then wanted of few rows. `again` says that it takes little to be computed twice."""
 
     def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
         """Computes a lazy frame, its rows spread over so many parts by the values of keys."""
@@ -119,6 +133,24 @@ class HostFrames:
     def given(self, frame: pl.DataFrame) -> HostHeld:
         """See `Frames`."""
         return HostHeld(frame)
+
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+        """See `Frames`."""
+        lazy = lazy if again else collected(lazy).lazy()
+        keys = collected(lazy.select(key.alias("key")))["key"]
+        if not (keys.dtype.is_numeric() or keys.dtype.is_temporal() or keys.dtype == pl.String):
+            return lazy
+        nulls = keys.null_count()
+        known = keys.drop_nulls() if nulls else keys
+        left = count - nulls if order.nulls_first else count
+        if left <= 0:
+            return lazy.filter(key.is_null())
+        if len(known) <= left * _WORTH:
+            return lazy
+        best = known.bottom_k(left).max() if not order.descending else known.top_k(left).min()
+        end = pl.lit(best, keys.dtype)
+        wanted = key >= end if order.descending else key <= end
+        return lazy.filter(key.is_null() | wanted if order.nulls_first else wanted)
 
     def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
         """See `Frames`."""

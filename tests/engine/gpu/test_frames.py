@@ -1,11 +1,14 @@
-"""Frames on the host: rows that are spread over workers by the values of keys."""
+"""Frames on the host: rows that are spread over workers by the values of keys, and the first of an order."""
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames
+from gpudb.engine.gpu.frames import HostFrames, Order
 
 
 @pytest.mark.parametrize("sizes", [(5,), (4, 5), (2, 3, 4), (0,), (1, 1)])
@@ -26,3 +29,33 @@ def test_equal_values_go_to_one_part() -> None:
     assert sum(map(len, found)) == 5
     assert any({1, 2} <= each for each in found)
     assert sum(part.rows for part in parts) == 15
+
+
+_KEYS = {
+    "numbers": lambda v: pl.Series(v),
+    "wide numbers": lambda v: pl.Series(v).cast(pl.Int128),
+    "floats": lambda v: pl.Series(np.where(v % 50 == 0, np.nan, v / 3)),
+    "texts": lambda v: pl.Series([f"k{each}" for each in v]),
+    "moments": lambda v: pl.Series(v).cast(pl.Datetime("us")),
+    "booleans": lambda v: pl.Series(v > 0),
+    "bytes": lambda v: pl.Series([str(each).encode() for each in v]),
+}
+
+
+@pytest.mark.parametrize("name", _KEYS)
+def test_first_rows_are_those_of_the_whole_order(name: str) -> None:
+    made: pl.Series = _KEYS[name](np.random.default_rng(7).integers(-300, 300, 3000))
+    for nulls in (0, 3, 300, 2990):
+        keys = made.scatter(list(range(nulls)), None) if nulls else made
+        frame = pl.DataFrame({"k": keys, "row": np.arange(3000)})
+        for down, first, count in itertools.product((True, False), (True, False), (1, 7, 100, 2900)):
+
+            def ordered(lazy: pl.LazyFrame, down: bool = down, first: bool = first, count: int = count) -> pl.DataFrame:
+                return lazy.sort("k", descending=down, nulls_last=not first, maintain_order=True).head(count).collect()
+
+            wanted = ordered(frame.lazy())
+            for again in (True, False):
+                few = HostFrames().first(frame.lazy(), pl.col("k"), Order(down, first), count, again=again)
+                assert ordered(few).equals(wanted, null_equal=True)
+                if name in {"numbers", "texts"} and count < 8 and nulls < 8:
+                    assert few.collect().height < 100

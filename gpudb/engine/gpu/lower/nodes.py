@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.frames import Frames, Order
 from gpudb.engine.gpu.lower import sets, windows
 from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
@@ -28,10 +28,14 @@ from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.physical import Final, Kept, Partial, Receive, Sample
-from gpudb.plan.traversal import conjuncts
+from gpudb.plan.traversal import conjuncts, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, INT8, SqlType
 
+_LARGE = 50_000
+"""A table's rows from which on the first few are looked for before any are sorted."""
+_FIRST = 10_000
+"""So many at most."""
 NOTHING = "_"
 """The column of a frame of no columns: a frame's rows are counted by what is in it."""
 
@@ -336,16 +340,23 @@ class Lowering:
     @frame.register
     def _(self, node: nodes.Sort) -> Frame:
         frame = self.frame(node.input)
-        lazy = self._sorted(frame, node.keys) if node.keys else frame.lazy
         limit, offset = self._count(node.limit, "LIMIT"), self._count(node.offset, "OFFSET")
+        first = limit + (offset or 0) if limit is not None and _is_large(node.input) else 0
+        lazy = self._sorted(frame, node.keys, first, again=_is_scan(node.input)) if node.keys else frame.lazy
         if limit is not None or offset:
             lazy = lazy.slice(offset or 0, limit)
         return Frame(lazy, frame.bounds)
 
-    def _sorted(self, frame: Frame, keys: Sequence[bound.SortKey]) -> pl.LazyFrame:
+    def _sorted(
+        self, frame: Frame, keys: Sequence[bound.SortKey], first: int = 0, *, again: bool = False
+    ) -> pl.LazyFrame:
+        """The rows in order; with `first` so many of them at least."""
         over = self._over(frame)
         values = [over.value(key.expr) for key in keys]
         lazy = self._checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
+        if 0 < first <= _FIRST:
+            order = Order(keys[0].descending, keys[0].nulls_first)
+            lazy = self._frames.first(lazy, values[0].expr, order, first, again=again)
         made = lazy.sort(
             [value.expr for value in values],
             descending=[key.descending for key in keys],
@@ -529,6 +540,18 @@ class Lowering:
 
 
 _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_count_in_result_offset_clause"}
+
+
+def _is_large(node: nodes.Node) -> bool:
+    """Whether rows come from a table that is large."""
+    return any(isinstance(each, nodes.Scan) and each.table.rows >= _LARGE for each in walk_nodes(node))
+
+
+def _is_scan(node: nodes.Node) -> bool:
+    """Whether rows are a table's own, some of them and what is computed of them."""
+    while isinstance(node, nodes.Filter | nodes.Project):
+        node = node.input
+    return isinstance(node, nodes.Scan)
 
 
 def _without(lazy: pl.LazyFrame, put_off: PutOff) -> pl.LazyFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import OrderedDict
 from dataclasses import replace
 
 from gpudb.engine.protocol import Engine, PlanNode, Request, Stream
@@ -9,6 +11,8 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
+
+_KEPT = 256
 
 
 class RoutedEngine:
@@ -18,10 +22,21 @@ class RoutedEngine:
         self.name = cluster.name
         self._cluster = cluster
         self._embedded = embedded
+        # By identity, as plans are kept; beside what is known of a query itself, so that its id stays its own.
+        self._known: OrderedDict[int, tuple[bound.Query, bool]] = OrderedDict()
+
+    def _reads_tables(self, query: bound.Query) -> bool:
+        known = self._known.get(id(query))
+        if known is None:
+            known = self._known[id(query)] = query, _reads_tables(query)
+            while len(self._known) > _KEPT:
+                with contextlib.suppress(KeyError):  # another thread was there before
+                    self._known.popitem(last=False)
+        return known[1]
 
     def run(self, request: Request) -> Stream:
         """Starts a query where it can run; a NOTICE tells of a fallback, 0A000 that it is off."""
-        if not _reads_tables(request.query):
+        if not self._reads_tables(request.query):
             self._check_node(request)
             return self._embedded.run(request)
         try:
@@ -33,7 +48,7 @@ class RoutedEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan of the engine that runs the query; the embedded one's says why it is that one."""
-        if not _reads_tables(request.query):
+        if not self._reads_tables(request.query):
             self._check_node(request)
             return self._embedded.explain(request, analyze=analyze)
         try:

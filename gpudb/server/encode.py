@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
-from gpudb.values.columns import Resolve, text_column
+from gpudb.values.columns import Resolve, numeric_texts, text_column
 from gpudb.values.columns_binary import RowPieces, binary_column, binary_of
 
 TEXT, BINARY = 0, 1
@@ -22,7 +22,7 @@ TEXT, BINARY = 0, 1
 ROWS = 16_384
 """Rows that are encoded at once: their columns stay within the processor's caches."""
 
-FEW = 8
+FEW = 32
 """Rows that are framed sooner one by one than as columns."""
 
 _SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
@@ -77,11 +77,14 @@ def few_rows(
         column = batch.column(at)
         if form == BINARY:
             columns.append(binary_column(type_, column).to_pylist())
-        elif type_.name in _SPELLED:
-            columns.append([None if value is None else str(value).encode() for value in column.to_pylist()])
+            continue
+        if type_.name in _SPELLED:
+            texts = [None if value is None else str(value) for value in column.to_pylist()]
+        elif type_.name == "numeric":
+            texts = numeric_texts(column)
         else:
             texts = text_column(type_, column, zone, resolve).to_pylist()
-            columns.append([None if text is None else text.encode() for text in texts])
+        columns.append([None if text is None else text.encode() for text in texts])
     out = []
     for row in zip(*columns) if columns else ((),) * batch.num_rows:
         size = 6

@@ -8,6 +8,8 @@ infinities) is found by a mask and written value by value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +21,7 @@ from gpudb.values import moments
 from gpudb.values.inet import network_texts
 from gpudb.values.interval import interval_text
 from gpudb.values.money import money_texts
-from gpudb.values.numbers import float4_text, float8_text
+from gpudb.values.numbers import float4_text, float8_text, numeric_text
 from gpudb.values.range_columns import nulls_of, range_text
 from gpudb.values.record_columns import record_texts
 from gpudb.values.timetz import timetz_texts
@@ -31,6 +33,7 @@ _PLAIN_SCALE = 6  # Arrow writes decimals below 1e-6 in scientific notation
 _NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timetz uuid".split())
 _NEEDS_QUOTES = r'[ \t\n\r\v\f{},"\\]|^$|^[nN][uU][lL][lL]$'
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype="<u2")
+_EXACT = Context(prec=100)
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 
 
@@ -158,6 +161,22 @@ def _carried_text(column: pa.StructArray) -> pa.StringArray:
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     return pa.concat_arrays(parts).take(pa.array(inverse))
+
+
+def numeric_texts(column: pa.Array) -> list[str | None]:
+    """The texts of a short column of numerics, value by value: Arrow's calls take longer."""
+    if not pa.types.is_struct(column.type):
+        return [None if value is None else numeric_text(value) for value in column.to_pylist()]
+    values, scales = (part.to_pylist() for part in column.flatten())
+    return [
+        None if value is None else numeric_text(value.quantize(_units(scale or 0), ROUND_HALF_UP, _EXACT))
+        for value, scale in zip(values, scales, strict=True)
+    ]
+
+
+@cache
+def _units(scale: int) -> Decimal:
+    return Decimal((0, (1,), -scale))
 
 
 def _at_scale(values: pa.Array, scale: int) -> pa.StringArray:

@@ -40,7 +40,7 @@ def rows(data: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int])
 
 
 @pytest.mark.parametrize("nulls", [False, True])
-@pytest.mark.parametrize("count", [0, 1, 1000])
+@pytest.mark.parametrize("count", [0, 1, 30, 1000])
 def test_text_rows(count: int, nulls: bool) -> None:
     data = batch(count, nulls)
     expected = [[None if value is None else str(value).encode() for value in row.values()] for row in data.to_pylist()]
@@ -66,6 +66,19 @@ def test_binary_rows(columns: tuple[int, ...], nulls: bool) -> None:
 
     expected = [[packed(type_, value) for type_, value in zip(types, row.values())] for row in picked.to_pylist()]
     assert rows(picked, types, (1,) * len(columns)) == expected
+
+
+@pytest.mark.parametrize("scale", [0, 2, 9])
+def test_few_numerics_are_spelled_as_many(scale: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    digits = [0, 1, -1, 5, 250, -250, 10**12 + 5, -(10**12) - 6, None, 10**25 - 1]
+    plain = pa.array(digits, pa.decimal128(38, 0)).view(pa.decimal128(38, scale))
+    shown = pa.array([0, 1, 2, scale, 12, 0, 1, 0, None, scale], pa.int8())
+    carried = pa.StructArray.from_arrays([plain, shown], ["v", "s"], mask=plain.is_null())
+    data = pa.record_batch([plain, carried], ["a", "b"])
+    types = SqlType("numeric", modifier=(38 << 16 | scale) + 4), SqlType("numeric")
+    few = rows(data, types, (0, 0))
+    monkeypatch.setattr(encode, "FEW", 0)
+    assert rows(data, types, (0, 0)) == few
 
 
 def test_formats_may_differ_by_column() -> None:
@@ -117,8 +130,8 @@ def test_fields_of_one_width_are_one_piece(monkeypatch: pytest.MonkeyPatch) -> N
     joined: list[int] = []
     join = pc.binary_join_element_wise
     monkeypatch.setattr(pc, "binary_join_element_wise", lambda *parts, **how: joined.append(len(parts)) or join(*parts))
-    numbers = pa.array(range(20), pa.int32())
-    data = pa.RecordBatch.from_arrays([numbers, numbers, pa.array(["x"] * 20), numbers], names=list("abcd"))
+    numbers = pa.array(range(100), pa.int32())
+    data = pa.RecordBatch.from_arrays([numbers, numbers, pa.array(["x"] * 100), numbers], names=list("abcd"))
     types = (SqlType("int4"), SqlType("int4"), TEXT, SqlType("int4"))
     (piece,) = encode_rows(data, types, (1,) * 4)
     assert joined == [4]  # head and two numbers, the text, the last number, and the separator

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from distributed.diagnostics.plugin import NannyPlugin
 
-from gpudb.engine.gpu.connections import Connections
+from gpudb.engine.gpu.connections import Connections, handling
 from gpudb.engine.gpu.processes import START_SECONDS, Processes
 from gpudb.engine.gpu.worker import StageWorker
 from gpudb.errors import SqlError
@@ -277,7 +277,7 @@ class Ender(NannyPlugin):
             if nanny.worker_address == address:
                 _kill(nanny)
 
-        nanny.handlers["gpudb_end"] = end
+        nanny.handlers["gpudb_end"] = handling(end)
 
 
 def _kill(nanny: Any) -> None:

@@ -1,7 +1,12 @@
-"""Calls to workers' handlers, from the coordinator and from other workers: a worker that is gone is found out soon."""
+"""Calls to workers' handlers, from the coordinator and from other workers: a worker that is gone is found out soon.
+
+What goes either way is one piece of bytes to Dask, which would look into every part of it otherwise.
+"""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 CONNECT_SECONDS = 1.5
@@ -18,10 +23,11 @@ class Connections:
         self._starting = Status.init
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """A handler's answer; OSError if the worker is lost."""
+        """A handler's answer, None where there is no such handler yet; OSError if the worker is lost."""
         if self._pool.status == self._starting:
             await self._pool.start()
-        return await getattr(self._pool(address), handler)(**arguments)
+        answer = await getattr(self._pool(address), handler)(message=pickle.dumps(arguments))
+        return pickle.loads(answer["packed"]) if isinstance(answer, dict) else answer
 
     def forget(self, address: str) -> None:
         """A worker is gone: closes what leads to it."""
@@ -30,3 +36,13 @@ class Connections:
     async def close(self) -> None:
         """Closes all."""
         await self._pool.close()
+
+
+def handling(handler: Callable[..., Awaitable[Any]]) -> Callable[[bytes], Awaitable[Any]]:
+    """A handler as Dask calls it for `Connections.call`; bytes go back as they are."""
+
+    async def answer(message: bytes) -> Any:
+        given = await handler(**pickle.loads(message))
+        return given if isinstance(given, bytes) else {"packed": pickle.dumps(given)}
+
+    return answer

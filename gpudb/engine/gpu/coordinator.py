@@ -207,6 +207,8 @@ class Execution:
 
 async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
     """All answers, or the first error, for which the others are not waited for."""
+    if len(calls) == 1:
+        return [await calls[0]]
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
         return list(await asyncio.gather(*tasks))

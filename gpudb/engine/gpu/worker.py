@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
-from gpudb.engine.gpu.connections import Connections
+from gpudb.engine.gpu.connections import Connections, handling
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.fused.resident import PackedTables
@@ -100,7 +100,7 @@ class StageWorker(WorkerPlugin):
             self._lanes[False].submit(warm, self._frames)
         self._watch = asyncio.ensure_future(memory.watch(self._limit, self._tables.shrink, self._over))
         for handler in (self.run, self.part, self.rows, self.drop, self.hold, self.told, self.ping):
-            worker.handlers[f"gpudb_{handler.__name__}"] = handler
+            worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
 
     def teardown(self, worker: Any) -> None:
         """Called by Dask as the worker ends."""

@@ -10,6 +10,7 @@ from typing import Any
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.connections import handling
 
 FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
 """SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut."""
@@ -44,10 +45,10 @@ class Faulty(WorkerPlugin):
             return await rows(**arguments)
 
         stages.computed = compute
-        worker.handlers["gpudb_part"] = give
-        worker.handlers["gpudb_rows"] = read
-        worker.handlers["fault_arm"] = self._arm
-        worker.handlers["fault_struck"] = self._struck
+        worker.handlers["gpudb_part"] = handling(give)
+        worker.handlers["gpudb_rows"] = handling(read)
+        worker.handlers["fault_arm"] = handling(self._arm)
+        worker.handlers["fault_struck"] = handling(self._struck)
 
     async def _arm(self, fault: str, point: str, stage: str) -> bool:
         self._armed = fault, point, stage

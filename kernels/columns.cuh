@@ -60,6 +60,13 @@ __device__ __forceinline__ u32 load_valid(const u8* bits, i64 first) {
     return bits[first >> 3] >> (first & 7) & ((1u << V) - 1);
 }
 
+// From which stored value on a packed column's values are `limit` or more; `beyond`: more. None is 2^32 - 1.
+__device__ __forceinline__ u32 stored_from(i64 limit, i64 base, u64 unit, bool beyond) {
+    if (beyond ? limit < base : limit <= base) return 0;
+    const u64 steps = ((u64)limit - (u64)base - !beyond) / unit;
+    return (u32)(steps < 0xfffffffeull ? steps : 0xfffffffeull) + 1;
+}
+
 // Whole words into shared memory, by all threads of a block.
 static __device__ __noinline__ void copy_words(u32* to, const u32* from, int count) {
     for (int k = threadIdx.x; k < count; k += blockDim.x) to[k] = from[k];

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gpudb.engine.gpu.fused.emit import Constant, Emitter
+from gpudb.engine.gpu.fused.emit import Emitter
 from gpudb.engine.gpu.fused.pipeline import Expr, Filter, Groups, Lookup, Pipeline
 from gpudb.engine.gpu.fused.probes import Probes, Taken, parameters
 from gpudb.engine.gpu.fused.sinks import SHARED, GroupWords, RowValues
+from gpudb.engine.gpu.fused.statements import Constant
 from gpudb.engine.gpu.fused.walk import can_fail, exprs_in, exprs_of, fields_of, size_of
 
 HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")

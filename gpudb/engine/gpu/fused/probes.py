@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from gpudb.engine.gpu.fused.emit import Emitter, c_type
+from gpudb.engine.gpu.fused.emit import Emitter
 from gpudb.engine.gpu.fused.hashing import bitmap_bytes
 from gpudb.engine.gpu.fused.pipeline import Filter, Lookup, Pipeline
+from gpudb.engine.gpu.fused.statements import c_type
 
 BITMAPS = 180 * 1024
 """Of a block's shared memory what lookups' bitmaps may take."""
@@ -77,14 +78,11 @@ class Probes:
         terms, inside = "", [ok]
         kind = "u32" if prod(step.sizes) < 2**32 else "u64"
         for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
-            value, valid = out.value(key)
-            # Modulo 2⁶⁴ (or 2³²), what lies below the low is far above the size.
             narrow = c_type(key.bounds) == "int" and size < 2**32 and -(2**31) <= low < 2**31
             held = "u32" if narrow else "u64"
-            distance = out.name("k")
-            base = out.given(low % 2**32 if narrow else low % 2**64, held)
+            text, valid = out.distance(key, low, held)
+            distance = out.kept(held, text)
             count = out.given(size, held)
-            out.line(f"const {held} {distance} = ({held}){value} - {base};")
             inside.append(f"({distance} < {count})")
             if valid is not None:
                 inside.append(valid)

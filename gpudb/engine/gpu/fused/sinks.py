@@ -6,9 +6,10 @@ seldom meet; those of many in the GPU's memory, where lanes of a warp that have 
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused.emit import Emitter, c_type
+from gpudb.engine.gpu.fused.emit import Emitter
 from gpudb.engine.gpu.fused.pipeline import Accumulator, Groups, Key, Literal, Rows
 from gpudb.engine.gpu.fused.probes import Taken
+from gpudb.engine.gpu.fused.statements import c_type
 
 SHARED = 24 * 1024
 """Shared memory of a block that leaves room for eight of them on a multiprocessor."""
@@ -150,11 +151,7 @@ class GroupWords:
         out = self._out
         terms = ""
         for key in keys:
-            value, valid = out.value(key.expr)
-            if c_type(key.expr.bounds) == "int" and -(2**31) <= key.low < 2**31 and kind == "u32":
-                distance = f"((u32){value} - {out.given(key.low % 2**32, 'u32')})"
-            else:
-                distance = f"({kind})((i64){value} - {out.given(key.low, 'i64')})"
+            distance, valid = out.distance(key.expr, key.low, kind)
             size = "" if valid is None and not terms else out.given(key.size, kind)
             if valid is not None:
                 distance = f"({valid} ? {distance} : {size} - 1)"

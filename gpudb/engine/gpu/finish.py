@@ -29,6 +29,7 @@ FEW = 256
 """So many groups at most."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
+_MOMENTS = frozenset({"timestamp", "timestamptz"})
 _HELD = _ORDERED | {"bpchar"}
 _LIMIT = 10**MAX_DIGITS
 
@@ -158,11 +159,13 @@ def _array(kind: SqlType, values: Lane, shown: Lane | None) -> pa.Array:
 
 
 def _held(name: str, kind: SqlType) -> Maker:
-    """A column as it is."""
+    """A column as it is; of dates and timestamps the numbers that they are."""
+    held = pl.Int32() if kind.name == "date" else pl.Int64() if kind.name in _MOMENTS else None
 
     def values(states: pl.DataFrame) -> Values:
         shown = states[name + "s"].to_list() if kind.carried else None
-        return states[name].to_physical().to_list(), shown
+        lane = states[name] if held is None else states[name].cast(held)
+        return lane.to_list(), shown
 
     return values
 

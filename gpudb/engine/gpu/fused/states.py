@@ -179,9 +179,7 @@ def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators,
         there = words[count] > 0
         found = np.where(there, words[place], 0)
         if order is not None and dictionary is not None:
-            some = len(order) > 0
-            texts = dictionary.values.gather(order[found]) if some else pl.Series([None] * len(found), dtype=pl.String)
-            return [pl.select(pl.when(pl.lit(pl.Series(there))).then(texts).otherwise(None).alias(name)).to_series()]
+            return [dictionary.texts(order[found] if len(order) else found, there).alias(name)]
         series = pl.Series(name, _floats(found) if real else found)
         return [typed(series, held).set(pl.Series(~there), None) if not there.all() else typed(series, held)]
 
@@ -226,23 +224,16 @@ def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> li
     held = lanes(value.type)
     if value.dictionary is not None:
         assert value.type.name in TEXT
-        texts = value.dictionary.values
-        numbers = numbers if valid is None else np.where(valid, numbers, 0)
-        made = texts.gather(numbers) if len(texts) else pl.Series([None] * len(numbers), dtype=pl.String)
-    elif numbers.dtype == object:
+        return [value.dictionary.texts(numbers, valid).alias(name)]
+    if numbers.dtype == object:
         made = pl.Series(numbers.tolist(), dtype=pl.Int128).cast(held[""])
     else:
         made = typed(pl.Series(numbers), held[""])
     made = made.alias(name)
     if valid is not None:
-        made = made.set(pl.Series(~valid), None) if made.dtype != pl.String else _masked(made, valid)
+        made = made.set(pl.Series(~valid), None)
     if "s" not in held:
         return [made]
     if not isinstance(value.shown, int):
         raise NotFused("a numeric of varying scale")
     return [made, pl.repeat(value.shown, len(made), dtype=pl.Int8, eager=True).alias(name + "s")]
-
-
-def _masked(series: pl.Series, valid: Array) -> pl.Series:
-    frame = pl.DataFrame({"v": series, "k": valid})
-    return frame.select(pl.when("k").then("v").otherwise(None).alias(series.name)).to_series()

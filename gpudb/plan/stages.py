@@ -8,7 +8,7 @@ from typing import Literal
 from gpudb.plan import nodes
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Exchange, Node, Project
-from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.optimize.estimate import estimate, like
 from gpudb.plan.physical import Receive, Sample
 from gpudb.plan.placing import Costs, Mergeable, placed
 from gpudb.sql import bound
@@ -97,7 +97,8 @@ class _Cutting:
         return node if isinstance(node, Receive) else self._received(number, node)
 
     def _received(self, number: int, node: Node) -> Receive:
-        return Receive(number, tuple(zip(node.names, node.types, strict=True)), self.stages[number].rows)
+        given = self.stages[number]
+        return like(Receive(number, tuple(zip(node.names, node.types, strict=True)), given.rows), given.root)
 
     def _ranges(self, node: Exchange) -> int:
         """Rows by the ranges of an order: computed, sampled for where the ranges end, and then sent."""

@@ -198,7 +198,7 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
         case nodes.Filter():
             return "Filter", (("Condition", text(node.condition, node.input.names)),)
         case nodes.Project():
-            return "Project", (("Output", ", ".join(text(expr, node.input.names) for expr in node.exprs)),)
+            return "Project", (("Expressions", _listed(node.exprs, node.input)),)
         case nodes.Join():
             return _join(node)
         case nodes.Aggregate():
@@ -208,17 +208,32 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
         case Final(aggregate=aggregate):
             return "Aggregate (Final)", _groups(aggregate)
         case nodes.Sort():
-            keys = ", ".join(text(key.expr, node.names) + (" DESC" if key.descending else "") for key in node.keys)
-            limit = (("Limit", text(node.limit, ())),) if node.limit is not None else ()
-            return ("TopN" if limit and keys else "Sort" if keys else "Limit"), (
-                (("Sort Key", keys),) if keys else ()
-            ) + limit
+            counts = (("Limit", node.limit), ("Offset", node.offset))
+            limits = tuple((name, text(count, ())) for name, count in counts if count is not None)
+            name = "Limit" if not node.keys else "TopN" if node.limit is not None else "Sort"
+            return name, ((("Sort Key", _keys(node.keys, node)),) if node.keys else ()) + limits
+        case nodes.DistinctOn():
+            return "DistinctOn", (("Keys", _listed(node.keys, node.input)), ("Sort Key", _keys(node.order, node)))
+        case nodes.ProjectSet():
+            return "ProjectSet", (("Calls", _listed(node.calls, node.input)),)
         case nodes.Window():
-            return "Window", (("Calls", ", ".join(call.function.name for call in node.calls)),)
+            calls = ", ".join(call.function.name for call in node.calls)
+            parted = _listed(node.calls[0].partition_by, node.input)
+            orders = "; ".join(dict.fromkeys(_keys(call.order_by, node.input) for call in node.calls if call.order_by))
+            told = (("Calls", calls), ("Partition By", parted), ("Order By", orders))
+            return "Window", tuple(each for each in told if each[1])
         case nodes.SetOperation():
             return f"{node.op.title()}{' All' if node.all else ''}", ()
         case _:
             return type(node).__name__, ()
+
+
+def _listed(exprs: Sequence[Any], over: nodes.Node) -> str:
+    return ", ".join(text(expr, over.names) for expr in exprs)
+
+
+def _keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
+    return ", ".join(text(key.expr, over.names) + (" DESC" if key.descending else "") for key in keys)
 
 
 def _spread(node: nodes.Scan) -> str:
@@ -266,8 +281,7 @@ def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tup
 
 
 def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
-    keys = ", ".join(text(key, node.input.names) for key in node.keys)
-    calls = ", ".join(text(call, node.input.names) for call in node.calls)
+    keys, calls = _listed(node.keys, node.input), _listed(node.calls, node.input)
     return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
 
 
@@ -282,6 +296,8 @@ def text(expr: Any, names: Sequence[str]) -> str:
             return f"'{value}'"
         case bound.Parameter(number=number):
             return f"${number}"
+        case bound.SetReturning(function=function, args=args):
+            return f"{function.name}({', '.join(text(each, names) for each in args)})"
         case bound.Call(function=function, args=args) | bound.Aggregate(function=function, args=args):
             return f"{function.name}({', '.join(text(each, names) for each in args) or '*'})"
         case bound.Cast(arg=arg, type=kind):

@@ -47,6 +47,12 @@ def profile(node: Node) -> Profile:
     return found
 
 
+def like(receive: Receive, given: Node) -> Receive:
+    """Rows received, of which is thought what is thought of the node that gives them."""
+    receive.__dict__[_KEPT] = profile(given)
+    return receive
+
+
 def groups(keys: tuple[Any, ...], over: Profile) -> float:
     """How many groups rows have by some keys."""
     return min(prod(distinct(key, over) for key in keys), over.rows) if keys else 1.0

@@ -1,11 +1,11 @@
-"""Conditions go down to scans: below projections and groups, and into inner joins as keys or conditions of one side."""
+"""Conditions go down to scans: below projections, groups and sets, and into inner joins as keys or as a side's."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.nodes import Aggregate, Filter, Join, Node, Project, Scan
+from gpudb.plan.nodes import Aggregate, Filter, Join, Node, Project, ProjectSet, Scan, column
 from gpudb.plan.restore import joined
 from gpudb.plan.traversal import conjunction, conjuncts, moved, rebuild, substituted, used
 
@@ -34,13 +34,15 @@ def _lowered(node: Node) -> Node:
             return _first(node, below, below.exprs)
         case Aggregate() as below:
             return _first(node, below, below.keys)
+        case ProjectSet() as below:
+            return _first(node, below, tuple(column(index, kind) for index, kind in enumerate(below.input.types)))
         case Join(kind="INNER") as below:
             return _into_inner(node, below)
         case _:
             return node
 
 
-def _first(node: Filter, below: Project | Aggregate, values: tuple[Any, ...]) -> Node:
+def _first(node: Filter, below: Project | Aggregate | ProjectSet, values: tuple[Any, ...]) -> Node:
     """Conditions over a node whose first columns are `values` over its input: those that read them alone go there."""
     parts = conjuncts(node.condition)
     lower = [part for part in parts if (places := used(part)) and max(places) < len(values)]

@@ -64,6 +64,26 @@ def test_bytes_that_leave_their_worker(lab: Lab) -> None:
     assert dict(gather.details)["Bytes Moved"] == "40"
 
 
+def test_operators_tell_what_they_go_by(lab: Lab) -> None:
+    def told(sql: str, operator: str) -> dict[str, str]:
+        return next(
+            dict(each.details) for each in _walk(displayed(stages(lab, sql), "", {})) if each.operator == operator
+        )
+
+    assert told(SQL, "Window") == {"Calls": "row_number", "Partition By": "v", "Order By": "k"}
+    assert told("SELECT k FROM dy ORDER BY v DESC, k OFFSET 1 LIMIT 2", "TopN")["Sort Key"] == "v DESC, k"
+    assert told("SELECT k FROM dy ORDER BY k OFFSET 1", "Sort")["Offset"] == "'1'"
+    assert told("SELECT DISTINCT ON (v) v, k FROM dy ORDER BY v, k", "DistinctOn") == {"Keys": "v", "Sort Key": "v, k"}
+    assert told("SELECT generate_series(k, v) FROM dy", "ProjectSet") == {"Calls": "generate_series(k, v)"}
+    assert told("SELECT k + 1 FROM dy", "Project") == {"Expressions": "int4pl(k, '1')"}
+
+
+def test_what_is_received_is_estimated_as_what_was_given(lab: Lab) -> None:
+    plan = displayed(stages(lab, "SELECT d.k FROM dy d JOIN dy e ON d.k = e.v WHERE e.k = 2"), "", {})
+    (join,) = (each for each in _walk(plan) if each.operator == "HashJoin")
+    assert join.estimated_rows == 1
+
+
 def _walk(node: PlanNode) -> Iterator[PlanNode]:
     yield node
     for each in node.inputs:

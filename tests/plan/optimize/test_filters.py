@@ -20,6 +20,15 @@ FIXTURES = {
               facts(a, b) where (int4eq(b, '3') AND int4lt(int4pl(a, '1'), '9'))
         """,
     ),
+    "below sets, but not what is of them": (
+        "SELECT s.a, s.n FROM (SELECT a, generate_series(1, b) AS n FROM facts) s WHERE s.a = 3 AND s.n > 1",
+        """
+        project a, generate_series
+          filter int4gt(generate_series, '1')
+            projectset
+              facts(a, b) where int4eq(a, '3')
+        """,
+    ),
     "what all arms of an OR have in common": (
         "SELECT f.v FROM facts f, dim_a a"
         " WHERE (f.a = a.a AND f.c = 1 AND a.b = 2) OR (f.a = a.a AND f.c = 1 AND a.b = 3)",

@@ -1,13 +1,15 @@
-"""One statement on PostgreSQL and on gpudb, each within a transaction that is rolled back, and what to think of it."""
+"""A transaction's statements on PostgreSQL and on gpudb, rolled back at the end, and what to think of each."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.differential.generated.compare import Difference
 from tests.differential.generated.differences import reason
 from tests.differential.generated.statement import Made
+from tests.fuzz.statements import Transaction
 from tests.oracle.compare import differences
 from tests.oracle.wire import Outcome, WireClient
 
@@ -55,18 +57,41 @@ class Verdict:
     detail: str = ""
 
 
-def comparable(sql: str) -> bool:
-    """Whether a statement can run on both within a transaction and mean the same."""
-    return _CONTROL.search(sql) is None and len(sql) < 20_000
+def comparable(transaction: Transaction) -> bool:
+    """Whether it can run on both and mean the same."""
+    return len(transaction.statements) > 1 or (
+        _CONTROL.search(transaction.statements[0]) is None and len(transaction.statements[0]) < 20_000
+    )
 
 
-def run(client: WireClient, sql: str) -> Outcome:
-    """A statement's outcome in a transaction of its own, which leaves nothing."""
-    client.execute("BEGIN")
-    outcome = client.execute(sql)
-    if client.alive:
-        client.execute("ROLLBACK")
-    return outcome
+def verdicts(oracle: WireClient, gpudb: WireClient, transaction: Transaction) -> Iterator[tuple[str, Verdict]]:
+    """Runs a transaction on both, which leaves nothing, and judges each statement.
+
+    What fails on both is undone and the rest goes on; where one alone fails, or a side is lost, it ends there.
+    """
+    sides, several = (oracle, gpudb), len(transaction.statements) > 1
+    _both(sides, "BEGIN")
+    if transaction.zone != "UTC":
+        _both(sides, f"SET LOCAL TimeZone = '{transaction.zone}'")
+    for sql in transaction.statements:
+        if several:
+            _both(sides, "SAVEPOINT each_statement")
+        expected, actual = (side.execute(sql) for side in sides)
+        verdict = judge(sql, expected, actual, transaction.settled)
+        yield sql, verdict
+        if expected.failed != actual.failed or not all(side.alive for side in sides):
+            break
+        if several and expected.failed:
+            _both(sides, "ROLLBACK TO each_statement")
+    _both(sides, "ROLLBACK")
+    if several:
+        _both(sides, "DEALLOCATE ALL")
+
+
+def _both(sides: tuple[WireClient, WireClient], sql: str) -> None:
+    for side in sides:
+        if side.alive:
+            side.execute(sql)
 
 
 def own_fault(outcome: Outcome) -> str | None:
@@ -80,8 +105,8 @@ def own_fault(outcome: Outcome) -> str | None:
     return None
 
 
-def judge(sql: str, oracle: Outcome, gpudb: Outcome) -> Verdict:
-    """Compares two outcomes of one statement."""
+def judge(sql: str, oracle: Outcome, gpudb: Outcome, settled: bool) -> Verdict:
+    """Compares two outcomes of one statement; `settled` where it has one answer."""
     if (wrong := own_fault(gpudb)) is not None:
         return Verdict("fault", f"{wrong}: {gpudb.sqlstate} {gpudb.message}")
     if gpudb.sqlstate == "57014" and oracle.sqlstate != "57014":
@@ -95,7 +120,7 @@ def judge(sql: str, oracle: Outcome, gpudb: Outcome) -> Verdict:
         return Verdict("apart", f"{oracle.sqlstate} {oracle.message} / {gpudb.sqlstate} {gpudb.message}")
     if gpudb.sqlstate == "0A000":
         return Verdict("refused", gpudb.message)
-    if not oracle.failed and not gpudb.failed and (_OWN.search(sql) or _OPEN.search(sql)):
+    if not settled and not oracle.failed and not gpudb.failed and (_OWN.search(sql) or _OPEN.search(sql)):
         if (oracle.columns, oracle.oids) == (gpudb.columns, gpudb.oids):
             return Verdict("uncompared")
     made = Difference(Made("expression", sql), oracle, gpudb, tuple(found))

@@ -23,7 +23,7 @@ from gpudb.values.text import parse_text
 from gpudb.values.timetz import timetz_key
 
 _NAME_BYTES = 63
-_INT32 = 1 << 31
+_INT32, _INT64 = 1 << 31, 1 << 63
 
 
 def register(registry: Registry) -> None:
@@ -93,9 +93,10 @@ def _interval(text: str) -> tuple[int, int, int]:
 
 def interval_value(months: int, days: int, microseconds: int) -> tuple[int, int, int]:
     """An interval as Arrow takes it; 22008 for what does not fit: nanoseconds have 64 bits (292 years of hours)."""
-    if abs(microseconds) >= 1 << 63 or not all(-_INT32 <= part < _INT32 for part in (months, days)):
+    nanoseconds = microseconds * 1000
+    if not -_INT64 <= nanoseconds < _INT64 or not all(-_INT32 <= part < _INT32 for part in (months, days)):
         raise SqlError.of("datetime_field_overflow", "interval out of range")
-    return months, days, microseconds * 1000
+    return months, days, nanoseconds
 
 
 def _items(text: str) -> list[object]:

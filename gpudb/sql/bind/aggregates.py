@@ -64,6 +64,7 @@ def ordered_set(
     if name not in ORDERED_SETS:
         message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
         raise SqlError.of("wrong_object_type", message)
+    resolve.check_typed(candidate.types, types)
     made = call(binder, candidate, [*args, *(key.expr for key in order)])
     implementation(made.function)
     keys = tuple(

@@ -110,3 +110,5 @@ SELECT regr_sxy(a, b) FROM (VALUES (-2.5::float8, 1e308::float8), ('-Infinity', 
 -- error 22003
 SELECT regr_avgx(a, b) FROM (VALUES (1::float8, 1e308::float8), (2, 1.5e308)) AS t(a, b);
 SELECT corr(a, b), regr_r2(a, b), regr_avgy(a, b), covar_pop(a, b) FROM (VALUES (1::float8, 'Infinity'::float8), (2, 1.5), (NULL, 1e308)) AS t(a, b);
+-- error 42804
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 'x');

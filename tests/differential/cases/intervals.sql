@@ -81,3 +81,5 @@ SELECT '5.5 seconds 3 milliseconds'::interval;
 SELECT '1:20:05 5 microseconds'::interval;
 -- error 22007
 SELECT interval 'P1Y2-03';
+-- refused 22008: Arrow's intervals count nanoseconds
+SELECT interval '1 second' * 1e10;

@@ -16,6 +16,7 @@ from tests.oracle.wire import Outcome
 LIST = Path(__file__).with_name("differences.toml")
 
 _NUMERICS = frozenset({1700, 1231})
+_FLOATS = frozenset({700, 701})
 _BPCHAR = 1042
 _TEMPLATE = re.compile(r'"EEEE"|multiple decimal points|cannot use "|must be ahead of')
 """What to_char says of a template, in syntax errors (42601) of the data."""
@@ -127,6 +128,11 @@ def _order_of_evaluation(found: Difference) -> bool:
     )
 
 
+def _negative_zero(found: Difference) -> bool:
+    """The same rows but for the sign of a float's zero."""
+    return _same_cells(found, lambda left, right, oid: oid in _FLOATS and (left, right) == ("-0", "0"))
+
+
 def _equal_numbers(found: Difference) -> bool:
     """The same rows but for zeros at the end of decimals, where equal numbers come together."""
     one, other = found.oracle, found.gpudb
@@ -147,4 +153,5 @@ _RULES: dict[str, Callable[[Difference], bool]] = {
     "trailing blanks": _trailing_blanks,
     "order of evaluation": _order_of_evaluation,
     "equal numbers": _equal_numbers,
+    "negative zero": _negative_zero,
 }

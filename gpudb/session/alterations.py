@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Relation, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.functions.resolve import can_coerce
 from gpudb.session import execution
 from gpudb.session.changes import lock_table
 from gpudb.session.constraint_changes import (
@@ -38,7 +39,7 @@ from gpudb.session.sequences import owned_sequences
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.tables import column_definition
 from gpudb.sql.bind.changes import bind_default, check_declared
-from gpudb.sql.bind.checks import violations
+from gpudb.sql.bind.checks import parsed, violations
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import named, table_columns
@@ -47,7 +48,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.type_names import type_name
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, Scan
-from gpudb.sql.parse import inner, present
+from gpudb.sql.parse import inner, kind, present
 from gpudb.storage.buckets import check_hashable
 from gpudb.storage.transaction import widens
 from gpudb.types import SqlType
@@ -258,7 +259,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         check_identity_type(target)
     made_column = replace(column, type=target)
     if column.default is not None:
-        _check_default(context, made_column)
+        _check_default(context, column, target)
     views = views_of_column(context, table, column.name)
     if views:
         detail = f'rule _RETURN on {named_as(views[0])} depends on column "{column.name}"'
@@ -300,13 +301,18 @@ def _retyped(context: Context, table: Table, column: Column, target: SqlType, us
         raise SqlError.of("datatype_mismatch", message, hint=hint) from None
 
 
-def _check_default(context: Context, column: Column) -> None:
-    """42804 for a default that a column of another type cannot have."""
+def _check_default(context: Context, column: Column, target: SqlType) -> None:
+    """42804 for a default that a column of another type cannot have: a literal is of the type that the column had."""
+    binder = context.session.binder(context)
     assert column.default is not None
+    node = parsed(column.default)
+    untyped = kind(node) == "a_const" and inner(node).WhichOneof("val") == "sval"
     try:
-        bind_default(context.session.binder(context), column.default, column)
+        if untyped and not can_coerce(column.type.plain, target.plain, "a"):
+            raise DatatypeMismatch(column.name)
+        bind_default(binder, column.default, replace(column, type=target))
     except DatatypeMismatch:
-        message = f'default for column "{column.name}" cannot be cast automatically to type {column.type}'
+        message = f'default for column "{column.name}" cannot be cast automatically to type {target}'
         raise DatatypeMismatch(message) from None
 
 

@@ -64,6 +64,7 @@ def rename(context: Context) -> Result:
         rename_constraint(context, relation, node.subname, new)
         return command(tag)
     if what != "COLUMN":
+        _check_kind(relation, what)
         check_free(catalog, relation.schema, new)
         moved = {(relation.schema, relation.name): (relation.schema, new)}
         context.transaction.set_catalog(with_moved(catalog, moved))
@@ -102,6 +103,15 @@ def _keep_views(context: Context, relation: Relation, column: Column) -> None:
     context.transaction.set_catalog(column_renamed(catalog, relation, place, column.name))
 
 
+def _check_kind(relation: Relation, what: str) -> None:
+    """42809 for a relation that is not what ALTER calls it; ALTER TABLE takes any."""
+    materialized = isinstance(relation, Table) and relation.query is not None
+    fits = {"VIEW": isinstance(relation, View), "MATVIEW": materialized, "SEQUENCE": isinstance(relation, Sequence)}
+    if not fits.get(what, True):
+        noun = {"MATVIEW": "materialized view"}.get(what, what.lower())
+        raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a {noun}')
+
+
 @handles("AlterObjectSchemaStmt")
 def set_schema(context: Context) -> Result:
     """ALTER TABLE … SET SCHEMA."""
@@ -117,6 +127,7 @@ def set_schema(context: Context) -> Result:
     relation = named_relation(context, node.relation)
     if relation is None:
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    _check_kind(relation, what)
     schema = target_schema(context, node.newschema)
     check_free(context.transaction.catalog, schema, relation.name)
     moved: list[Relation] = [relation]

@@ -13,7 +13,7 @@ from tests.fuzz.statements import Transaction
 from tests.oracle.compare import differences
 from tests.oracle.wire import Outcome, WireClient
 
-TIMEOUT_S = 5
+TIMEOUT_S = 15
 ANSWER_S = 30.0
 
 FAULTS = frozenset({"XX", "08", "58"})

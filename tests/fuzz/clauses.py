@@ -44,7 +44,7 @@ _TEXTS = ("'abc'", "'A b,C'", "''", "NULL", "'é日本x'", "'aaa'", "'2024-02-29
 _REPLACEMENTS = ("'<\\1>'", "'\\&'", "NULL", "''")
 _PATTERNS = ("'a'", "'[[:alpha:]]+'", "'(a|b)(c)?'", "'^.'", "'\\d+'", "'b*'", "'(?i)A'", "'x?$'", "'.*?a'", "''", "'\\m\\w'", "'(['")  # fmt: skip
 
-_MILD = ("1::float8", "2.5", "-3", "0", "7", "NULL", "10", "-1.5", "'NaN'")
+_MILD = tuple(f"{each}::float8" for each in ("1", "2.5", "-3", "0", "7", "NULL", "10", "-1.5", "'NaN'"))
 
 
 def statement(chance: random.Random) -> str:

@@ -238,7 +238,8 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
             if template.after or "#" in whole or not template.before:
                 out.append(".")
         elif kind == "group":
-            if position > starts:
+            # a separator stands after a digit that was written
+            if position > starts and (not pointed or 0 < after <= kept):
                 out.append(text)
             elif template.fill:
                 out.append(" ")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import check_equality
+from gpudb.sql.bind.coerce import check_equality, coerce
 from gpudb.sql.bind.hypothetical import NAMES, hypothetical
 from gpudb.sql.bind.operators import call
 from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
 from gpudb.sql.traverse import walk
+from gpudb.types import TEXT, UNKNOWN
 
 ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
 _FORBIDDEN = frozenset(
@@ -48,6 +50,10 @@ def ordered_set(
     binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
 ) -> Expr:
     """An ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
+    if name in NAMES:
+        order = tuple(
+            replace(key, expr=coerce(binder, key.expr, TEXT)) if key.expr.type == UNKNOWN else key for key in order
+        )
     if name in NAMES and len(args) == len(order):
         rank, parts = hypothetical(binder, name, args, order, keep)
         for part in parts:

@@ -59,7 +59,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         scope.in_window = True
     try:
         args = [bind_expression(binder, scope, unnamed(each)) for each in node.args]
-        order = sort_keys(binder, scope, node.agg_order)
+        order = sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
         keep = _filter(binder, scope, node.agg_filter)
     finally:
         scope.in_aggregate, scope.in_window = outer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -20,11 +21,19 @@ from gpudb.types import TEXT, UNKNOWN, SqlType
 _ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
 
 
-def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> tuple[SortKey, ...]:
-    """SortBy messages whose items are plain expressions, as in a call or a window."""
+def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: bool = False) -> tuple[SortKey, ...]:
+    """SortBy messages whose items are plain expressions, as in a call or a window.
+
+    Those that are `arguments` too, of an ordered-set aggregate, have no type as untyped literals.
+    """
     from gpudb.sql.bind.expressions import bind_expression
 
-    return tuple(sort_key(binder, bind_expression(binder, scope, inner(each).node), inner(each)) for each in nodes)
+    keys = []
+    for each in nodes:
+        expr = bind_expression(binder, scope, inner(each).node)
+        key = sort_key(binder, expr, inner(each))
+        keys.append(replace(key, expr=expr) if arguments else key)
+    return tuple(keys)
 
 
 def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:

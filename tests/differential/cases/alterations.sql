@@ -48,3 +48,19 @@ ROLLBACK TO one;
 CLOSE al_c;
 ALTER TABLE al_u ADD c integer;
 COMMIT;
+CREATE TABLE al_c (a text DEFAULT '10', b text DEFAULT 'x');
+-- error 42804
+ALTER TABLE al_c ALTER a TYPE bytea USING a::bytea;
+ALTER TABLE al_c ALTER b TYPE varchar(5);
+CREATE MATERIALIZED VIEW al_m AS SELECT 1 AS a;
+CREATE VIEW al_v AS SELECT 1 AS a;
+CREATE SEQUENCE al_s;
+-- error 42809
+ALTER VIEW al_m RENAME TO al_n;
+-- error 42809
+ALTER MATERIALIZED VIEW al_v RENAME TO al_n;
+-- error 42809
+ALTER VIEW al_s SET SCHEMA pg_temp;
+-- error 42809
+ALTER SEQUENCE al_v RENAME TO al_n;
+ALTER TABLE al_m RENAME TO al_n;

@@ -112,3 +112,6 @@ SELECT regr_avgx(a, b) FROM (VALUES (1::float8, 1e308::float8), (2, 1.5e308)) AS
 SELECT corr(a, b), regr_r2(a, b), regr_avgy(a, b), covar_pop(a, b) FROM (VALUES (1::float8, 'Infinity'::float8), (2, 1.5), (NULL, 1e308)) AS t(a, b);
 -- error 42804
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 'x');
+-- error 42804
+SELECT mode() WITHIN GROUP (ORDER BY 'x');
+SELECT rank('x') WITHIN GROUP (ORDER BY 'y'), percentile_disc(0.5) WITHIN GROUP (ORDER BY 'x'::text);

@@ -176,7 +176,7 @@ def _replace(operands: Operands) -> str:
             settings = f"'{pattern.re2_options}{every}'"
             return f"regexp_replace({operands.sql[0]}, {quoted(pattern.re2)}, {quoted(made)}, {settings})"
     flags_sql = operands.sql[3] if len(operands.sql) > 3 else "''"
-    return f"pg_regex_replace({', '.join(operands.sql[:3])}, 1, (-1)::BIGINT, {flags_sql})"
+    return f"pg_regex_replace({', '.join(operands.sql[:3])}, 1, ({NOT_GIVEN})::BIGINT, {flags_sql})"
 
 
 declare("regexp_replace(text,text,text) regexp_replace(text,text,text,text)", _replace)

@@ -38,7 +38,7 @@ from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.tables import column_definition
-from gpudb.sql.bind.changes import bind_default, check_declared
+from gpudb.sql.bind.changes import bind_default, declared_default
 from gpudb.sql.bind.checks import parsed, violations
 from gpudb.sql.bind.coerce import stored
 from gpudb.sql.bind.expressions import bind_expression
@@ -222,8 +222,8 @@ def _column_default(context: Context, table: Table, step: Any) -> None:
     check_default(table, column)
     text = None
     if present(definition_of(step)):
-        text = default_expression(context, definition_of(step))
-        check_declared(context.session.binder(context), text, column)
+        written = default_expression(context, definition_of(step))
+        text = declared_default(context.session.binder(context), written, column)
     put(context, _with_column(table, replace(column, default=text), column.name))
 
 

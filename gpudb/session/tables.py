@@ -23,7 +23,7 @@ from gpudb.session.results import Result
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.table_like import like
 from gpudb.session.temporary import on_commit
-from gpudb.sql.bind.changes import check_declared
+from gpudb.sql.bind.changes import declared_default
 from gpudb.sql.bind.checks import stored_text
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bind.type_names import type_name
@@ -124,8 +124,7 @@ def column_definition(context: Context, node: Any) -> Column:
                 pass
             case "DEFAULT":
                 text = default_expression(context, constraint.raw_expr)
-                check_declared(context.session.binder(context), text, column)
-                column = replace(column, default=text)
+                column = replace(column, default=declared_default(context.session.binder(context), text, column))
             case "IDENTITY":
                 column = replace(column, identity=constraint.generated_when)
             case "GENERATED":

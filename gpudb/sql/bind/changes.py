@@ -105,13 +105,16 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
     return stored(binder, expr, column.name, column.type)
 
 
-def check_declared(binder: Binder, text: str, column: TableColumn) -> None:
-    """What is wrong with a DEFAULT where it is declared."""
+def declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
+    """A DEFAULT that is declared, once it means something; none where it is NULL and hides no domain's."""
     try:
-        bind_default(binder, text, column)
+        made = bind_default(binder, text, column)
     except SqlError as error:
         if not fails_when_used(error):
             raise
+        return text
+    plain = column.type.domain is None and column.type.modifier == -1
+    return None if plain and isinstance(made, Constant) and made.value is None else text
 
 
 def assigned_columns(

@@ -64,3 +64,6 @@ ALTER VIEW al_s SET SCHEMA pg_temp;
 -- error 42809
 ALTER SEQUENCE al_v RENAME TO al_n;
 ALTER TABLE al_m RENAME TO al_n;
+CREATE TABLE al_null (a time DEFAULT NULL, b varchar(5) DEFAULT NULL, c integer DEFAULT 5, d text DEFAULT 'x');
+ALTER TABLE al_null ALTER c SET DEFAULT NULL, ALTER d DROP DEFAULT;
+SELECT attname, atthasdef FROM pg_attribute WHERE attrelid = 'al_null'::regclass AND attnum > 0;

@@ -147,8 +147,10 @@ class HostFrames:
             return lazy.filter(key.is_null())
         if len(known) <= left * _WORTH:
             return lazy
-        best = known.bottom_k(left).max() if not order.descending else known.top_k(left).min()
-        end = pl.lit(best, keys.dtype)
+        best = known.top_k(left) if order.descending else known.bottom_k(left)
+        # As it is held: Python's calendar ends before Polars'.
+        last = best.to_physical()
+        end = pl.lit(last.min() if order.descending else last.max(), last.dtype).cast(keys.dtype)
         wanted = key >= end if order.descending else key <= end
         return lazy.filter(key.is_null() | wanted if order.nulls_first else wanted)
 

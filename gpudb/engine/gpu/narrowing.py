@@ -74,14 +74,18 @@ class _Keys:
 
 
 def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Keys | None:
-    """The keys; None where they are too many to be looked at."""
+    """The keys; None where they are too many to be looked at, or moments beyond Python's calendar."""
     if sum(each.rows for each in received) > ROWS:
         return None
     name = f"c{narrowing.key}"
     lanes = [frames.held(each.lazy.select(pl.col(name).unique())).frame() for each in received if each.rows]
     series = pl.concat(lanes)[name].unique().drop_nulls() if lanes else pl.Series(name, [])
+    try:
+        least, greatest = series.min(), series.max()
+    except ValueError:
+        return None
     values = tuple(series.sort()) if len(series) <= VALUES else None
-    return _Keys(name, series.min(), series.max(), values)
+    return _Keys(name, least, greatest, values)
 
 
 def _narrower(scan: Scan, index: int, keys: _Keys) -> Scan:

@@ -37,6 +37,8 @@ _KEYS = {
     "floats": lambda v: pl.Series(np.where(v % 50 == 0, np.nan, v / 3)),
     "texts": lambda v: pl.Series([f"k{each}" for each in v]),
     "moments": lambda v: pl.Series(v).cast(pl.Datetime("us")),
+    "moments beyond Python's": lambda v: pl.Series(v * 10**16).cast(pl.Datetime("us")),
+    "days beyond Python's": lambda v: pl.Series(v * 10**5).cast(pl.Int32).cast(pl.Date),
     "booleans": lambda v: pl.Series(v > 0),
     "bytes": lambda v: pl.Series([str(each).encode() for each in v]),
 }

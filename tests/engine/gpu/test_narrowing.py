@@ -101,6 +101,18 @@ def test_groups_of_few_keys(lab: Lab) -> None:
     assert {each.compared for each in _narrowed(lab, sql, 2)} == {True}
 
 
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_moments_beyond_pythons_calendar_narrow_nothing(lab: Lab, kind: str) -> None:
+    some = "CASE WHEN i = 7 THEN '20000-01-01' WHEN i = 8 THEN '4000-01-01 BC' END"
+    lab.run(
+        f"CREATE TABLE far AS SELECT i, coalesce({some}::{kind}, '2024-01-01'::{kind}) AS v FROM generate_series(1, 200) i"
+    )
+    for condition in ("i BETWEEN 6 AND 7", "i = 8"):
+        sql = f"SELECT f.i, g.i FROM far f JOIN (SELECT * FROM far WHERE {condition}) g ON f.v = g.v"
+        assert _narrowed(lab, sql, 2) == []
+    lab.run("DROP TABLE far")
+
+
 def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(narrowing, "VALUES", 5)
     for key in ("d.num = r.id", "d.at = r.at", "d.price = r.price"):

@@ -13,6 +13,9 @@ from benchmarks.harness import RESULTS, commit
 
 BOUND = {
     "taxi q1": "bound by one shared-memory atomic a row, not by its one byte",
+    "tpch q01": "bound by shared-memory atomics, one for each of its counts and two for each of its sums, a row",
+    "ranges": "bound by shared-memory atomics of the rows that its conditions leave, which differ from lane to lane",
+    "first": "reads the columns of its condition and its first key twice: to count rows by the key, and for the rows",
     "join": "bound by reads of 8 bytes at random from L2, and by sums of floats in shared memory",
 }
 """Of kernels below half of the roofline, what keeps them there."""

@@ -56,24 +56,6 @@ def timed(cp: Any, run: Any, runs: int = RUNS) -> list[float]:
     return found
 
 
-def agree(one: Any, other: Any) -> bool:
-    """Whether two outcomes are equal: groups and their words, or rows in any order; floats to 1e-9."""
-    import numpy as np
-
-    if one.grouped is None:
-        tables = []
-        for each in (one, other):
-            made = np.stack([values if valid is None else np.where(valid, values, -1) for values, valid in each.rows])
-            tables.append(made[:, np.lexsort(made[::-1])])
-        return bool(np.array_equal(*tables))
-    if not np.array_equal(one.grouped.groups, other.grouped.groups):
-        return False
-    return all(
-        np.allclose(a, b, rtol=1e-9) if a.dtype.kind == "f" else np.array_equal(a, b)
-        for a, b in zip(one.grouped.words, other.grouped.words)
-    )
-
-
 class _Bench:
     def __init__(self, cp: Any) -> None:
         from gpudb.engine.gpu.fused.launch import Launcher
@@ -99,6 +81,7 @@ class _Bench:
 
     def checked(self, case: Any, segment: Any) -> bool:
         """Whether the kernel and its twin agree on the first rows."""
+        from benchmarks.fused.outcomes import same
         from gpudb.engine.gpu.fused import twin
 
         rows = min(CHECKED, segment.rows)
@@ -114,7 +97,7 @@ class _Bench:
         )
         wanted = twin.run(case.pipeline, [host], case.lookups, case.tables)
         given = self.launcher.run(case.pipeline, [some], case.lookups, case.tables)
-        return given.code == wanted.code and agree(wanted, given)
+        return same(wanted, given)
 
     def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
         """Times of one way to make the kernel, what it gave, and the kernel."""
@@ -144,6 +127,7 @@ def main() -> None:
     import cupy as cp
     import numpy as np
 
+    from benchmarks.fused.outcomes import same
     from gpudb.engine.gpu.fused.generate import Options, options_for
 
     found = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
@@ -173,7 +157,7 @@ def main() -> None:
             times, outcome, loaded = bench.measured(case, segment, options)
             ways[options] = (statistics.median(times), min(times), outcome, loaded)
         answers = [each[2] for each in ways.values()]
-        same = all(agree(answers[0], each) for each in answers)
+        alike = all(same(answers[0], each) for each in answers)
         first = answers[0]
         count = first.grouped.groups.shape[1] if first.grouped is not None else len(first.rows[0][0])
         median, best, _, loaded = ways[default]
@@ -181,7 +165,7 @@ def main() -> None:
             "case": case.name, "table_rows": segment.rows, "bytes": size, "median_ms": median, "min_ms": best,
             "roofline_ms": size / speed * 1000, "share": size / speed * 1000 / median,
             "rows_per_s": segment.rows / median * 1000, "groups": count, "equals_twin": agrees,
-            "ways_agree": same, "compile_ms": loaded.milliseconds, "registers": loaded.registers,
+            "ways_agree": alike, "compile_ms": loaded.milliseconds, "registers": loaded.registers,
             "blocks": loaded.blocks, "shared": loaded.kernel.shared, "options": str(default),
             "ways": {str(key): round(value[0], 4) for key, value in ways.items()},
         }  # fmt: skip
@@ -189,7 +173,7 @@ def main() -> None:
         told = " ".join(f"{'el'[not o.eager]}{o.rows}:{way[0]:.2f}/{way[3].registers}" for o, way in ways.items())
         print(
             f"{case.name:9s} {size / 1e9:6.2f} GB {median:7.3f} ms roof {line['roofline_ms']:6.3f} ="
-            f" {line['share']:4.0%} {line['rows_per_s'] / 1e9:6.1f} G/s twin {agrees} ways {same}"
+            f" {line['share']:4.0%} {line['rows_per_s'] / 1e9:6.1f} G/s twin {agrees} ways {alike}"
             f" groups {line['groups']} compile {loaded.milliseconds:.0f} ms data {made:.1f} s [{told}]",
             flush=True,
         )

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.fused import lookups, states, twin
-from gpudb.engine.gpu.fused.block import MAX, MIN, Table
+from gpudb.engine.gpu.fused.block import Table
 from gpudb.engine.gpu.fused.order import ordered
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import (
@@ -289,7 +289,7 @@ class _Preparing:
 
         def finish(outcome: twin.Outcome) -> pl.DataFrame:
             assert outcome.grouped is not None
-            return grouped_frame(outcome.grouped, sink, columns, calls)
+            return states.grouped_frame(outcome.grouped, sink, columns, calls)
 
         return sink, finish
 
@@ -320,29 +320,6 @@ class _Preparing:
         if limit is None:
             raise NotFused("a limit that is no constant")
         return Top(rank, limit)
-
-
-def grouped_frame(
-    grouped: twin.Grouped, sink: Groups, columns: Sequence[states.KeyColumn], calls: Sequence[states.Column]
-) -> pl.DataFrame:
-    """Groups as the columns of a partial aggregate; without keys there is one always."""
-    words = grouped.words
-    if not sink.keys and not grouped.groups.shape[1]:
-        starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
-        words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
-    made: list[pl.Series] = []
-    places: list[np.ndarray[Any, Any]] = []
-    for rest, keys in zip(grouped.groups, sink.words, strict=False):
-        found = []
-        for key in reversed(keys):
-            found.append(rest % key.size)
-            rest = rest // key.size
-        places += reversed(found)
-    for number, (column, place) in enumerate(zip(columns, places, strict=True)):
-        made += column.columns(f"k{number}", place)
-    for call in calls:
-        made += call(words)
-    return pl.DataFrame(made or [pl.Series("_", words[0], dtype=pl.Int64)])
 
 
 def _later(make: Callable[..., Value], *given: Any) -> Callable[[], Value]:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.fused.block import MAX
+from gpudb.engine.gpu.fused.block import MAX, MIN
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     Accumulator,
     Choose,
     Compare,
     Expr,
+    Groups,
     IsNull,
     Limb,
     Literal,
@@ -27,6 +28,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Ordered,
 )
 from gpudb.engine.gpu.fused.translate import Tables, Translator
+from gpudb.engine.gpu.fused.twin import Grouped
 from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.sql import bound
@@ -237,3 +239,26 @@ def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> li
     if not isinstance(value.shown, int):
         raise NotFused("a numeric of varying scale")
     return [made, pl.repeat(value.shown, len(made), dtype=pl.Int8, eager=True).alias(name + "s")]
+
+
+def grouped_frame(
+    grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], calls: Sequence[Column]
+) -> pl.DataFrame:
+    """Groups as the columns of a partial aggregate; without keys there is one always."""
+    words = grouped.words
+    if not sink.keys and not grouped.groups.shape[1]:
+        starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
+        words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
+    made: list[pl.Series] = []
+    places: list[Array] = []
+    for rest, keys in zip(grouped.groups, sink.words, strict=False):
+        found = []
+        for key in reversed(keys):
+            found.append(rest % key.size)
+            rest = rest // key.size
+        places += reversed(found)
+    for number, (column, place) in enumerate(zip(columns, places, strict=True)):
+        made += column.columns(f"k{number}", place)
+    for call in calls:
+        made += call(words)
+    return pl.DataFrame(made or [pl.Series("_", words[0], dtype=pl.Int64)])

@@ -90,7 +90,7 @@ class Statements:
 
     def before(self, kind: str, text: str) -> str:
         """A new variable that is computed once, before the rows."""
-        made = self.name("o")
+        made = self.name("once")
         self.prologue.append(f"const {kind} {made} = {text};")
         return made
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Column, Relation, Table
+from gpudb.catalog.model import Column, Relation, Table, View
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.functions.resolve import can_coerce
 from gpudb.session import execution
@@ -38,6 +38,7 @@ from gpudb.session.results import Result
 from gpudb.session.sequences import owned_sequences
 from gpudb.session.storage_parameters import check_storage_parameters
 from gpudb.session.tables import column_definition
+from gpudb.session.view_defaults import set_view_default
 from gpudb.sql.bind.changes import bind_default, declared_default
 from gpudb.sql.bind.checks import parsed, violations
 from gpudb.sql.bind.coerce import stored
@@ -65,7 +66,7 @@ def alter_table(context: Context) -> Result:
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
-            return command("ALTER TABLE")
+            return command(f"ALTER {spoken_kind(node.objtype)}")
         check_no_system(context, node.relation.schemaname, node.relation.relname)
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
     for step in sorted(map(inner, node.cmds), key=_pass):
@@ -73,6 +74,10 @@ def alter_table(context: Context) -> Result:
         current = context.transaction.catalog.by_oid(relation.oid)
         if action == "ChangeOwner":
             _change_owner(context, current, step)
+            continue
+        if isinstance(current, View) and action == "ColumnDefault":
+            given = definition_of(step)
+            set_view_default(context, current, step.name, given if present(given) else None)
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')

@@ -52,6 +52,8 @@ def create_view(context: Context) -> Result:
         if not isinstance(old, View):
             raise SqlError.of("wrong_object_type", f'"{name}" is not a view')
         _check_replaced(old, columns)
+        defaults = {each.name: each.default for each in old.columns}
+        columns = tuple(replace(each, default=defaults.get(each.name)) for each in columns)
         made = replace(old, columns=columns, query=text)
         context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
         return command("CREATE VIEW")

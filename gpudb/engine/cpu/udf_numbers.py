@@ -12,7 +12,9 @@ from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import FeatureNotSupported, SqlError
 
 _EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
-_TOKEN = re.compile(r'FM|EEEE|RN|SG|PR|PL|MI|TH|[90.,DGLSVCB]|"((?:[^"\\]|\\.)*)"|.', re.IGNORECASE | re.DOTALL)
+_TOKEN = re.compile(
+    r'FM|EEEE|RN|SG|PR|PL|MI|TH|[90.,DGLSVCB]|\\"|"((?:[^"\\]|\\.)*)(?:"|$)|.', re.IGNORECASE | re.DOTALL
+)
 _ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
           (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
 MOST_ROMAN = 3999
@@ -107,6 +109,8 @@ def parse(text: str) -> Template:
                 made.blank = True
             case "C":
                 raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
+            case '\\"':
+                made.parts.append(("text", '"'))
             case _:
                 made.parts.append(("text", word))
     if made.shift:
@@ -235,11 +239,11 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
         elif kind == "point":
             place()
             pointed = True
-            if template.after or "#" in whole or not template.before:
+            if fraction or "#" in whole or not template.before:
                 out.append(".")
         elif kind == "group":
             # a separator stands after a digit that was written
-            if position > starts and (not pointed or 0 < after <= kept):
+            if 0 < after <= kept if pointed else position > starts:
                 out.append(text)
             elif template.fill:
                 out.append(" ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -96,7 +96,17 @@ def through(binder: Binder, relation: Relation, rel: int, verb: str) -> Through:
     made_of: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
     if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in made_of):
         raise _refused(relation, verb, "that have no updatable columns are not automatically updatable")
-    return Through(made.table, rel, made_of, (*made.where, *own), relation)
+    table = made.table if verb == "delete from" else _with_defaults(made.table, rel, relation, made_of)
+    return Through(table, rel, made_of, (*made.where, *own), relation)
+
+
+def _with_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Table:
+    """The table with what the view's columns have as defaults in the place of its own."""
+    columns = list(table.columns)
+    for column, (_, expr) in zip(view.columns, made_of, strict=True):
+        if column.default is not None and isinstance(expr, Column) and expr.rel == rel:
+            columns[expr.index] = replace(columns[expr.index], default=column.default)
+    return replace(table, columns=tuple(columns))
 
 
 def base_table(catalog: Catalog, relation: Relation | None) -> Table | None:

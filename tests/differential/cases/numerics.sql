@@ -73,3 +73,6 @@ SELECT 0.00::text, 0.25::varchar, (-0.5)::numeric(2,2)::text, '0.001'::numeric::
 SELECT div(9223372036854775807, 2.5::float8::numeric), mod(9223372036854775807, 2.5::float8::numeric), mod(-2.5::float8::numeric, 9223372036854775807), div(2.5::float8::numeric, 9223372036854775807);
 -- error 22012
 SELECT mod(2.5::float8::numeric, x) FROM (VALUES (0::bigint::numeric), (9223372036854775807)) AS v(x);
+-- templates of numbers: quotes, groups behind the point, points that floats have no digits for
+SELECT to_char(100::numeric, 'f\"oo999'), to_char(100, 'f"ool\"999'), to_char(100, 'f\\"oo999'), to_char(100, '999"');
+SELECT to_char(1e20::float8, '999999999999999999999D9'), to_char(0, '9G999G999D999G999G999'), to_char(0, '9G9D'), to_char(5::float8, '9.'), to_char(1e25::float8, '999D9');

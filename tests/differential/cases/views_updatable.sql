@@ -140,3 +140,24 @@ INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT (ub) DO NOTHING;
 INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT (nothing) DO NOTHING;
 -- error 42704
 INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT ON CONSTRAINT vu_base_pkey DO NOTHING;
+-- defaults of a view's own columns
+CREATE TABLE vu_plain (a integer, b text DEFAULT 'table', c serial);
+CREATE VIEW vu_seen AS SELECT a AS x, b AS y, c FROM vu_plain;
+ALTER VIEW vu_seen ALTER COLUMN y SET DEFAULT 'view';
+INSERT INTO vu_seen (x) VALUES (1), (DEFAULT) RETURNING *;
+INSERT INTO vu_seen SELECT 7 RETURNING *;
+INSERT INTO vu_plain (a) VALUES (2) RETURNING *;
+UPDATE vu_seen SET y = DEFAULT WHERE x = 2 RETURNING *;
+CREATE VIEW vu_above AS SELECT * FROM vu_seen;
+INSERT INTO vu_above (c) VALUES (100) RETURNING *;
+ALTER VIEW vu_above ALTER y SET DEFAULT 'above';
+INSERT INTO vu_above DEFAULT VALUES RETURNING *;
+CREATE OR REPLACE VIEW vu_seen AS SELECT a AS x, b AS y, c, 1 AS one FROM vu_plain;
+INSERT INTO vu_seen (c) VALUES (102) RETURNING *;
+SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 'vu_seen';
+ALTER TABLE vu_seen ALTER COLUMN y DROP DEFAULT;
+INSERT INTO vu_seen (x) VALUES (3) RETURNING x, y;
+-- error 42703
+ALTER VIEW vu_seen ALTER COLUMN z SET DEFAULT 1;
+-- error 22P02
+ALTER VIEW vu_seen ALTER COLUMN x SET DEFAULT 'abc';

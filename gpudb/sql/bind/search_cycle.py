@@ -106,10 +106,7 @@ def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputC
     search, cycle = node.search_clause, node.cycle_clause
     order = _places(binder, names, strings(search.search_col_list), "search", search.location)
     looked = _places(binder, names, strings(cycle.cycle_col_list), "cycle", cycle.location)
-    added = [each for each in (search.search_seq_column, cycle.cycle_mark_column, cycle.cycle_path_column) if each]
-    for index, name in enumerate(added):
-        if name in names or name in added[:index]:
-            raise SqlError.of("syntax_error", f'column name "{name}" of a SEARCH or CYCLE clause is already used')
+    _check_added(binder, names, search, cycle)
     made = Walk(
         binder,
         order,
@@ -124,6 +121,25 @@ def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputC
     marks = [bind_expression(binder, scope, each) for each in (cycle.cycle_mark_value, cycle.cycle_mark_default)]
     (value, default), _ = unify_branches(binder, marks, "CYCLE")
     return replace(made, value=value, default=default)
+
+
+def _check_added(binder: Binder, names: Sequence[str], search: Any, cycle: Any) -> None:
+    """42601 for a name of an added column that is there already."""
+    sequence, mark, path = search.search_seq_column, cycle.cycle_mark_column, cycle.cycle_path_column
+    kinds = {"search sequence column name": sequence, "cycle mark column name": mark, "cycle path column name": path}
+    for what, name in kinds.items():
+        if name and name in names:
+            message = f'{what} "{name}" already used in WITH query column list'
+            raise binder.locate(SqlError.of("syntax_error", message), _clause(what, search, cycle).location)
+    one, two, three = kinds
+    for what, other in ((two, three), (one, two), (one, three)):
+        if kinds[what] and kinds[what] == kinds[other]:
+            message = f"{what} and {other} are the same"
+            raise binder.locate(SqlError.of("syntax_error", message), _clause(what, search, cycle).location)
+
+
+def _clause(what: str, search: Any, cycle: Any) -> Any:
+    return search if what.startswith("search") else cycle
 
 
 def _places(binder: Binder, names: Sequence[str], wanted: Sequence[str], what: str, location: int) -> tuple[int, ...]:

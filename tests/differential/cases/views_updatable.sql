@@ -141,6 +141,7 @@ INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT (nothing) DO NOTHING;
 -- error 42704
 INSERT INTO vu_named (aa) VALUES (1) ON CONFLICT ON CONSTRAINT vu_base_pkey DO NOTHING;
 -- defaults of a view's own columns
+-- cases
 CREATE TABLE vu_plain (a integer, b text DEFAULT 'table', c serial);
 CREATE VIEW vu_seen AS SELECT a AS x, b AS y, c FROM vu_plain;
 ALTER VIEW vu_seen ALTER COLUMN y SET DEFAULT 'view';

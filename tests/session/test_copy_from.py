@@ -143,6 +143,8 @@ TYPED_CASES = {
     "floats": ("float8", b"1.5\n-0\nNaN\ninf\n-Infinity\n1e-300\n.5\n5.\n1e308\n"),
     "float overflow": ("float8", b"1\n1e400\n"),
     "float underflow": ("float8", b"0\n1e-400\n"),
+    "float underflow without exponent": ("float8", b"0\n0." + b"0" * 400 + b"1\n"),
+    "real underflow without exponent": ("real", b"1\n0." + b"0" * 60 + b"1\n"),
     "float underflow of one among many": ("float8", b"1\n2\n3\n4\n5\n0\n\\N\n8\n9E-400\n"),
     "zeros among many": ("float8", b"0.0\n1e-3\n2\n3\n4e-4\n5\n6\n7\n\\N\n"),
     "reals": ("real", b"1.1\n3.4e38\n1e-45\n0\n"),

@@ -12,6 +12,7 @@ Rows = npt.NDArray[np.bool_]
 
 _NEWLINE, _RETURN = b"\n\r"
 _LOWER = np.uint8(0x20)
+_ZEROS = b"0" * 38  # the least float4 has more before its digits
 _WINDOW = 1 << 18
 """Bytes that are looked through at once, so that what is found of them stays in the processor's cache."""
 
@@ -59,8 +60,11 @@ class Signs:
         return any(_behind_zero(data, letter) for letter in (b"x", b"X"))
 
     def small(self, rows: Rows) -> bool:
-        """Whether something like 1e-40 may be in these rows."""
-        view = np.frombuffer(self._of(rows), np.uint8)
+        """Whether something like 1e-40 may be in these rows, or as many zeros written out."""
+        data = self._of(rows)
+        if _ZEROS in data:
+            return True
+        view = np.frombuffer(data, np.uint8)
         for start in range(0, len(view), _WINDOW):
             window = view[start : start + _WINDOW + 3]
             found = (window[:-3] | _LOWER) == ord("e")

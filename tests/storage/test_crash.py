@@ -82,7 +82,7 @@ def test_kill_at_random_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_kill_at_many_random_moments(tmp_path: Path) -> None:
     _kill_often(tmp_path, SOAK_ROUNDS)
 

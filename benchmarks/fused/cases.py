@@ -28,7 +28,8 @@ from gpudb.engine.gpu.fused.packed import PackedColumn
 from gpudb.engine.gpu.fused.prepare import Known, prepare
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.engine.protocol import Request
 from gpudb.plan.fused import Fused

@@ -75,10 +75,10 @@ def _rescaled(old: SqlType, new: SqlType) -> bool:
     return old.numeric_digits[0] <= new.numeric_digits[0]
 
 
-def scanned(scan: nodes.Scan) -> Distribution:
-    """Of a table's rows, as its files have them."""
+def scanned(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
+    """Of a table's rows, as its files have them, where shares are of `whole` buckets."""
     column_of = scan.table.hashed_by
-    if column_of is None or not scan.table.bucketed:
+    if column_of is None or not scan.table.bucketed or not whole:
         return ANY
     for place, index in enumerate(scan.columns):
         if scan.table.columns[index] is column_of:

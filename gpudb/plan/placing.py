@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpudb.catalog.distribution import BUCKETS
 from gpudb.plan import distribution, nodes
 from gpudb.plan.distribution import ANY, ONE, Distribution, hashed, shifted
 from gpudb.plan.fused import Fused
@@ -23,7 +24,8 @@ from gpudb.sql import bound
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What choices go by: the number of `workers`, and in bytes what an `exchange` costs beside what it moves.
+    """What choices go by: the number of `workers`, and in bytes what an `exchange` costs beside what it moves. With
+    `chunks` each is one of so many shares of a worker, which it runs one after the other.
 
     No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
     least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
@@ -37,6 +39,7 @@ class Costs:
     groups: int = 100_000
     share: float = 0.5
     scan: int = 1_000_000
+    chunks: int = 1
 
 
 Mergeable = Callable[[bound.Aggregate], bool]
@@ -88,7 +91,7 @@ class _Placing:
         """A node with what it needs below it, and where its rows lie."""
         match node:
             case nodes.Scan():
-                return node, distribution.scanned(node)
+                return node, distribution.scanned(node, whole=self._costs.chunks == 1 or self._costs.workers <= BUCKETS)
             case nodes.Values():
                 return node, ONE
             case nodes.Join():

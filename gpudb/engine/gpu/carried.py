@@ -9,7 +9,8 @@ import polars as pl
 
 from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld, Order
 from gpudb.engine.gpu.lower.host import Host
-from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried

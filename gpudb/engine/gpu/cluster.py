@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from distributed.diagnostics.plugin import NannyPlugin
 
+from gpudb.engine.gpu.chunks import Space
 from gpudb.engine.gpu.connections import Connections, handling
 from gpudb.engine.gpu.processes import START_SECONDS, Processes
 from gpudb.engine.gpu.worker import StageWorker
@@ -151,6 +152,11 @@ class Cluster:
                 await self.restart(peer)
 
     # ---------------------------------------------------------------------------------------- workers
+
+    def space(self) -> Space | None:
+        """What each worker has room for; None while none has told."""
+        rooms = [told["room"] for told in self._told.values() if "room" in told]
+        return Space(*map(min, zip(*rooms, strict=True))) if rooms else None
 
     def told(self) -> list[tuple[int, str, Mapping[str, Any]]]:
         """What each ready worker held at its last ping: its number, its address, and the answer of gpudb_ping."""

@@ -1,37 +1,47 @@
 """Runs a statement's stages on the workers and fetches the result.
 
 Each worker gets the whole plan by one message and tells by its answer what its shares did; workers fetch from each
-other what their stages read. A statement that loses a worker before any row went to its client runs again, once.
+other what their stages read. A statement that loses a worker before any row went to its client runs again, once; one
+for which a worker's memory is too small runs again over smaller chunks, while there are any.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import pickle
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gpudb.engine.gpu.admission import Admission
+from gpudb.engine.gpu.chunks import finer
 from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange import runners
 from gpudb.engine.gpu.fused.run import Launched
 from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.engine.gpu.planning import Planned
 from gpudb.engine.protocol import Request
-from gpudb.errors import SqlError
+from gpudb.errors import OutOfMemory, SqlError
 
+_LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _ATTEMPTS = 2
 
 
+Finer = Callable[[int], Planned]
+"""Plans a statement anew, each worker's share cut into so many chunks."""
+
+
 @dataclass
 class Measured:
-    """What a stage did on each share that ran it."""
+    """What a stage did on each worker that ran it, over all its chunks."""
 
     workers: tuple[int, ...] = ()
     rows: list[int] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
+    spilled: list[int] = field(default_factory=list)
+    """Of the bytes those that went to files."""
     milliseconds: list[float] = field(default_factory=list)
     host: list[tuple[str, ...]] = field(default_factory=list)
     """What ran on the host, though the workers are GPUs."""
@@ -39,6 +49,24 @@ class Measured:
     """What was run of its fused parts."""
     narrowed: list[Narrowed] = field(default_factory=list)
     """What its scans were narrowed to."""
+
+    def add(self, worker: int, figures: Sequence[Any]) -> None:
+        """A share's figures, after its stage and its number (see `work.Figures`)."""
+        rows, size, spilled, spent, host, launched, narrowed = figures
+        if worker not in self.workers:
+            self.workers += (worker,)
+            for each in (self.rows, self.bytes, self.spilled):
+                each.append(0)
+            self.milliseconds.append(0.0)
+            self.host.append(())
+        place = self.workers.index(worker)
+        self.rows[place] += rows
+        self.bytes[place] += size
+        self.spilled[place] += spilled
+        self.milliseconds[place] += spent
+        self.host[place] += tuple(host)
+        self.launched += [Launched(*each) for each in launched]
+        self.narrowed += [Narrowed(*each) for each in narrowed]
 
 
 class _Lost(Exception):
@@ -48,13 +76,12 @@ class _Lost(Exception):
 class Execution:
     """One statement under way. `measured` tells of each stage, by its number, once all have ended."""
 
-    def __init__(self, cluster: Cluster, admission: Admission, planned: Planned, request: Request):
+    def __init__(self, cluster: Cluster, admission: Admission, planned: Planned, request: Request, finer: Finer):
         self._cluster = cluster
         self._admission = admission
-        self._stages = planned.stages
-        self._cost = planned.cost
+        self.planned = planned
+        self._finer = finer
         self._cancel, self._session = request.cancel, request.settings.session
-        self._plan, self._digest = planned.sent, planned.digest
         self._node = request.settings.node
         self._parameters = pickle.dumps((request.parameters, request.settings.timezone))
         self._attempts = 0
@@ -66,7 +93,7 @@ class Execution:
 
     async def run(self) -> None:
         """Runs every stage, when the statement's turn has come; the first error ends it."""
-        async with self._admission.place(self._cost, self._session, self._cancel):
+        async with self._admission.place(self.planned.cost, self._session, self._cancel):
             while True:
                 self._attempts += 1
                 try:
@@ -78,6 +105,19 @@ class Execution:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
                         raise _lost_worker() from lost
+                except OutOfMemory:
+                    await self._cut()
+
+    async def _cut(self) -> None:
+        """Cuts the statement into smaller chunks; the error that is being handled goes on where there are none."""
+        chunks = finer(self.planned.chunks)
+        if chunks is None or self._node is not None:
+            raise
+        _LOG.warning("statement %s ran out of memory: it runs again in %s chunks", self._statement, chunks)
+        statement, self._statement = self._statement, 0
+        await self._cluster.forget(statement, self._peers)
+        self.planned = await asyncio.to_thread(self._finer, chunks)
+        self._attempts = 0
 
     async def _attempt(self) -> None:
         self._cancel.waits_for = WAIT_EVENT
@@ -88,39 +128,34 @@ class Execution:
         finally:
             self._cancel.waits_for = None
         self._statement = self._cluster.begin()
-        count = len(self._peers)
+        stages, chunks = self.planned.stages, self.planned.chunks
+        count = len(self._peers) * chunks
         shares: dict[str, list[int]] = {}
-        for share in sorted({share for stage in self._stages for share in runners(stage, count)}):
-            shares.setdefault(self._peers[share], []).append(share)
+        for share in sorted({share for stage in stages for share in runners(stage, count)}):
+            shares.setdefault(self._peers[share // chunks], []).append(share)
         answers = await _all([self._ask(address, found) for address, found in shares.items()])
-        self.measured = {stage.number: Measured() for stage in self._stages}
+        self.measured = {stage.number: Measured() for stage in stages}
         figures = [each for answer in answers for each in answer["measured"]]
-        for figure in sorted(figures, key=lambda each: tuple(each[:2])):
-            number, share, rows, size, spent, host, launched, narrowed = figure
-            measured = self.measured[number]
-            measured.workers += (share,)
-            measured.rows.append(rows)
-            measured.bytes.append(size)
-            measured.milliseconds.append(spent)
-            measured.host.append(tuple(host))
-            measured.launched += [Launched(*each) for each in launched]
-            measured.narrowed += [Narrowed(*each) for each in narrowed]
+        for number, share, *rest in sorted(figures, key=lambda each: tuple(each[:2])):
+            self.measured[number].add(share // chunks, rest)
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
         """A worker's answer for its shares; raises the error that it tells."""
-        known = self._cluster.knows(address, self._digest)
+        planned = self.planned
+        known = self._cluster.knows(address, planned.digest)
         arguments: dict[str, Any] = {
             "statement": self._statement,
-            "digest": self._digest,
+            "digest": planned.digest,
             "shares": shares,
             "peers": self._peers,
             "parameters": self._parameters,
-            "short": self._cost.short,
+            "short": planned.cost.short,
+            "chunks": planned.chunks,
         }
-        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else self._plan)
+        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.sent)
         if "unknown" in answer:
-            answer = await self._call(address, "gpudb_run", **arguments, stages=self._plan)
+            answer = await self._call(address, "gpudb_run", **arguments, stages=planned.sent)
         if "error" in answer:
             raise pickle.loads(answer["error"])
         if "lost" in answer:
@@ -176,7 +211,8 @@ class Execution:
                 coming.cancel()
 
     async def _chunk(self, share: int, start: int) -> dict[str, Any]:
-        answer = await self._call(self._peers[share], "gpudb_rows", statement=self._statement, share=share, start=start)
+        address = self._peers[share // self.planned.chunks]
+        answer = await self._call(address, "gpudb_rows", statement=self._statement, share=share, start=start)
         if "gone" in answer:
             raise _Lost
         return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpudb.engine.gpu.coordinator import Measured
@@ -25,13 +26,18 @@ def displayed(
     hosted: Mapping[int, tuple[str, ...]],
     measured: Mapping[int, Measured] | None = None,
     parameters: Sequence[object] = (),
+    chunks: int = 1,
 ) -> PlanNode:
     """The whole plan; `prefix` begins the operators' names (`Gpu`, or `Cpu` for a stage of which something ran on the
     host), `measured` is what each stage did.
 
-    `hosted` is what each stage has the host's functions compute; `parameters` are the statement's.
+    `hosted` is what each stage has the host's functions compute; `parameters` are the statement's;
+    each worker's rows are cut into so many `chunks`.
     """
-    return _Display(stages, prefix, hosted, measured or {}, parameters).stage(stages[-1])
+    shown = _Display(stages, prefix, hosted, measured or {}, parameters).stage(stages[-1])
+    if chunks == 1:
+        return shown
+    return replace(shown, details=(*shown.details, ("Chunks", f"{chunks} of each worker's rows")))
 
 
 class _Display:
@@ -73,6 +79,8 @@ class _Display:
                 details.append(("Off the GPU", "; ".join(off)))
             if stage.output in _MOVING:
                 details.append(("Bytes Moved", str(_moved(stage, done))))
+            if any(done.spilled):
+                details.append(("Bytes Spilled", str(sum(done.spilled))))
             if not done.workers:
                 details.append(("Not Run", "its rows are in the kernel's tables already"))
         return PlanNode(

@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -48,24 +49,25 @@ class ClusterEngine:
     def _planned(self, request: Request) -> Planned:
         """A plan for all workers, or for the rows that the one has which a request is for."""
         if request.settings.node is None:
-            return self._planner.planned(request)
+            return self._planner.planned(request, self._cluster.space())
         return self._planner.alone(request, request.settings.node)
 
     def _started(self, planned: Planned, request: Request) -> ClusterStream:
-        execution = Execution(self._cluster, self.admission, planned, request)
+        finer = partial(self._planner.planned, request, self._cluster.space())
+        execution = Execution(self._cluster, self.admission, planned, request, finer)
         return ClusterStream(self._cluster, planned.plan, execution, request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
-        planned = self._planned(request)
-        hosted = self._planner.hosted(request.query)
+        planned, measured = self._planned(request), None
+        if analyze:
+            stream = self._started(planned, request)
+            stream.wait()
+            stream.close()
+            planned, measured = stream.planned, stream.measured
         prefix = "Gpu" if self.name == "gpu" else ""
-        if not analyze:
-            return displayed(planned.stages, prefix, hosted, None, request.parameters)
-        stream = self._started(planned, request)
-        stream.wait()
-        stream.close()
-        return displayed(planned.stages, prefix, hosted, stream.measured, request.parameters)
+        hosted = self._planner.hosted(request.query)
+        return displayed(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -85,6 +87,11 @@ class ClusterStream:
         self._ended = False
         self._running: Future[Any] = cluster.run(execution.run())
         request.cancel.attach(self._interrupt)
+
+    @property
+    def planned(self) -> Planned:
+        """What ran."""
+        return self._execution.planned
 
     @property
     def measured(self) -> Mapping[int, Measured]:

@@ -22,10 +22,15 @@ def givers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
     return given
 
 
-def takers(stages: Sequence[Stage], number: int, giver: int, count: int) -> tuple[int, ...]:
-    """The shares that get what `giver` has of a stage's rows, each as often as a stage there reads them."""
+def takers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks: int = 1) -> tuple[int, ...]:
+    """The shares that get what `giver` has of a stage's rows, each as often as a stage there reads them.
+
+    Of `chunks` shares that one worker runs the first gets what goes to all.
+    """
+    step = chunks if stages[number].output == "broadcast" else 1
     found: list[int] = []
     for stage in stages:
         if number in stage.inputs:
-            found += [taker for taker in runners(stage, count) if giver in givers(stages[number], taker, count)]
+            runs = runners(stage, count)[::step]
+            found += [taker for taker in runs if giver in givers(stages[number], taker, count)]
     return tuple(found)

@@ -18,6 +18,7 @@ _WORTH = 10
 """Rows that there are at least for each of the first ones that are looked for before all are sorted."""
 SEED = 20261
 """Of the hash that spreads rows over workers: theirs must be one."""
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +163,20 @@ class HostFrames:
         # As columns, constants too: Polars gives of a constant no hash a row, but one for each chunk of a frame.
         held = table.with_columns(key.alias(f"key{number}") for number, key in enumerate(keys))
         place = held.select(place=_hashed([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
-        return [HostHeld(table.filter(place == number)) for number in range(count)]
+        return _parted(table, place, count)
 
     def on_host(self) -> tuple[str, ...]:
         """See `Frames`: everything lies here, and nothing needs to be told."""
         return ()
+
+
+def _parted(table: pl.DataFrame, place: pl.Series, count: int) -> list[Held]:
+    """Rows by their place; of many places in one pass, of few by a filter for each, which costs less."""
+    if count <= _FEW:
+        return [HostHeld(table.filter(place == number)) for number in range(count)]
+    name = "place"
+    parts = table.with_columns(place.alias(name)).partition_by(name, as_dict=True, include_key=False)
+    return [HostHeld(parts.get((number,), table.clear())) for number in range(count)]
 
 
 def collected(lazy: pl.LazyFrame) -> pl.DataFrame:

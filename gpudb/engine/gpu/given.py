@@ -1,15 +1,18 @@
 """What stages gave, until it is read: parts for other stages, freed by their last reader, and rows for the client.
 
 Rows for the client wait for as long as the client does: in memory up to a bound over all statements, beyond it in a
-file, from which they are read by chunks.
+file, from which they are read by chunks. So do the parts of a statement that goes through its tables chunk by chunk.
 """
 
 from __future__ import annotations
 
 import io
+import os
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -21,11 +24,75 @@ CHUNK_BYTES = 4 * 2**20
 _CHUNK_ROWS = 65536
 
 
+class SpillFile:
+    """Frames as Arrow IPC streams in a file without a name: it is gone with the last that holds it, when it is closed,
+    or when its process ends. One thread writes; several may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - it lives as long as its frames
+        self._lock = threading.Lock()
+        self._reading = 0
+        self._closed = False
+        self.bytes = 0
+
+    def write(self, frame: pl.DataFrame) -> Spilled:
+        """Adds a frame; ValueError once the file is closed."""
+        data = memoryview(written(frame))
+        made = Spilled(self, self.bytes, len(data))
+        while data:
+            data = data[self._file.write(data) :]
+        self.bytes += made.length
+        return made
+
+    def read(self, start: int, length: int) -> bytes:
+        """Some of the bytes; ValueError once the file is closed."""
+        with self._lock:
+            self._reading += 1
+        try:
+            found = bytearray()
+            while len(found) < length:
+                more = os.pread(self._file.fileno(), length - len(found), start + len(found))
+                if not more:
+                    raise EOFError("a temporary file ends too soon")
+                found += more
+            return bytes(found)
+        finally:
+            with self._lock:
+                self._reading -= 1
+            self._free()
+
+    def close(self) -> None:
+        """Frees what it takes of the disk, as soon as nobody reads."""
+        self._closed = True
+        self._free()
+
+    def _free(self) -> None:
+        with self._lock:
+            if self._closed and not self._reading:
+                self._file.close()
+
+    def __del__(self) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """A frame in a file."""
+
+    file: SpillFile
+    start: int
+    length: int
+
+    def data(self) -> bytes:
+        """It as an Arrow IPC stream."""
+        return self.file.read(self.start, self.length)
+
+
 class Parts:
     """What a stage gave on one share: one frame for each taker, or one for all. `takers` are its readers to come."""
 
-    def __init__(self, frames: Sequence[Held], takers: Sequence[int]) -> None:
-        self._frames: list[Held | None] = list(frames)
+    def __init__(self, frames: Sequence[Held | Spilled], takers: Sequence[int]) -> None:
+        self._frames: list[Held | Spilled | None] = list(frames)
         self._left = Counter(map(self._place, takers))
         for place in range(len(self._frames)):
             self._freed(place)
@@ -38,7 +105,7 @@ class Parts:
             self._frames[place] = None
             del self._left[place]
 
-    def take(self, taker: int) -> Held:
+    def take(self, taker: int) -> Held | Spilled:
         """A reader's rows; the last reader takes them away."""
         place = self._place(taker)
         frame = self._frames[place]
@@ -56,14 +123,13 @@ class Parts:
 class Kept:
     """One share of a result. `end` frees it."""
 
-    def __init__(self, frame: pl.DataFrame, room: ResultRoom, size: int, path: Path | None) -> None:
-        self._frame: pl.DataFrame | None = frame
+    def __init__(self, frame: pl.DataFrame, room: ResultRoom, size: int, file: SpillFile | None) -> None:
+        self._frame: pl.DataFrame | None = frame if file is None else None
         self._rows = frame.height
         self._step = max(1, min(_CHUNK_ROWS, CHUNK_BYTES * frame.height // max(size, 1)))
-        self._room, self._size, self._path = room, size, path
-        if path is not None:
-            frame.write_ipc(path)
-            self._frame = None
+        self._room, self._size, self._file = room, size if file is None else 0, file
+        starts = range(0, frame.height, self._step)
+        self._chunks = [] if file is None else [file.write(frame.slice(start, self._step)) for start in starts]
 
     def chunk(self, start: int) -> tuple[pl.DataFrame, int]:
         """Rows from `start` on, and where the next chunk starts, 0 after the last."""
@@ -71,17 +137,16 @@ class Kept:
         if self._frame is not None:
             rows = self._frame.slice(start, self._step)
         else:
-            assert self._path is not None
-            rows = pl.scan_ipc(self._path).slice(start, self._step).collect()
+            rows = read(self._chunks[start // self._step].data())
         return rows, after if after < self._rows else 0
 
     def end(self) -> None:
         """Frees the rows; idempotent."""
         self._frame = None
-        self._room.free(self._size if self._path is None else 0)
+        self._room.free(self._size)
         self._size = 0
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        if self._file is not None:
+            self._file.close()
 
 
 class ResultRoom:
@@ -91,7 +156,6 @@ class ResultRoom:
         self._limit = limit
         self._folder = folder
         self._lock = threading.Lock()
-        self._number = 0
         self.bytes = 0
 
     def keep(self, frame: pl.DataFrame) -> Kept:
@@ -100,9 +164,7 @@ class ResultRoom:
         with self._lock:
             fits = self.bytes + size <= self._limit
             self.bytes += size if fits else 0
-            self._number += 1
-            path = None if fits else self._folder / f"{self._number}.arrow"
-        return Kept(frame, self, size, path)
+        return Kept(frame, self, size, None if fits else SpillFile(self._folder))
 
     def free(self, size: int) -> None:
         """So many bytes are free again."""

@@ -14,7 +14,7 @@ from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.values import NotFused
-from gpudb.engine.gpu.resident import Share, held_share
+from gpudb.engine.gpu.share import Share, held_share
 from gpudb.engine.gpu.stage import Tables
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Scan

@@ -12,7 +12,8 @@ import polars as pl
 
 from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.values import RANGES
-from gpudb.engine.gpu.resident import Share, files_of, read_share
+from gpudb.engine.gpu.resident import files_of
+from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.forms import function
 from gpudb.plan.nodes import Node, Scan, column
 from gpudb.plan.optimize.narrow_scans import LISTED
@@ -145,7 +146,8 @@ def _told(
     there, left = files_of(before, parameters), files_of(after, parameters)
     paths = {file.path for file in left}
     own = read_share(before, share)
-    rows = sum(len(range(*own.rows(before.table, file))) for file in there if file.path not in paths)
+    owned = own.rows(before.table)
+    rows = sum(len(range(*owned[file.path])) for file in there if file.path not in paths)
     count = f" ({len(keys.values)} values)" if keys.values is not None else ""
     name = before.names[narrowing.column]
     words = f"{name} from {keys.least} to {keys.greatest}{count}" if keys.least is not None else f"{name}: none"

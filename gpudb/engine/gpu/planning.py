@@ -13,6 +13,7 @@ from functools import cached_property
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.admission import Cost, cost_of
 from gpudb.engine.gpu.carried import check, check_functions
+from gpudb.engine.gpu.chunks import Space, chunks_of
 from gpudb.engine.gpu.constants import evaluator
 from gpudb.engine.gpu.fused.match import fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
@@ -39,6 +40,8 @@ class Planned:
     plan: Plan
     stages: list[Stage]
     cost: Cost
+    chunks: int = 1
+    """Into how many each worker's share is cut."""
 
     @cached_property
     def sent(self) -> bytes:
@@ -86,17 +89,19 @@ class Planner:
         self._hosted: dict[int, dict[int, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
 
-    def planned(self, request: Request) -> Planned:
+    def planned(self, request: Request, space: Space | None = None, chunks: int = 0) -> Planned:
         """The plan and its stages over the snapshot; NotCarried names what the workers lack.
 
-        They are found again while the tables have the same files, unless constants depend on the request.
+        Each worker's share is cut into so many `chunks`, or as many as the `space` of workers asks for. A plan is found
+        again while the tables have the same files, unless constants depend on the request.
         """
         evaluate = evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
         with self._lock:
-            if kept.planned is not None and all(a is b for a, b in zip(tables, kept.tables, strict=True)):
-                return kept.planned
+            if kept.planned is not None and chunks in {0, kept.planned.chunks}:
+                if all(a is b for a, b in zip(tables, kept.tables, strict=True)):
+                    return kept.planned
         computed = False
 
         def counted(exprs: Sequence[bound.Expr]) -> Sequence[bound.Constant | None]:
@@ -113,17 +118,29 @@ class Planner:
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
         physical = fused(root, estimate, request.parameters, self._costs.scan) if self._fuse else root
-        stages = narrowed(stages_of(physical, is_mergeable, self._costs))
+        workers = self._costs.workers
+        if not chunks:
+            chunks = chunks_of(physical, workers, space) if space is not None else 1
+        stages = narrowed(stages_of(physical, is_mergeable, self._cut(chunks, space)))
         if id(request.query) not in self._hosted:
             hosted = check(stages, request.parameters)
             with self._lock:
                 self._hosted[id(request.query)] = hosted
-        cost = cost_of(physical, self._costs.workers, gpu=self._gpu)
-        made = Planned(Plan(root, kept.plan.columns), stages, cost)
+        cost = cost_of(physical, workers, gpu=self._gpu)
+        cost = replace(cost, bytes=cost.bytes // chunks)
+        made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
         if not computed:
             with self._lock:
                 kept.tables, kept.planned = tables, made
         return made
+
+    def _cut(self, chunks: int, space: Space | None) -> Costs:
+        """What exchanges are chosen by where each chunk is a share of its own."""
+        if chunks == 1:
+            return self._costs
+        # What every worker gets lies beside each chunk.
+        most = self._costs.broadcast if space is None else min(self._costs.broadcast, space.statements // 8)
+        return replace(self._costs, workers=self._costs.workers * chunks, chunks=chunks, broadcast=most)
 
     def hosted(self, query: bound.Query) -> Mapping[int, tuple[str, ...]]:
         """What the host's functions compute in each stage of a query that has been planned."""

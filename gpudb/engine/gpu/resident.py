@@ -1,21 +1,18 @@
 """A worker's share of tables, kept in memory by column and file: the least recently used go first.
 
-Of a table that is distributed by hash a worker has the files of its buckets, of one that is replicated all of them. Of
-any other it has a run of each file's rows: of N workers, worker i has those from rows·i/N on. So a new snapshot reads
-only new files, and the same file is on the same workers always.
+Of a statement that goes through its share chunk by chunk nothing is kept: what is kept already is read there all the
+same, and the rest from its files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.gpu.columns import Columns
@@ -23,6 +20,7 @@ from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.host import lanes_of_text, restored_lanes
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
+from gpudb.engine.gpu.share import Share, held_share, read_share
 from gpudb.errors import SqlError
 from gpudb.plan.nodes import INPUT, Scan
 from gpudb.plan.traversal import conjunction, moved
@@ -31,37 +29,10 @@ from gpudb.storage.prune import prune
 from gpudb.storage.stored import FIELD_ID, stored_duckdb
 from gpudb.types import SqlType
 
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Which of how many workers."""
-
-    index: int
-    count: int
-
-    def rows(self, table: Table, file: DataFile) -> tuple[int, int]:
-        """The first row of the share of a table's file, and the one after its last."""
-        if file.bucket is None or not table.bucketed:
-            return file.rows * self.index // self.count, file.rows * (self.index + 1) // self.count
-        return 0, file.rows * (worker_of(file.bucket, self.count) == self.index)
-
-
-WHOLE = Share(0, 1)
-"""All rows."""
-
-
-def held_share(table: Table, share: Share) -> Share:
-    """What a worker keeps of a table, of which it may be asked for less."""
-    return WHOLE if table.replicated else share
-
-
-def read_share(scan: Scan, share: Share) -> Share:
-    """What a scan on a worker reads."""
-    return share if scan.part is None else Share(*scan.part)
-
-
 _Key = tuple[str, int, SqlType, Share]
 """A file's path, a column's field id and type (which may widen), and whose share."""
+_Rows = tuple[int, int]
+"""The first row, and the one after the last."""
 
 
 class ResidentTables:
@@ -75,10 +46,11 @@ class ResidentTables:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
         share = read_share(scan, share)
         columns = [scan.table.columns[index] for index in scan.columns]
+        wanted, held = share.rows(scan.table), held_share(scan.table, share).rows(scan.table)
         parts = [
-            self._file(scan.table, file, columns, share)
+            self._file(scan.table, file, columns, share, wanted[file.path], held[file.path])
             for file in files_of(scan, parameters)
-            if len(range(*share.rows(scan.table, file)))
+            if len(range(*wanted[file.path]))
         ]
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
@@ -86,33 +58,34 @@ class ResidentTables:
             lazy = _empty([column.type for column in columns]).lazy()
         return Frame(lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
-    def _file(self, table: Table, file: DataFile, columns: Sequence[Column], share: Share) -> pl.DataFrame:
-        first, last = share.rows(table, file)
+    def _file(
+        self, table: Table, file: DataFile, columns: Sequence[Column], share: Share, wanted: _Rows, held: _Rows
+    ) -> pl.DataFrame:
+        """The `wanted` rows of a file, of which this worker keeps those that are `held`."""
+        first, last = wanted
         if not columns:
             return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
-        share = held_share(table, share)
-        begin, end = share.rows(table, file)
-        keys = [(file.path, column.field_id, column.type, share) for column in columns]
+        keys = [(file.path, column.field_id, column.type, held_share(table, share)) for column in columns]
         kept = {key: self.columns.get(key) for key in keys}
-        found = {key: frame for key, frame in kept.items() if frame is not None}
-        missing = [column for column, key in zip(columns, keys, strict=True) if key not in found]
+        found = {
+            key: frame if held == wanted else frame.slice(first - held[0], last - first)
+            for key, frame in kept.items()
+            if frame is not None
+        }
+        missing = [(column, key) for column, key in zip(columns, keys, strict=True) if key not in found]
         if missing:
-            found |= self._read(table, file, missing, share)
+            read = wanted if share.chunks > 1 else held
+            lanes_of = stored_lanes(file, [column for column, _ in missing], *read)
+            for (column, key), made in zip(missing, lanes_of, strict=True):
+                found[key] = made if read == wanted else made.slice(first - held[0], last - first)
+                if share.chunks == 1:
+                    self.columns.put(key, made, int(made.estimated_size()), table.oid, column.name)
+            self.columns.shrink(self._budget)
         parts = [
             found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
             for place, key in enumerate(keys)
         ]
-        whole = pl.DataFrame([series for part in parts for series in part])
-        return whole if (begin, end) == (first, last) else whole.slice(first, last - first)
-
-    def _read(self, table: Table, file: DataFile, columns: Sequence[Column], share: Share) -> dict[_Key, pl.DataFrame]:
-        read: dict[_Key, pl.DataFrame] = {}
-        for column, held in zip(columns, stored_lanes(file, columns, *share.rows(table, file)), strict=True):
-            key = file.path, column.field_id, column.type, share
-            read[key] = held
-            self.columns.put(key, held, int(held.estimated_size()), table.oid, column.name)
-        self.columns.shrink(self._budget)
-        return read
+        return pl.DataFrame([series for part in parts for series in part])
 
     @property
     def bytes(self) -> int:

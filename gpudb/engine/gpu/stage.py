@@ -17,7 +17,7 @@ from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.narrowing import Narrowed, narrowed
-from gpudb.engine.gpu.resident import Share
+from gpudb.engine.gpu.share import Share
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, Scan, column
 from gpudb.plan.physical import Partial, Receive

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import pickle
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpudb.engine.gpu.exchange import givers, runners, takers
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused.match import scan_of
-from gpudb.engine.gpu.given import Kept, Parts
+from gpudb.engine.gpu.given import Kept, Parts, Spilled, SpillFile
 from gpudb.engine.gpu.outcome import packed
-from gpudb.engine.gpu.resident import Share
+from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Again, Task
-from gpudb.errors import GpudbError, InternalError, OutOfMemory
+from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node
@@ -34,9 +37,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _Tuples = tuple[tuple[Any, ...], ...]
-Figures = tuple[int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples]
-"""What a stage did on a share: both numbers, rows, bytes, milliseconds, what ran on the host, what was launched, what
-its scans were narrowed to."""
+Figures = tuple[int, int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples]
+"""What a stage did on a share: both numbers, rows, bytes, bytes of them that went to files, milliseconds, what ran on
+the host, what was launched, what its scans were narrowed to."""
 _MANY = 10_000_000
 
 
@@ -58,6 +61,7 @@ class Running:
         self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
         self._parts: dict[tuple[int, int], asyncio.Future[Parts]] = {}
+        self._files: weakref.WeakSet[SpillFile] = weakref.WeakSet()
 
     def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
         """What a stage gives on a share, which may be still to come."""
@@ -65,6 +69,14 @@ class Running:
         if found is None:
             found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
         return found
+
+    def file(self, folder: Path) -> SpillFile:
+        """A new file for parts, which ends with the statement."""
+        made = SpillFile(folder)
+        self._files.add(made)
+        if self.ended:
+            made.close()
+        return made
 
     @property
     def read(self) -> bool:
@@ -80,6 +92,8 @@ class Running:
 
     def end(self) -> None:
         """Ends the statement here and frees what it holds."""
+        # Files of which all has been taken go with those that read them still.
+        files = [] if self.read else list(self._files)
         self.ended = time.monotonic()
         if self.task is not None:
             self.task.cancel()
@@ -87,6 +101,8 @@ class Running:
             each.cancel()
         for kept in self.results.values():
             kept.end()
+        for file in files:
+            file.close()
         self._parts.clear()
         self.results.clear()
 
@@ -100,9 +116,11 @@ class Work:
         running: Running,
         stages: Sequence[Stage],
         peers: tuple[str, ...],
+        chunks: int,
         parameters: bytes,
     ) -> None:
         self._worker, self._running, self._stages, self._peers = worker, running, stages, peers
+        self._chunks, self._count = chunks, len(peers) * chunks
         self._key = parameters
         self._parameters, self._timezone = pickle.loads(parameters)
         running.types = stages[-1].root.types
@@ -113,13 +131,15 @@ class Work:
     async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
         """Runs every stage as soon as what it reads is there; what each did, by stage and share, and the result."""
         try:
-            if len(self._peers) == 1:
+            if self._count == 1:
                 await self._alone()
+            elif self._chunks > 1:
+                await self._in_turn(shares)
             else:
                 async with asyncio.TaskGroup() as group:
                     for stage in self._stages:
-                        for share in set(shares).intersection(runners(stage, len(self._peers))):
-                            group.create_task(self._stage(stage, share))
+                        for share in set(shares).intersection(runners(stage, self._count)):
+                            group.create_task(self._stage(stage, share, {}))
         except BaseExceptionGroup as failed:
             return await self._failed(_first(failed))
         except Exception as error:
@@ -161,30 +181,50 @@ class Work:
                 given.clear()
                 self._finished, figures = done
             else:
-                given[stage.number], figures = self._worker.computed(work, received)
+                made, figures = self._worker.computed(work, received)
+                given[stage.number] = [each for each in made if not isinstance(each, Spilled)]
             self._measured.append(figures)
             for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
                 del given[number]
         return left
 
-    async def _stage(self, stage: Stage, share: int) -> None:
-        count = len(self._peers)
-        received: dict[int, list[Held]] = {}
-        for number in stage.inputs:
-            parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, count)]
-            received[number] = list(await asyncio.gather(*parts))
-        task = Task(stage, Share(share, count), self._parameters, self._timezone)
-        work = partial(self._worker.computed, task, received)
+    async def _in_turn(self, shares: tuple[int, ...]) -> None:
+        """Stage by stage, and of each one share after the other: so little is in memory at once.
+
+        Every worker keeps to that order, so none waits for one that waits for it.
+        """
+        for stage in self._stages:
+            shared: dict[int, list[Held]] = {}
+            for share in sorted(set(shares).intersection(runners(stage, self._count))):
+                await self._stage(stage, share, shared)
+
+    async def _stage(self, stage: Stage, share: int, shared: dict[int, list[Held]]) -> None:
+        """A stage on a share; what goes to every share is `shared` by those that run here."""
+        received = {number: shared.get(number) or await self._received(number, share) for number in stage.inputs}
+        shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
+        task = Task(stage, Share(share, self._count, self._chunks), self._parameters, self._timezone)
+        readers = takers(self._stages, stage.number, share, self._count, self._chunks)
+        spill = self._running if self._chunks > 1 and readers else None
+        work = partial(self._worker.computed, task, received, spill=spill)
         frames, figures = await self._worker.in_lane(self._running, work)
         self._measured.append(figures)
         if stage.output == "result":
-            self._results.append((share, await self._worker.keep(self._running, share, frames[0])))
+            (rows,) = frames
+            assert not isinstance(rows, Spilled)
+            self._results.append((share, await self._worker.keep(self._running, share, rows)))
         else:
-            readers = takers(self._stages, stage.number, share, count)
             self._running.parts(stage.number, share).set_result(Parts(frames, readers))
 
+    async def _received(self, number: int, share: int) -> list[Held]:
+        """A stage's rows for a share."""
+        if self._stages[number].output == "broadcast":
+            share -= share % self._chunks
+        parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, self._count)]
+        return list(await asyncio.gather(*parts))
+
     async def _fetch(self, stage: int, giver: int, taker: int) -> Held:
-        return await self._worker.fetch(self._peers[giver], self._running.number, stage, giver, taker)
+        address = self._peers[giver // self._chunks]
+        return await self._worker.fetch(address, self._running.number, stage, giver, taker)
 
 
 def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
@@ -226,6 +266,9 @@ def told(error: BaseException, statement: int) -> dict[str, Any]:
         return {"error": pickle.dumps(error)}
     if isinstance(error, MemoryError):  # Arrow's is one too
         return {"error": pickle.dumps(OutOfMemory("out of memory", detail=str(error)))}
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        full = SqlError.of("disk_full", f"could not write a temporary file: {error.strerror}")
+        return {"error": pickle.dumps(full)}
     with contextlib.suppress(Exception):
         _LOG.error("statement %s", statement, exc_info=error)
     return {"error": pickle.dumps(InternalError(f"{type(error).__name__}: {str(error)[:500]}"))}

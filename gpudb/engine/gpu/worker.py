@@ -32,15 +32,14 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.connections import Connections, handling
+from gpudb.engine.gpu.device import on_gpu, on_host
 from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Kernels, Twin
-from gpudb.engine.gpu.given import ResultRoom, read, written
+from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
+from gpudb.engine.gpu.given import ResultRoom, Spilled, read, written
 from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
 from gpudb.engine.gpu.outcome import packed, to_batch
-from gpudb.engine.gpu.resident import ResidentTables, Share
-from gpudb.engine.gpu.stage import Again, Tables, Task, compute, finished
+from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.stage import Again, Task, compute, finished
 from gpudb.engine.gpu.warm import warm
 from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
 from gpudb.errors import OutOfMemory, SqlError
@@ -48,13 +47,13 @@ from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Scan
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
-from gpudb.storage.lockfile import LockFile
 
 _LOG = logging.getLogger(__name__)
 
 INLINE_BYTES = 2**20
 """A result of fewer bytes comes with the answer."""
 _LARGE_BYTES = 2**20
+_SPILL_BYTES = 2**16
 _PLANS = 256
 _GONE = 10_000
 _STRAY_SECONDS = 1.0
@@ -81,10 +80,9 @@ class StageWorker(WorkerPlugin):
         """Called by Dask in the worker's process."""
         self._worker = worker
         self._connections = Connections(worker.connection_args)
-        self._frames, self._tables, self._kernels = (
-            _on_gpu(self._resident, self._fuse) if self._gpu else _on_host(self._resident, self._fuse)
-        )
-        self._failure: Callable[[], str | None] = _failure if self._gpu else lambda: None
+        device = on_gpu(self._resident, self._fuse) if self._gpu else on_host(self._limit, self._resident, self._fuse)
+        self._frames, self._tables, self._kernels = device.frames, device.tables, device.kernels
+        self._failure, self._space = device.failure, device.space
         packed = self._kernels.tables if self._kernels is not None else None
         self._holding = Holding(self._tables, packed)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
@@ -123,8 +121,10 @@ class StageWorker(WorkerPlugin):
         parameters: bytes,
         short: bool,
         stages: bytes = b"",
+        chunks: int = 1,
     ) -> dict[str, Any]:
-        """Runs the stages of these shares. `peers` are the addresses by share; an error comes back as a value."""
+        """Runs the stages of these shares, of which each of the `peers` has as many as there are `chunks`; an error
+        comes back as a value."""
         plan = self._plan(digest, stages)
         if plan is None:
             return {"unknown": True}
@@ -132,7 +132,7 @@ class StageWorker(WorkerPlugin):
             return {"gone": True}
         running = self._statement(statement)
         running.short = short
-        work = Work(self, running, plan, tuple(peers), parameters)
+        work = Work(self, running, plan, tuple(peers), chunks, parameters)
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
         try:
             return await running.task
@@ -154,6 +154,15 @@ class StageWorker(WorkerPlugin):
             if not running.ended:
                 raise
             return b""
+        if isinstance(held, Spilled):
+            try:
+                return await asyncio.to_thread(held.data)
+            except ValueError:  # closed
+                if not running.ended:
+                    raise
+                return b""
+            finally:
+                self._forget_if_read(running)
         self._forget_if_read(running)
         if held.bytes < _LARGE_BYTES and not self._gpu:
             return written(held.frame())
@@ -209,6 +218,7 @@ class StageWorker(WorkerPlugin):
             "results": self._room.bytes,
             "resident": self._tables.bytes + (self._kernels.bytes if self._kernels is not None else 0),
             "memory": memory.used(),
+            "room": self._space,
             "stray": any(now - each.ended > _STRAY_SECONDS for each in self._strays),
         }
 
@@ -278,7 +288,10 @@ class StageWorker(WorkerPlugin):
     async def fetch(self, address: str, statement: int, stage: int, giver: int, taker: int) -> Held:
         """A part of what a stage gave, from the worker that has it."""
         if address == self._worker.address:
-            return (await asyncio.shield(self._statement(statement).parts(stage, giver))).take(taker)
+            held = (await asyncio.shield(self._statement(statement).parts(stage, giver))).take(taker)
+            if isinstance(held, Spilled):
+                return await asyncio.to_thread(lambda: self._frames.given(read(held.data())))
+            return held
         try:
             data = await self._connections.call(
                 address, "gpudb_part", statement=statement, stage=stage, giver=giver, taker=taker
@@ -315,20 +328,29 @@ class StageWorker(WorkerPlugin):
             return None
         spent = 1000 * (time.perf_counter() - started)
         host = (_FEW_ROWS,) if self._gpu else ()
-        return made, (task.stage.number, task.share.index, made.rows, made.bytes, spent, host, (), ())
+        return made, (task.stage.number, task.share.index, made.rows, made.bytes, 0, spent, host, (), ())
 
-    def computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[list[Held], Figures]:
-        """What a stage gives, in a lane's thread."""
+    def computed(
+        self, task: Task, received: Mapping[int, Sequence[Held]], *, spill: Running | None = None
+    ) -> tuple[Sequence[Held | Spilled], Figures]:
+        """What a stage gives, in a lane's thread; more than a few rows go to a file of the statement `spill`."""
         started = time.perf_counter()
         frames, kernels = self._frames, self._kernels
         few = self._gpu and task.share.count == 1 and _few(task.stage, received)
-        made = compute(task, self._tables, received, HOST if few else frames, kernels)
+        made: Sequence[Held | Spilled] = (
+            parts := compute(task, self._tables, received, HOST if few else frames, kernels)
+        )
+        rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
+        spilled = 0
+        if spill is not None and size > _SPILL_BYTES:
+            file = spill.file(Path(self._folder.name))
+            made = [file.write(each.frame()) for each in parts]
+            spilled = file.bytes
         spent = 1000 * (time.perf_counter() - started)
-        rows, size = sum(each.rows for each in made), sum(each.bytes for each in made)
         host = frames.on_host() or ((_FEW_ROWS,) if few else ())
-        launched = kernels.launched() if kernels is not None else ()
+        launched = tuple(map(astuple, kernels.launched())) if kernels is not None else ()
         seen = tuple(map(astuple, task.narrowed))
-        return made, (task.stage.number, task.share.index, rows, size, spent, host, tuple(map(astuple, launched)), seen)
+        return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, seen)
 
     def again(self, stages: Sequence[Stage], key: bytes) -> dict[int, Again]:
         """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""
@@ -355,45 +377,3 @@ def _few(stage: Stage, received: Mapping[int, Sequence[Held]]) -> bool:
     if not received or not all(isinstance(each, HostHeld) for parts in received.values() for each in parts):
         return False
     return not any(isinstance(node, Scan | Fused) for node in walk_nodes(stage.root))
-
-
-def _on_host(budget: int, fuse: bool) -> tuple[Frames, Tables, Twin | None]:
-    # Of columns that both read there are two forms: half of the room each.
-    room = budget // 2 if fuse else budget
-    return HostFrames(), ResidentTables(room), Twin(PackedTables(room)) if fuse else None
-
-
-def _on_gpu(budget: int, fuse: bool) -> tuple[Frames, Tables, Twin | None]:
-    from gpudb.engine.gpu.cudf.frames import CudfFrames
-    from gpudb.engine.gpu.cudf.memory import SHARE, open_device
-    from gpudb.engine.gpu.cudf.pieces import CudfPieces
-    from gpudb.engine.gpu.cudf.resident import CudfTables
-
-    device = open_device()
-    global _claim
-    _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
-    frames = CudfFrames()
-    room = budget or int(SHARE * device.memory)
-    if not fuse:
-        tables = CudfTables(room, frames)
-        frames.make_room = partial(tables.columns.shrink, 0)
-        return frames, tables, None
-    packed = PackedTables(room * 3 // 4, CudfPieces())
-    tables = CudfTables(room, frames, packed)
-
-    def make_room() -> None:
-        tables.columns.shrink(0)
-        packed.columns.shrink(0)
-
-    frames.make_room = make_room
-    return frames, tables, Kernels(packed)
-
-
-_claim: LockFile | None = None
-"""Of this process's GPU: two servers on one would each count on its whole memory."""
-
-
-def _failure() -> str | None:
-    from gpudb.engine.gpu.cudf.memory import failure
-
-    return failure()

@@ -13,7 +13,8 @@ from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.connections import handling
 
 FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
-"""SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut."""
+"""SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut. Beside them
+`full`, a failed allocation."""
 STAGES = ("hash", "broadcast", "gather", "stay", "result")
 """The kinds of stages."""
 POINTS = ("compute", "give")
@@ -32,9 +33,9 @@ class Faulty(WorkerPlugin):
         stages = worker.plugins["gpudb"]
         computed, part, rows = stages.computed, stages.part, stages.rows
 
-        def compute(task: Any, received: Any) -> Any:
+        def compute(task: Any, received: Any, **arguments: Any) -> Any:
             self._strike("compute", task.stage.output)
-            return computed(task, received)
+            return computed(task, received, **arguments)
 
         async def give(statement: int, stage: int, **arguments: Any) -> Any:
             self._strike("give", "any")
@@ -71,6 +72,8 @@ class Faulty(WorkerPlugin):
                 raise RuntimeError("injected")
             case "memory":
                 self._hoard(self._worker.plugins["gpudb"]._limit)
+            case "full":
+                raise MemoryError("injected")
             case "disconnect":
                 self._worker.loop.add_callback(self._disconnect)
             case "hang":

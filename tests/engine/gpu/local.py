@@ -13,7 +13,8 @@ from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import ResidentTables, Share
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute, finished
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.placing import Costs
@@ -35,20 +36,23 @@ def rows(
     tables: Tables = TABLES,
     kernels: Kernels | None = None,
     narrowed: list[Narrowed] | None = None,
+    chunks: int = 1,
 ) -> list[tuple[str | None, ...]]:
     """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are, `kernels`
-    compute the parts of the plan that can be fused, `narrowed` is told what scans were."""
+    compute the parts of the plan that can be fused, `narrowed` is told what scans were. Each worker's rows are cut into
+    `chunks`."""
     planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
-    planned = planner.planned(request)
+    planned = planner.planned(request, chunks=chunks)
     plan, stages = planned.plan, planned.stages
+    workers *= chunks
     kinds = tuple(column.type for column in plan.columns)
     given: dict[int, dict[int, list[Held]]] = {}
     for stage in stages:
         given[stage.number] = {}
         for index in runners(stage, workers):
             seen = [] if narrowed is None else narrowed
-            zone = request.settings.timezone
-            task = Task(stage, Share(index, workers), request.parameters, zone, narrowed=seen)
+            share, zone = Share(index, workers, chunks), request.settings.timezone
+            task = Task(stage, share, request.parameters, zone, narrowed=seen)
             received = _received(stage, stages, given, index, workers)
             done = finished(task, received)
             if done is not None:

@@ -32,7 +32,9 @@ def _names(node: PlanNode) -> list[str]:
 def _operators(lab: Lab, *host: str) -> list[str]:
     made = stages(lab, SQL)
     measured = {
-        each.number: Measured((0, 1), [3, 3], [24, 24], [1.0, 1.0], [tuple(host) if not each.inputs else (), ()])
+        each.number: Measured(
+            (0, 1), [3, 3], [24, 24], [0, 0], [1.0, 1.0], [tuple(host) if not each.inputs else (), ()]
+        )
         for each in made
     }
     return _names(displayed(made, "Gpu", {}, measured))
@@ -58,7 +60,7 @@ def test_a_refusal_may_be_of_any_operator_of_its_stage(lab: Lab) -> None:
 
 def test_bytes_that_leave_their_worker(lab: Lab) -> None:
     made = stages(lab, SQL)
-    measured = {each.number: Measured((0, 1), [3, 3], [24, 40], [1.0, 1.0], [(), ()]) for each in made}
+    measured = {each.number: Measured((0, 1), [3, 3], [24, 40], [0, 0], [1.0, 1.0], [(), ()]) for each in made}
     plan = displayed(made, "", {}, measured)
     gather = next(each for each in _walk(plan) if each.operator == "Exchange (Gather)")
     assert dict(gather.details)["Bytes Moved"] == "40"

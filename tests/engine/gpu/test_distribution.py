@@ -9,7 +9,8 @@ import pytest
 from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.resident import ResidentTables, Share, read_share
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.share import Share, read_share
 from gpudb.errors import GpudbError
 from gpudb.plan import nodes
 from gpudb.plan.nodes import WHOLE
@@ -98,6 +99,15 @@ def test_answers_are_the_same(lab: Lab, workers: int) -> None:
             assert sorted_rows(given) == wanted, sql
         fused = local.rows(request, workers, lab.database.cpu, kernels=Twin(local.PACKED))
         assert sorted_rows(fused) == wanted, sql
+
+
+@pytest.mark.parametrize("workers, chunks", [(1, 3), (3, 11)])
+def test_answers_are_the_same_in_chunks(lab: Lab, workers: int, chunks: int) -> None:
+    for sql in [*STILL.values(), *MOVED.values()]:
+        request = lab.request(sql)
+        wanted = sorted_rows(embedded(lab, request))
+        given = local.rows(request, workers, lab.database.cpu, APART, chunks=chunks, kernels=Twin(local.PACKED))
+        assert sorted_rows(given) == wanted, sql
 
 
 def _table(lab: Lab, name: str) -> Table:

@@ -9,7 +9,7 @@ import pytest
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import Share
+from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Task, compute, finished
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab

@@ -1,19 +1,20 @@
 """A worker's share of tables in its GPU's memory, as cudf-polars reads them: the least recently used columns go first.
 
 A column is one run of rows over the files that have been read of it, in the table's order. A new snapshot adds the
-rows of its new files; a scan that reads some of the files gets their slices.
+rows of its new files; a scan that reads some of the files gets their slices. Of a statement that goes through its share
+chunk by chunk nothing is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
@@ -21,12 +22,17 @@ from gpudb.engine.gpu.cudf.read import nothing, read
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
-from gpudb.engine.gpu.resident import Share, column_bounds, files_of, held_share, read_share
+from gpudb.engine.gpu.resident import column_bounds, files_of
+from gpudb.engine.gpu.share import Share, held_share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
 
 _Key = tuple[int, int, SqlType, Share]
 """A table's oid, a column's field id and type (which may widen, or have its labels renamed), and whose share."""
+
+
+_Rows = tuple[int, int]
+"""Of a file: the first row, and the one after the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +64,16 @@ class CudfTables:
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
         share = read_share(scan, share)
-        files = tuple(file for file in files_of(scan, parameters) if _share(scan.table, file, share))
+        wanted = share.rows(scan.table)
+        files = tuple(file for file in files_of(scan, parameters) if _length(wanted[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
-        rows = sum(_share(scan.table, file, share) for file in files)
+        rows = sum(_length(wanted[file.path]) for file in files)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
         for place, column in enumerate(columns):
             for (suffix, kind), array in zip(
-                lanes(column.type).items(), self._lanes(scan, column, files, share), strict=True
+                lanes(column.type).items(), self._lanes(scan, column, files, share, wanted), strict=True
             ):
                 names.append(f"c{place}{suffix}")
                 kinds.append(data_type(kind))
@@ -77,23 +84,28 @@ class CudfTables:
         held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
         return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
-    def _lanes(self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share) -> list[Any]:
+    def _lanes(
+        self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share, wanted: Mapping[str, _Rows]
+    ) -> list[Any]:
         """A column's lanes over a share of some files of its table."""
-        table, wanted, share = scan.table, share, held_share(scan.table, share)
-        key = (scan.table.oid, column.field_id, column.type, share)
+        table, whole = scan.table, held_share(scan.table, share)
+        owned = whole.rows(table)
+        key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
         there = {file.path for file in held.files} if held is not None else set()
         if held is None or not all(file.path in there for file in files):
-            held = self._grown(key, held, scan, column, files, share)
-        if share == wanted and [file.path for file in held.files] == [file.path for file in files]:
+            if share.chunks > 1:
+                return _read(column, [(file, wanted[file.path]) for file in files])
+            held = self._grown(key, held, scan, column, files, owned)
+        if share == whole and [file.path for file in held.files] == [file.path for file in files]:
             return list(held.lanes)
         edges: dict[str, tuple[int, int]] = {}
         start = 0
         for file in held.files:
-            first, last = wanted.rows(table, file)
-            skipped = share.rows(table, file)[0]
+            first, last = wanted.get(file.path, (0, 0))
+            skipped, end = owned[file.path]
             edges[file.path] = start + first - skipped, start + last - skipped
-            start += _share(table, file, share)
+            start += end - skipped
         runs: list[int] = []
         for file in files:
             first, last = edges[file.path]
@@ -110,7 +122,7 @@ class CudfTables:
         scan: Scan,
         column: Column,
         files: tuple[DataFile, ...],
-        share: Share,
+        owned: Mapping[str, _Rows],
     ) -> _Resident:
         """The column with the rows of files that it lacks; those that have left the table go."""
         wanted = {file.path for file in files} | {file.path for file in (held.files if held else ())}
@@ -119,14 +131,10 @@ class CudfTables:
         if held is not None:
             start = 0
             for file in held.files:
-                last = start + _share(scan.table, file, share)
+                last = start + _length(owned[file.path])
                 old[file.path] = [plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]
                 start = last
-        parts = [old.get(file.path) or read(file, column, *share.rows(scan.table, file)) for file in order]
-        count = len(lanes(column.type))
-        whole = tuple(_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(count)) if parts else ()
-        if not parts:
-            whole = tuple(nothing(column))
+        whole = tuple(_read(column, [(file, owned[file.path]) for file in order], old))
         made = _Resident(order, whole, sum(int(each.device_buffer_size()) for each in whole))
         self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
         beside = self._beside.bytes if self._beside is not None else 0
@@ -134,9 +142,18 @@ class CudfTables:
         return made
 
 
-def _share(table: Table, file: DataFile, share: Share) -> int:
-    first, last = share.rows(table, file)
-    return last - first
+def _length(rows: _Rows) -> int:
+    return rows[1] - rows[0]
+
+
+def _read(
+    column: Column, files: Sequence[tuple[DataFile, _Rows]], old: Mapping[str, list[Any]] | None = None
+) -> list[Any]:
+    """A column's lanes over rows of files, of which some may have been read before."""
+    parts = [(old or {}).get(file.path) or read(file, column, *rows) for file, rows in files]
+    if not parts:
+        return nothing(column)
+    return [_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(len(lanes(column.type)))]
 
 
 def _joined(parts: Sequence[Any], like: Any) -> Any:

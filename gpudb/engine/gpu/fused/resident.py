@@ -16,7 +16,8 @@ from gpudb.engine.gpu.fused.prepare import Known
 from gpudb.engine.gpu.fused.runs import Run, Runs
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary
-from gpudb.engine.gpu.resident import Share, files_of, read_share
+from gpudb.engine.gpu.resident import files_of
+from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
 
@@ -47,7 +48,7 @@ class _Growing:
 class PackedTables:
     """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie."""
 
-    def __init__(self, budget: int, pieces: Pieces | None = None) -> None:
+    def __init__(self, budget: int, pieces: Pieces | HostPieces | None = None) -> None:
         self.budget = budget
         self._pieces = pieces or HostPieces()
         self._lock = threading.RLock()
@@ -61,6 +62,10 @@ class PackedTables:
     def bytes(self) -> int:
         """What the columns take."""
         return self.columns.bytes
+
+    def apart(self) -> PackedTables:
+        """An empty one of the same kind, for what is read once."""
+        return PackedTables(self.budget, self._pieces)
 
     def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
         """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
@@ -96,8 +101,9 @@ class PackedTables:
         held = {part: self.columns.get((part, column.field_id, column.type)) for part in run.parts}
         if held and all(each is not None for each in held.values()):
             return [each for each in held.values() if each is not None]
+        rows = share.rows(table)
         for file in run.files:
-            first, last = share.rows(table, file)
+            first, last = rows[file.path]
             for start in range(first, last, PIECE):
                 piece = self._pieces.piece(file, column, start, min(start + PIECE, last))
                 found.append(self._packed(table, column, piece))

@@ -22,7 +22,7 @@ from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.prepare import Prepared, prepare
 from gpudb.engine.gpu.fused.resident import PackedSource, PackedTables
 from gpudb.engine.gpu.fused.values import NotFused
-from gpudb.engine.gpu.resident import Share
+from gpudb.engine.gpu.share import Share
 from gpudb.plan.fused import Fused
 
 _LOG = logging.getLogger(__name__)
@@ -90,7 +90,8 @@ class Twin:
         """
         scan = scan_of(node.root)
         try:
-            source = self.tables.source(scan, share, parameters)
+            tables = self.tables if share.chunks == 1 else self.tables.apart()
+            source = tables.source(scan, share, parameters)
             prepared = self._placed(prepare(node, source, builds, parameters))
             made = self._frame(prepared, scan.table.name)
         except NotFused as reason:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpudb.catalog.model import DataFile, Table
-from gpudb.engine.gpu.resident import Share
+from gpudb.engine.gpu.share import Share
 
 ROWS = 1 << 28
 """A run of several files has no more rows."""
@@ -66,8 +66,9 @@ class Runs:
         made: list[Run] = []
         held: list[DataFile] = []
         rows = 0
+        shares = self._share.rows(table) if files else {}
         for file in files:
-            first, last = self._share.rows(table, file)
+            first, last = shares[file.path]
             if held and rows + last - first > ROWS:
                 made.append(Run(tuple(held), rows))
                 held, rows = [], 0

@@ -13,7 +13,8 @@ from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.fused.runs import Runs
 from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import WHOLE, ResidentTables
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.share import WHOLE
 from gpudb.engine.gpu.stage import Task, compute
 from gpudb.engine.gpu.work import needed
 from gpudb.plan.fused import Fused

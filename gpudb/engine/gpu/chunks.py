@@ -1,0 +1,67 @@
+"""Into how many chunks a statement's rows are cut, so that what a worker has in memory of it at once fits there.
+
+The estimate comes first; a statement that runs out of memory all the same is tried again over smaller chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.plan.fused import Fused
+from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.optimize.estimate import size
+from gpudb.plan.optimize.profile import table_profile, width
+from gpudb.plan.traversal import walk_nodes
+
+MOST = 64
+"""The most chunks of a worker's share."""
+FINER = 4
+"""How many times as many there are the next time."""
+_COPIES = 3
+"""How often an operator has its rows in memory at once: what it reads, its hash table, what it gives."""
+_FANOUT = 8
+"""So many times the bytes of the tables an estimate of rows is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The bytes that each worker has for tables' columns, and for the statements that run at once."""
+
+    tables: int
+    statements: int
+
+
+def chunks_of(root: Node, workers: int, space: Space) -> int:
+    """Into how many chunks each worker's share of a plan's rows is cut: 1 for what fits as a whole."""
+    scans = read = most = 0
+    for node in walk_nodes(root):
+        if isinstance(node, Scan):
+            read += node.table.rows * width(node.types)
+            scans += node.table.rows * width(node.types)
+        elif isinstance(node, Fused):
+            scan = scan_of(node.root)
+            read += scan.table.rows * width(scan.types)
+            scans += scan.table.rows * _packed(scan)
+        most = max(most, size(node))
+    needed = _COPIES * min(most, _FANOUT * read) // workers
+    if scans // workers > space.tables:
+        # They are read from their files, all columns of a chunk at once.
+        needed = max(needed, _COPIES * scans // workers)
+    return min(max(-(-needed // space.statements), 1), MOST)
+
+
+def finer(chunks: int) -> int | None:
+    """How many there are after memory has run out; None once there are most."""
+    return min(chunks * FINER, MOST) if chunks < MOST else None
+
+
+def _packed(scan: Scan) -> int:
+    """The bytes of a row as kernels read it: integers as narrow as their values are, texts as numbers."""
+    found = 0
+    for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
+        spread = None if column.low is None or column.high is None else column.high - column.low
+        if kind.name == "numeric" and spread is not None:
+            spread *= 10.0 ** kind.numeric_digits[1]
+        found += 4 if spread is None else next((each for each in (1, 2, 4) if spread < 256.0**each), 8)
+    return found

@@ -1,0 +1,72 @@
+"""What a worker computes with: on its host's processors, or on its GPU."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from gpudb.engine.gpu import memory
+from gpudb.engine.gpu.frames import Frames, HostFrames
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Kernels, Twin
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.stage import Tables
+from gpudb.storage.lockfile import LockFile
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Frames and tables where they lie, and what runs fused parts, if anything does.
+
+    `space` is the bytes for tables' columns and those for statements; `failure` tells what has broken the device.
+    """
+
+    frames: Frames
+    tables: Tables
+    kernels: Twin | None
+    space: tuple[int, int]
+    failure: Callable[[], str | None] = lambda: None
+
+
+def on_host(limit: int, budget: int, fuse: bool) -> Device:
+    """The host, of whose memory this process may use `limit` bytes, `budget` of them for tables."""
+    # Of columns that both read there are two forms: half of the room each.
+    room = budget // 2 if fuse else budget
+    # The rest is for statements, but for what the process itself takes.
+    space = budget, max(limit - budget - memory.used(), limit // 8)
+    return Device(HostFrames(), ResidentTables(room), Twin(PackedTables(room)) if fuse else None, space)
+
+
+def on_gpu(budget: int, fuse: bool) -> Device:
+    """This process's GPU, of whose memory tables have `budget` bytes, or a share of it for 0."""
+    from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.memory import SHARE, failure, open_device
+    from gpudb.engine.gpu.cudf.pieces import CudfPieces
+    from gpudb.engine.gpu.cudf.resident import CudfTables
+
+    device = open_device()
+    global _claim
+    _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
+    frames = CudfFrames()
+    room = budget or int(SHARE * device.memory)
+    space = room, device.memory - room
+    if not fuse:
+        tables = CudfTables(room, frames)
+        frames.make_room = partial(tables.columns.shrink, 0)
+        return Device(frames, tables, None, space, failure)
+    packed = PackedTables(room * 3 // 4, CudfPieces())
+    tables = CudfTables(room, frames, packed)
+
+    def make_room() -> None:
+        tables.columns.shrink(0)
+        packed.columns.shrink(0)
+
+    frames.make_room = make_room
+    return Device(frames, tables, Kernels(packed), space, failure)
+
+
+_claim: LockFile | None = None
+"""Of this process's GPU: two servers on one would each count on its whole memory."""

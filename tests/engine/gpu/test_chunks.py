@@ -1,0 +1,204 @@
+"""Tables beyond the workers' memory: a statement goes through them chunk by chunk, and its answer is the same."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudb.engine.gpu.chunks import MOST, Space, chunks_of, finer
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.processes import cpu_processes
+from gpudb.engine.gpu.share import Share
+from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
+from gpudb.errors import GpudbError
+from gpudb.plan.planner import warm
+from tests.engine.conftest import Lab
+from tests.engine.gpu import faults, local
+from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.engine.gpu.test_distribution import _table as table_of
+from tests.plan.shape import plan
+
+WORKERS = 2
+ROWS = 200_000
+SPACE = Space(2**20, 3 * 2**20)
+"""What each worker has for tables and for statements: the tables take more than three times as much in memory."""
+SETUP = f"""
+CREATE TABLE ch_big AS SELECT i AS id, i * 7919 % 50021 AS k, (i % 1000) / 4.0::numeric(10,2) AS price,
+    i * 31 % 1000003 AS v, 'a name of ' || i % 977 AS name FROM generate_series(1::bigint, {ROWS}) i;
+CREATE TABLE ch_other AS SELECT i * 17 % {ROWS} AS id, i AS w FROM generate_series(1::bigint, {ROWS // 2}) i;
+CREATE TABLE ch_kinds AS SELECT i AS w, 'kind ' || i % 5 AS label FROM generate_series(0, 99) i
+"""
+STATEMENTS = {
+    "scan and aggregate": "SELECT count(*), sum(price), min(name), max(id) FROM ch_big WHERE v % 3 = 0",
+    "many groups": "SELECT k, count(*), sum(v) FROM ch_big GROUP BY k",
+    "join of two large": "SELECT name, count(*), sum(v), sum(w) FROM ch_big JOIN ch_other USING (id) GROUP BY name",
+    "join with a small side": "SELECT label, count(*) FROM ch_big JOIN ch_kinds ON v % 90 = w GROUP BY label",
+    "sort": "SELECT id, v, name FROM ch_big WHERE id % 3 = 0 ORDER BY v DESC, id",
+    "distinct": "SELECT count(*) FROM (SELECT DISTINCT k, v, name FROM ch_big) t",
+    "window": """SELECT k, max(n), sum(s) FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY id) AS n,
+        sum(v) OVER (PARTITION BY k) AS s FROM ch_big) t GROUP BY k""",
+    "anti-join": "SELECT id FROM ch_big b WHERE NOT EXISTS (SELECT FROM ch_other o WHERE o.id = b.id AND w > 1000)",
+    "set operation": "SELECT id FROM ch_big EXCEPT SELECT id FROM ch_other",
+}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run(SETUP)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    warm()  # reading the planner's modules would keep this process from hearing workers' signs of life
+    made = Cluster(cpu_processes(WORKERS, WORKERS * 600 * 2**20))
+    faults.install(made)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def engine(cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> ClusterEngine:
+    """Workers of little memory."""
+    monkeypatch.setattr(cluster, "space", lambda: SPACE)
+    assert faults.whole(cluster)
+    return ClusterEngine(cluster, lab.database.cpu)
+
+
+def _rows(engine: Engine, request: Request) -> list[tuple[str | None, ...]]:
+    return local.as_text(engine.run(request), [column.type for column in request.query.columns])
+
+
+def _told(node: PlanNode, label: str) -> list[str]:
+    found = [value for name, value in node.details if name == label]
+    return found + [value for each in node.inputs for value in _told(each, label)]
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_the_answer_is_the_same(engine: ClusterEngine, lab: Lab, cluster: Cluster, name: str) -> None:
+    request = lab.request(STATEMENTS[name])
+    planned = engine._planned(request)
+    assert planned.chunks > 1
+    given, wanted = _rows(engine, request), embedded(lab, request)
+    assert (given if name == "sort" else sorted_rows(given)) == (wanted if name == "sort" else sorted_rows(wanted))
+    assert _nothing_left(cluster)
+
+
+def test_explain_analyze_tells_chunks_and_what_was_spilled(engine: ClusterEngine, lab: Lab) -> None:
+    request = lab.request(STATEMENTS["join of two large"])
+    told = engine.explain(request, analyze=True)
+    chunks = engine._planned(request).chunks
+    assert _told(told, "Chunks") == [f"{chunks} of each worker's rows"]
+    # Both sides' columns are written once at least.
+    assert sum(map(int, _told(told, "Bytes Spilled"))) > 8 * 3 * ROWS
+    assert {share.worker for node in _walk(told) for share in node.shares} == set(range(WORKERS))
+    assert not _told(engine.explain(request, analyze=False), "Bytes Spilled")
+
+
+def _walk(node: PlanNode) -> Iterator[PlanNode]:
+    yield node
+    for each in node.inputs:
+        yield from _walk(each)
+
+
+def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
+    cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "space", lambda: Space(2**30, 2**30))
+    assert faults.whole(cluster)
+    engine = ClusterEngine(cluster, lab.database.cpu)
+    sql = "SELECT k, sum(price), count(*) FROM ch_big GROUP BY k"
+    request = lab.request(sql)
+    assert engine._planned(request).chunks == 1
+    faults.arm(cluster, 0, "full", "compute", "hash")
+    assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
+    # What was learned stays with the plan.
+    assert engine._planned(request).chunks > 1
+
+
+def test_there_is_an_end_to_smaller_chunks() -> None:
+    tried = [1]
+    while (chunks := finer(tried[-1])) is not None:
+        tried.append(chunks)
+    assert tried[-1] == MOST
+    assert len(tried) <= 5
+
+
+def test_a_cancel_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster: Cluster) -> None:
+    cancel = Cancel()
+    request = lab.request(STATEMENTS["join of two large"], cancel=cancel)
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            _rows(engine, request)
+        except GpudbError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    ends = time.monotonic() + 20
+    while not _temporary(cluster) and time.monotonic() < ends and thread.is_alive():
+        time.sleep(0.005)
+    cancel.stop("canceling statement due to user request")
+    thread.join(30)
+    assert [getattr(error, "sqlstate", error) for error in failed] == ["57014"]
+    assert _nothing_left(cluster)
+
+
+def test_a_killed_worker_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster: Cluster) -> None:
+    request = lab.request(STATEMENTS["many groups"])
+    faults.arm(cluster, 0, "kill", "compute", "result")
+    assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
+    assert faults.whole(cluster)
+    assert _nothing_left(cluster)
+
+
+def _nothing_left(cluster: Cluster) -> bool:
+    """Whether workers soon hold nothing of a statement, in memory or in files."""
+    ends = time.monotonic() + 5
+    while (left := _temporary(cluster)) and time.monotonic() < ends:
+        time.sleep(0.05)
+    return not left and faults.idle(cluster, within=20)
+
+
+def _temporary(cluster: Cluster) -> list[str]:
+    """The temporary files that workers have open, and those that lie in their folders."""
+    found: list[str] = []
+    for nanny in cluster._cluster.workers.values():
+        if nanny.pid is None:
+            continue
+        try:
+            links = [str(each.readlink()) for each in Path(f"/proc/{nanny.pid}/fd").iterdir() if each.is_symlink()]
+        except FileNotFoundError:  # closed meanwhile
+            continue
+        found += [each for each in links if "/results-" in each]
+    folders = {Path(nanny.local_directory) for nanny in cluster._cluster.workers.values()}
+    return found + [str(each) for folder in folders for each in folder.glob("**/results-*/*")]
+
+
+def test_chunks_are_a_worker_s_rows_each_once(lab: Lab) -> None:
+    for name in ("ch_big", "ch_other"):
+        table = table_of(lab, name)
+        for workers, chunks in ((1, 4), (3, 5)):
+            for worker in range(workers):
+                own = Share(worker, workers).rows(table)
+                parts = [Share(worker * chunks + n, workers * chunks, chunks).rows(table) for n in range(chunks)]
+                for file in table.files:
+                    runs = sorted(rows for each in parts for rows in [each[file.path]] if rows[0] < rows[1])
+                    assert [n for run in runs for n in range(*run)] == list(range(*own[file.path]))
+
+
+def test_what_fits_is_not_cut(lab: Lab) -> None:
+    root = plan(lab, STATEMENTS["join of two large"])
+    assert chunks_of(root, WORKERS, Space(2**30, 2**30)) == 1
+    few, many = (chunks_of(root, WORKERS, Space(2**20, size)) for size in (2**24, 2**22))
+    assert 1 < few < many <= MOST
+    assert chunks_of(root, WORKERS, Space(2**10, 2**10)) == MOST

@@ -82,9 +82,14 @@ def scanned(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
         return ANY
     for place, index in enumerate(scan.columns):
         if scan.table.columns[index] is column_of:
-            by = f"{BUCKETS} buckets of {hash_class(column_of.type)}"
-            return Distribution("hash", ((column(place, column_of.type),),), by)
+            return Distribution("hash", ((column(place, column_of.type),),), buckets_of(column_of.type))
     return ANY
+
+
+def buckets_of(kind: SqlType) -> str:
+    """By what a table lies whose rows go by the buckets of a column of a type: "" for a type without buckets."""
+    found = hash_class(kind)
+    return "" if found is None else f"{BUCKETS} buckets of {found}"
 
 
 ONE = Distribution("one")

@@ -313,7 +313,8 @@ class Working(Named):
 class Exchange(Node):
     """Rows moved between workers.
 
-    hash: by the values of `keys`, equal ones to one worker. broadcast: all rows to every worker. gather: all rows to
+    hash: by the values of `keys`, equal ones to one worker; with `by` the one that has their bucket (see
+    `distribution.Distribution`). broadcast: all rows to every worker. gather: all rows to
     one. range: by the order of `order`, worker by worker.
     """
 
@@ -321,6 +322,7 @@ class Exchange(Node):
     kind: Literal["hash", "broadcast", "gather", "range"]
     keys: tuple[Expr, ...] = ()
     order: tuple[bound.SortKey, ...] = ()
+    by: str = ""
 
 
 @dataclass(frozen=True)

@@ -204,9 +204,9 @@ class _Placing:
             own = hashed(tuple(keys[place] for place in order), by=by)
             moved: tuple[str, ...] = ()
             if not other[1].lies(wanted, by):
-                if by:  # rows that are moved go by the exchanges' hash
-                    continue
-                other = Exchange(other[0], "hash", wanted), hashed(wanted)
+                if by and [distribution.buckets_of(key.type) for key in wanted] != [by]:
+                    continue  # equal values would be of other buckets
+                other = Exchange(other[0], "hash", wanted, by=by), hashed(wanted, by=by)
                 moved = ("right",) if number == 0 else ("left",)
             else:
                 other = other[0], hashed(wanted, by=by)

@@ -33,7 +33,8 @@ class Stage:
     """A part of a plan without exchanges, and where its rows go.
 
     `output` is the exchange's kind; `result` rows go to the client, `stay` ones to the same worker's later stages.
-    `range` rows go by the order of the one key of `order`, between the values of it that stage `sample` gives.
+    `hash` rows go by the hash of `keys`, or with `by` to the worker that has their bucket. `range` rows go by the order
+    of the one key of `order`, between the values of it that stage `sample` gives.
     `alone` stages run on the first worker only. `rows` is how many the stage is thought to give.
     """
 
@@ -47,6 +48,7 @@ class Stage:
     order: tuple[bound.SortKey, ...] = ()
     sample: int | None = None
     narrows: tuple[Narrowing, ...] = ()
+    by: str = ""
 
 
 def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
@@ -66,14 +68,17 @@ class _Cutting:
         self._single = single
         self._shared: dict[int, int] = {}
 
-    def add(self, root: Node, output: str, keys: tuple[bound.Expr, ...], alone: bool | None = None) -> int:
+    def add(
+        self, root: Node, output: str, keys: tuple[bound.Expr, ...], alone: bool | None = None, by: str = ""
+    ) -> int:
         """Adds the stage that a subplan is, after those below it; its number."""
         inputs: list[int] = []
         cut = self._cut(root, inputs)
         number = len(self.stages)
         if alone is None:
             alone = _is_alone(cut, self.stages)
-        self.stages.append(Stage(number, cut, output, keys, tuple(inputs), alone, estimate(root)))  # type: ignore[arg-type]
+        rows = estimate(root)
+        self.stages.append(Stage(number, cut, output, keys, tuple(inputs), alone, rows, by=by))  # type: ignore[arg-type]
         return number
 
     def _cut(self, node: Node, inputs: list[int], *, built: bool = False) -> Node:
@@ -84,7 +89,7 @@ class _Cutting:
         elif isinstance(node, Exchange):
             if self._single and not built and _goes_on(node.input):
                 return self._cut(node.input, inputs)
-            number = self.add(node.input, node.kind, node.keys)
+            number = self.add(node.input, node.kind, node.keys, by=node.by)
         elif isinstance(node, nodes.Shared):
             if node.number not in self._shared:
                 self._shared[node.number] = self.add(node.input, "stay", ())

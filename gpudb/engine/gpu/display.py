@@ -62,7 +62,8 @@ class _Display:
         where = "one worker" if stage.alone else "all workers"
         details = [("Stage", f"{stage.number} on {where}")]
         if stage.keys:
-            details.append(("Keys", ", ".join(text(key, stage.root.names) for key in stage.keys)))
+            by = " by their buckets" if stage.by else ""
+            details.append(("Keys", ", ".join(text(key, stage.root.names) for key in stage.keys) + by))
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
         done = self._measured.get(stage.number)

@@ -14,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from gpudb.catalog.distribution import BUCKETS, worker_of
 from gpudb.catalog.model import DataFile, Table
 from gpudb.plan.nodes import Scan
@@ -34,15 +37,16 @@ class Share:
 
     def rows(self, table: Table) -> Mapping[str, tuple[int, int]]:
         """Of each of a table's files, by its path: the first row of the share, and the one after its last."""
-        mine, workers, chunks = self.index // self.chunks, self.count // self.chunks, self.chunks
+        worker, workers, chunks = self.index // self.chunks, self.count // self.chunks, self.chunks
         bucketed = table.bucketed
-        owned = {file.path: _owned(file, mine, workers, bucketed=bucketed) for file in table.files}
+        owned = {file.path: _owned(file, worker, workers, bucketed=bucketed) for file in table.files}
         if chunks == 1:
             return owned
         chunk = self.index % chunks
         if bucketed and self.count <= BUCKETS:
-            others = {f.path for f in table.files if max(f.bucket or 0, 0) // workers % chunks != chunk}
-            return {path: (0, 0) if path in others else rows for path, rows in owned.items()}
+            buckets = np.array([file.bucket for file in table.files], np.int64)
+            mine = self.of_buckets(buckets) == self.index
+            return {path: rows if own else (0, 0) for (path, rows), own in zip(owned.items(), mine, strict=True)}
         total = sum(last - first for first, last in owned.values())
         begin, end = total * chunk // chunks, total * (chunk + 1) // chunks
         found: dict[str, tuple[int, int]] = {}
@@ -51,6 +55,12 @@ class Share:
             low, high = max(begin - before, 0), min(end - before, last - first)
             found[path] = (first + low, first + high) if low < high else (first, first)
             before += last - first
+        return found
+
+    def of_buckets(self, buckets: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """The indices of the shares, of as many as this is one of, that have some buckets."""
+        chunk, worker = np.divmod(np.maximum(buckets, 0).astype(np.int64), self.count // self.chunks)
+        found: npt.NDArray[np.int64] = worker * self.chunks + chunk % self.chunks
         return found
 
 

@@ -12,6 +12,7 @@ from gpudb.engine.gpu import finish
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.lower.arrow import column as column_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
@@ -24,6 +25,8 @@ from gpudb.plan.physical import Partial, Receive
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import used
 from gpudb.sql import bound
+from gpudb.storage.buckets import buckets_of
+from gpudb.storage.stored import stored_type, to_stored
 from gpudb.types import SqlType
 
 FEW = 1 << 16
@@ -153,12 +156,32 @@ def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
         keys = [pl.col(f"k{number}").cast(lanes(kind)[""]) for number, kind in enumerate(kinds)]
     else:
         over = Expressions(frame.bounds, host)
+        if work.stage.by and work.share.count > 1:
+            return _to_buckets(work, lazy, over, frames)
         values = [over.value(key) for key in work.stage.keys]
         keys = [value.expr.cast(lanes(value.type)[""]) for value in values]
         if over.put_off.steps:
             parts = frames.split(over.put_off.computed(lazy, frames).lazy, keys, work.share.count)
             return [frames.held(part.lazy.drop(over.put_off.columns)) for part in parts]
     return frames.split(lazy, keys, work.share.count)
+
+
+def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frames) -> list[Held]:
+    """The rows by the buckets of their one key, as a table's files have them, a part for each worker."""
+    (key,) = work.stage.keys
+    columns = over.value(key).columns("k")
+    lazy = over.put_off.computed(lazy, frames).lazy if over.put_off.steps else lazy
+    held = frames.held(lazy.with_columns(columns).drop(over.put_off.columns))
+    names = [each.meta.output_name() for each in columns]
+    values = column_of(frames.fetched(held.lazy.select(names), "buckets"), "k", key.type)
+    buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
+    placed = held.beside(pl.DataFrame({"place": work.share.of_buckets(buckets)}))
+    return _placed(placed.lazy.drop(names), frames, work.share.count)
+
+
+def _placed(lazy: pl.LazyFrame, frames: Frames, count: int) -> list[Held]:
+    """The rows of each place."""
+    return [frames.held(lazy.filter(pl.col("place") == number).drop("place")) for number in range(count)]
 
 
 def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
@@ -180,7 +203,7 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     last = pl.lit(0 if by.nulls_first else count - 1, pl.UInt32)
     placed = placed.with_columns(pl.when(value.is_null()).then(last).otherwise(place).alias("place"))
     held = frames.held(placed).lazy
-    return [frames.held(held.filter(pl.col("place") == number).drop("place", "k")) for number in range(count)]
+    return _placed(held.drop("k"), frames, count)
 
 
 def _ordered(lazy: pl.LazyFrame, key: bound.Expr, frames: Frames, host: Host) -> pl.LazyFrame:

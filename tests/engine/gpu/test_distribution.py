@@ -71,6 +71,18 @@ MOVED = {
     "one bucket": "SELECT * FROM ds_line WHERE o = 33",
     "set operation": "SELECT o FROM ds_order EXCEPT SELECT o FROM ds_line",
 }
+TO_BUCKETS = {
+    "of another table": "SELECT a.o, x FROM ds_order a JOIN ds_loose l ON a.o = l.o",
+    "of another column": "SELECT a.o, n FROM ds_order a JOIN ds_line l ON a.o = l.n",
+    "outer, on the left": "SELECT l.o, x, total FROM ds_loose l LEFT JOIN ds_order a ON a.o = l.o",
+    "outer, on the right": "SELECT a.o, x FROM ds_order a LEFT JOIN ds_loose l ON a.o = l.o",
+    "of an expression, then groups": """SELECT a.o, count(*), sum(x) FROM ds_order a
+        JOIN ds_loose l ON a.o = l.x / 3 GROUP BY a.o""",
+    "semi-join": "SELECT o, n FROM ds_line WHERE o IN (SELECT x FROM ds_loose WHERE x > 30)",
+    "anti-join": "SELECT o FROM ds_order a WHERE NOT EXISTS (SELECT FROM ds_loose l WHERE l.x = a.o)",
+    "texts": "SELECT l.n, k FROM ds_word w JOIN ds_line l ON w.what = l.what",
+    "decimals": "SELECT y, n FROM ds_cents c JOIN ds_line l ON c.total = l.price",
+}
 APART = Costs(exchange=0, broadcast=64, range=10**9, groups=10**9)
 
 
@@ -88,9 +100,15 @@ def test_no_row_moves(lab: Lab, name: str) -> None:
     assert only.output == "result"
 
 
+@pytest.mark.parametrize("name", TO_BUCKETS)
+def test_only_the_other_side_moves(lab: Lab, name: str) -> None:
+    moved, last = stages(lab, TO_BUCKETS[name], APART)
+    assert (moved.output, moved.by != "", last.output) == ("hash", True, "result")
+
+
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_answers_are_the_same(lab: Lab, workers: int) -> None:
-    for sql in [*STILL.values(), *MOVED.values()]:
+    for sql in [*STILL.values(), *MOVED.values(), *TO_BUCKETS.values()]:
         request = lab.request(sql)
         wanted = sorted_rows(embedded(lab, request))
         assert wanted, sql
@@ -103,7 +121,7 @@ def test_answers_are_the_same(lab: Lab, workers: int) -> None:
 
 @pytest.mark.parametrize("workers, chunks", [(1, 3), (3, 11)])
 def test_answers_are_the_same_in_chunks(lab: Lab, workers: int, chunks: int) -> None:
-    for sql in [*STILL.values(), *MOVED.values()]:
+    for sql in [*STILL.values(), *MOVED.values(), *TO_BUCKETS.values()]:
         request = lab.request(sql)
         wanted = sorted_rows(embedded(lab, request))
         given = local.rows(request, workers, lab.database.cpu, APART, chunks=chunks, kernels=Twin(local.PACKED))

@@ -92,12 +92,14 @@ def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Ke
 def _narrower(scan: Scan, index: int, keys: _Keys) -> Scan:
     """The scan, asked for fewer rows; the same where that leaves nearly all."""
     kind = scan.types[index]
-    if keys.least is None:
+    values = None
+    if keys.values is not None:
+        values = [each for value in keys.values if (each := _value(value, kind)) is not None]
+    if keys.least is None or values == []:
         return replace(scan, filter=bound.Constant(False, BOOL))
     known = table_profile(scan.table, (scan.columns[index],)).columns[0]
     own = column(index, kind, scan.names[index])
-    if keys.values is not None:
-        values = [each for value in keys.values if (each := _value(value, kind)) is not None]
+    if values is not None:
         condition: Any = bound.InList(own, tuple(bound.Constant(each, kind) for each in values), False)
         share = len(values) / max(known.distinct, 1.0)
     elif kind.name in LISTED:

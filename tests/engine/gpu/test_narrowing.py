@@ -78,6 +78,11 @@ def test_few_values(lab: Lab, name: str, workers: int) -> None:
         ("SELECT * FROM rides JOIN days ON num = rides.id WHERE days.id < 0", 0, "id: none"),
         # Numbers of another width, some of which the column cannot have.
         ("SELECT * FROM rides r JOIN days d ON d.big = r.small WHERE d.id IN (1, 2, 1000)", 4, "10000 (3 values)"),
+        (
+            "SELECT * FROM rides r JOIN (SELECT big * 100 AS b FROM days WHERE id = 700) d ON d.b = r.small",
+            0,
+            "(1 values)",
+        ),
         # Semi-joins, and keys under other joins and outer ones.
         ("SELECT * FROM rides WHERE day IN (SELECT day FROM days WHERE id < 20)", 1, "(20 values)"),
         (

@@ -1,0 +1,64 @@
+"""All that a GPU is to tell of the fused kernels, in one go: right first, then how fast.
+
+python -m benchmarks.fused.device prepare FOLDER    keeps what runs: the corpus's pipelines and the benchmarks' (no GPU)
+python -m benchmarks.fused.device run FOLDER MACHINE [STEP …]    runs it on one GPU and keeps results/*.MACHINE.json
+
+A step that fails or takes too long does not keep the others from running; the exit status says whether one did.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SEEDS = ("1", "2", "3")
+
+
+def prepared(folder: Path) -> list[tuple[str, list[str], int]]:
+    """What is made before: each step's name, arguments to Python, and seconds."""
+    return [
+        ("corpus", ["-m", "tests.engine.gpu.fused.kept", str(folder / "corpus.xz"), *SEEDS], 900),
+        ("cases", ["-m", "benchmarks.fused.cases", str(folder / "tables"), str(folder / "cases.xz")], 1800),
+    ]
+
+
+def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
+    """What runs on the GPU."""
+    full, groups = str(folder / "roofline.json"), str(folder / "groups.json")
+    wire = ["-m", "benchmarks.fused.wire"]
+    more = ["--machine", machine, "--folder", str(folder)]
+    return [
+        ("kernels", ["tests/engine/gpu/fused/on_device.py", str(folder / "corpus.xz")], 240),
+        ("roofline", ["-m", "benchmarks.fused.roofline", str(folder / "cases.xz"), full], 300),
+        ("groups", ["-m", "benchmarks.fused.groups", groups], 120),
+        ("keep", ["-m", "benchmarks.fused.keep", full, groups, machine], 30),
+        ("taxi", [*wire, "taxi", *more], 420),
+        ("ssb", [*wire, "ssb", *more], 420),
+    ]
+
+
+def run(name: str, arguments: list[str], seconds: int) -> bool:
+    """Runs a step, its output as it comes; whether it went well."""
+    begun = time.perf_counter()
+    try:
+        told = str(subprocess.run([sys.executable, "-u", *arguments], timeout=seconds).returncode)
+    except subprocess.TimeoutExpired:
+        told = f"not ended after {seconds} s"
+    print(f"== {name}: {told}, {time.perf_counter() - begun:.1f} s", flush=True)
+    return told == "0"
+
+
+def main() -> None:
+    """Prepares, or runs."""
+    what, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    todo = prepared(folder) if what == "prepare" else steps(folder, sys.argv[3])
+    wanted = sys.argv[4:] or [name for name, *_ in todo]
+    good = [run(*each) for each in todo if each[0] in wanted]
+    sys.exit(not all(good))
+
+
+if __name__ == "__main__":
+    main()

@@ -105,14 +105,14 @@ class Execution:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
                         raise _lost_worker() from lost
-                except OutOfMemory:
-                    await self._cut()
+                except OutOfMemory as error:
+                    await self._cut(error)
 
-    async def _cut(self) -> None:
-        """Cuts the statement into smaller chunks; the error that is being handled goes on where there are none."""
+    async def _cut(self, error: OutOfMemory) -> None:
+        """Cuts the statement into smaller chunks; raises the error where there are none."""
         chunks = finer(self.planned.chunks)
         if chunks is None or self._node is not None:
-            raise
+            raise error
         _LOG.warning("statement %s ran out of memory: it runs again in %s chunks", self._statement, chunks)
         statement, self._statement = self._statement, 0
         await self._cluster.forget(statement, self._peers)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudb.engine.gpu import coordinator
 from gpudb.engine.gpu.chunks import MOST, Space, chunks_of, finer
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
@@ -121,6 +122,17 @@ def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
     # What was learned stays with the plan.
     assert engine._planned(request).chunks > 1
+
+
+def test_what_the_smallest_chunks_do_not_help_ends_in_an_error(
+    engine: ClusterEngine, lab: Lab, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "finer", lambda chunks: None)
+    faults.arm(cluster, 0, "full", "compute", "hash")
+    with pytest.raises(GpudbError) as failed:
+        _rows(engine, lab.request(STATEMENTS["many groups"]))
+    assert failed.value.sqlstate == "53200"
+    assert _nothing_left(cluster)
 
 
 def test_there_is_an_end_to_smaller_chunks() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 from gpudb.plan.nodes import Named, Node
 from gpudb.types import SqlType
@@ -33,7 +34,7 @@ class Fused(Node):
     def inputs(self) -> tuple[Node, ...]:
         return self.builds
 
-    def with_inputs(self, *inputs: Node) -> Node:
+    def with_inputs(self, *inputs: Node) -> Self:
         if all(a is b for a, b in zip(inputs, self.builds, strict=True)):
             return self
         return replace(self, builds=inputs)

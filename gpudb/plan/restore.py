@@ -175,25 +175,33 @@ _NOTHING = bound.Aggregate(SINGLE, (bound.Constant(None, TEXT),), TEXT, filter=b
 def joined(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
     """A join whose equalities between the sides are its keys."""
     width = len(left.types)
-    keys: list[tuple[Any, Any]] = []
-    rest: list[Any] = []
-    aware = False
-    for part in parts:
-        pair = _sides(part, width)
-        if pair is None or _is_noise(part):
-            rest += [part] if not _is_noise(part) else []
-            continue
-        if part.function == NOT_IN:
-            aware = True
-        keys.append(pair)
+    keys, rest = keys_among(parts, width)
+    aware = any(_is_not_in(part) and part not in rest for part in parts)
     if aware and (kind != "ANTI" or len(keys) > 1 or rest):
         # NOT IN beside a correlation: the comparison itself decides, row by row.
-        keys, rest = [], [_spelled(part) if getattr(part, "function", None) == NOT_IN else part for part in parts]
+        keys, rest = [], [_spelled(part) if _is_not_in(part) else part for part in parts]
         for part in [each for each in rest if _sides(each, width) is not None]:
             keys.append(_sides(part, width) or keys[-1])
             rest.remove(part)
         aware = False
     return Join(kind, left, right, tuple(keys), conjunction(tuple(rest)), aware)
+
+
+def keys_among(parts: tuple[Any, ...], width: int) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Of conditions on two inputs, the left of which has `width` columns, the keys and the rest."""
+    keys: list[tuple[Any, Any]] = []
+    rest: list[Any] = []
+    for part in parts:
+        pair = _sides(part, width)
+        if pair is not None:
+            keys.append(pair)
+        elif not _is_noise(part):
+            rest.append(part)
+    return keys, rest
+
+
+def _is_not_in(part: Any) -> bool:
+    return isinstance(part, bound.Call) and part.function == NOT_IN
 
 
 def _spelled(part: Any) -> Any:

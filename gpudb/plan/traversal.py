@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from gpudb.plan.nodes import INPUT, Node
@@ -27,6 +27,7 @@ def holding(kind: type) -> tuple[str, ...]:
 
 
 _PARTS = {kind: holding(kind) for kind in _NODES}
+_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NODES}
 
 
 def parts(expr: Any) -> list[Any]:
@@ -50,7 +51,8 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
     """The plan with `change` applied to every node, inputs first."""
-    return change(node.with_inputs(*[rebuild(each, change) for each in node.inputs]))
+    inputs = node.inputs
+    return change(node.with_inputs(*[rebuild(each, change) for each in inputs]) if inputs else node)
 
 
 def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
@@ -70,15 +72,19 @@ def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
     if names is None:
         return expr
     changed = change(expr)
-    if changed is not None:
-        return changed
+    if changed is not None or not names:
+        return expr if changed is None else changed
     changes: dict[str, Any] = {}
     for name in names:
         before = getattr(expr, name)
-        after = transform(before, change)
-        if after is not before:
-            changes[name] = after
-    return replace(expr, **changes) if changes else expr
+        if before is not None:
+            after = transform(before, change)
+            if after is not before:
+                changes[name] = after
+    if not changes:
+        return expr
+    # Half of what `replace` takes.
+    return kind(*[changes[name] if name in changes else getattr(expr, name) for name in _FIELDS[kind]])
 
 
 def shifted(expr: Any, by: int) -> Any:
@@ -95,14 +101,14 @@ def moved(expr: Any, place: Callable[[int], int]) -> Any:
             return each if index == each.index else bound.Column(INPUT, index, each.type, each.name)
         return None
 
-    return transform(expr, change)
+    return (change(expr) or expr) if expr.__class__ is bound.Column else transform(expr, change)
 
 
 def substituted(expr: Any, values: tuple[Any, ...]) -> Any:
     """An expression over a projection's output as one over its input: each column becomes what it was made from."""
 
     def change(each: Any) -> Any:
-        return values[each.index] if isinstance(each, bound.Column) and each.rel == INPUT else None
+        return values[each.index] if each.__class__ is bound.Column and each.rel == INPUT else None
 
     return transform(expr, change)
 

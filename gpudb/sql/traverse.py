@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from typing import Any
 
 from gpudb.sql import bound
@@ -17,7 +17,16 @@ _KINDS: tuple[type, ...] = (
     bound.Cte,
 )
 _LEAVES = {"type", "function", "functions", "table", "columns", "value", "name"}
-_FIELDS = {kind: tuple(each.name for each in fields(kind) if each.name not in _LEAVES) for kind in _KINDS}
+_SCALARS = {"int", "str", "bool"}
+
+
+def _may_hold(each: Field[Any]) -> bool:
+    """Whether a field may hold nodes."""
+    declared = str(each.type).removesuffix(" | None")
+    return each.name not in _LEAVES and declared not in _SCALARS and not declared.startswith("Literal[")
+
+
+_FIELDS = {kind: tuple(each.name for each in fields(kind) if _may_hold(each)) for kind in _KINDS}
 
 
 def children(node: Any) -> list[Any]:
@@ -54,7 +63,9 @@ def walk(node: Any) -> Iterator[Any]:
     while waiting:
         each = waiting.pop()
         yield each
-        waiting += reversed(children(each))
+        if found := below(each, _FIELDS):
+            found.reverse()
+            waiting += found
 
 
 def outer_columns(query: bound.Query) -> set[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Conditions go down to scans: below projections, groups and sets, and into inner joins as keys or as a side's."""
+"""Conditions go down to scans: below projections, groups, sets and semi-joins, into inner joins as keys or a side's."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ def _lowered(node: Node) -> Node:
             return _first(node, below, below.exprs)
         case Aggregate() as below:
             return _first(node, below, below.keys)
-        case ProjectSet() as below:
-            return _first(node, below, tuple(column(index, kind) for index, kind in enumerate(below.input.types)))
+        case (ProjectSet() | Join(kind="SEMI" | "ANTI")) as below:
+            return _first(node, below, tuple(column(index, kind) for index, kind in enumerate(below.inputs[0].types)))
         case Join(kind="INNER") as below:
             return _into_inner(node, below)
         case _:
             return node
 
 
-def _first(node: Filter, below: Project | Aggregate | ProjectSet, values: tuple[Any, ...]) -> Node:
-    """Conditions over a node whose first columns are `values` over its input: those that read them alone go there."""
+def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
+    """Conditions over a node whose first columns are `values` over its first input: those of them alone go there."""
     parts = conjuncts(node.condition)
     lower = [part for part in parts if (places := used(part)) and max(places) < len(values)]
     if not lower:
         return node
-    made = replace(below, input=filtered(below.input, [substituted(part, values) for part in lower]))
+    first, *others = below.inputs
+    made = below.with_inputs(filtered(first, [substituted(part, values) for part in lower]), *others)
     rest = conjunction(tuple(part for part in parts if part not in lower))
     return made if rest is None else Filter(made, rest)
 

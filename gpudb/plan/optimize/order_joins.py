@@ -15,11 +15,11 @@ from typing import Any
 
 from gpudb.plan.failing import may_fail
 from gpudb.plan.nodes import Filter, Join, Node, Project, Scan, column
-from gpudb.plan.optimize.estimate import profile
+from gpudb.plan.optimize.estimate import join_profile, profile
 from gpudb.plan.optimize.filters_into_joins import filtered
 from gpudb.plan.optimize.profile import Profile
 from gpudb.plan.predicates import bare, equals, implied
-from gpudb.plan.restore import joined
+from gpudb.plan.restore import joined, keys_among
 from gpudb.plan.traversal import conjunction, conjuncts, moved, shifted, substituted, used
 from gpudb.sql import bound
 from gpudb.types import BOOL
@@ -76,13 +76,26 @@ def _tests_null(part: Any, keys: set[int]) -> bool:
 
 @dataclass
 class _Part:
-    """Some of the relations joined: where each of the tree's columns lies in it, and what is thought of it."""
+    """Some of the relations joined: where each of the tree's columns lies in it, and what is thought of it.
+
+    Of most no node is ever made: `sides` are the two that are joined, by which keys and condition.
+    """
 
     mask: int
-    node: Node
     places: dict[int, int]
     profile: Profile
     cost: float
+    relation: Node | None = None
+    sides: tuple[_Part, _Part, tuple[tuple[Any, Any], ...], Any | None] | None = None
+
+    @property
+    def node(self) -> Node:
+        """The node."""
+        if self.relation is None:
+            assert self.sides is not None
+            left, right, keys, condition = self.sides
+            self.relation = Join("INNER", left.node, right.node, keys, condition)
+        return self.relation
 
 
 @dataclass
@@ -187,7 +200,8 @@ class _Tree:
         found: list[tuple[int, Any]] = []
         for each in given:
             places = used(each)
-            if len(places) != 1 or may_fail(each):
+            # A join tests its keys for NULL itself.
+            if len(places) != 1 or may_fail(each) or _tests_null(each, places):
                 continue
             for one, other in self._equal_columns(*places):
                 part = moved(each, {one.index: other.index}.__getitem__)
@@ -228,14 +242,14 @@ class _Tree:
         if parts:
             leaf = filtered(leaf, [moved(each, lambda index: index - start) for each in parts])
         places = {start + index: index for index in range(len(leaf.types))}
-        return _Part(1 << number, leaf, places, profile(leaf), 0.0)
+        return _Part(1 << number, places, profile(leaf), 0.0, leaf)
 
     def linked(self, one: int, other: int) -> bool:
         """Whether an equality joins two sets of relations."""
         return any(any(mask & one for mask in masks) and any(mask & other for mask in masks) for masks in self._masks)
 
     def _conditions(self, one: _Part, other: _Part) -> tuple[list[tuple[Any, Any]], list[Any]]:
-        """The keys that join two parts, and the conditions that both together meet first."""
+        """The values of two parts that are equal, and the conditions that both together meet first."""
         keys: list[tuple[Any, Any]] = []
         for equal, masks in zip(self.equal, self._masks, strict=True):
             mine = [each for each, mask in zip(equal, masks, strict=True) if mask & one.mask]
@@ -254,14 +268,15 @@ class _Tree:
         """Two parts joined, the smaller on the right."""
         if one.profile.rows < other.profile.rows:
             one, other = other, one
-        keys, parts = self._conditions(one, other)
-        width = len(one.node.types)
+        equal, parts = self._conditions(one, other)
+        width = len(one.places)
         places = one.places | {index: width + place for index, place in other.places.items()}
-        equalities = [bound.Call(equals(a.type), (a, b), BOOL) for a, b in keys]
-        every = tuple(moved(each, places.__getitem__) for each in (*equalities, *parts))
-        node = joined("INNER", one.node, other.node, every)
+        keys = [(moved(a, one.places.__getitem__), moved(b, other.places.__getitem__)) for a, b in equal]
+        more, rest = keys_among(tuple(moved(each, places.__getitem__) for each in parts), width)
+        every, condition = (*keys, *more), conjunction(tuple(rest))
+        made = join_profile("INNER", one.profile, other.profile, every, condition)
         mask = one.mask | other.mask
-        return _Part(mask, node, places, profile(node), one.cost + other.cost)
+        return _Part(mask, places, made, one.cost + other.cost, sides=(one, other, every, condition))
 
     def _put_together(self, parts: list[_Part]) -> _Part:
         """The two parts that give the fewest rows joined, until there is one; those that an equality joins first."""

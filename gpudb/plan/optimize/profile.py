@@ -10,7 +10,7 @@ import datetime as dt
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.catalog.model import Column, Table
@@ -39,7 +39,9 @@ class ColumnProfile:
 
     def among(self, rows: float) -> ColumnProfile:
         """The column where only so many rows are left."""
-        return self if self.distinct <= rows else replace(self, distinct=max(rows, 1.0))
+        if self.distinct <= rows:
+            return self
+        return ColumnProfile(max(rows, 1.0), self.low, self.high, self.nulls, self.domain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Profile:
     def among(self, rows: float) -> Profile:
         """The same where only so many rows are left."""
         rows = max(rows, 1.0)
-        return Profile(rows, tuple(each.among(rows) for each in self.columns), self.base)
+        columns = [each if each.distinct <= rows else each.among(rows) for each in self.columns]
+        return Profile(rows, tuple(columns), self.base)
 
 
 UNKNOWN = ColumnProfile(DISTINCT)

@@ -50,6 +50,17 @@ FIXTURES = {
             dim_a(a, b) where (int4eq(b, '2') OR int4eq(b, '3'))
         """,
     ),
+    "below a semi-join": (
+        "SELECT f.v FROM facts f, dim_a a WHERE f.a = a.a AND a.a >= 0 AND EXISTS (SELECT FROM dim_b b WHERE b.b = f.b)",
+        """
+        project v
+          inner join a = a
+            semi join b = b
+              facts(a, b, v) where int4ge(a, '0')
+              dim_b(b)
+            dim_a(a) where int4ge(a, '0')
+        """,
+    ),
     "what a condition says of an equal column": (
         "SELECT f.v FROM facts f, dim_a a WHERE f.a = a.a AND a.a < 7",
         """

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudb.plan.dependent import Blocks, Ctes
+from gpudb.plan.dependent import SUBQUERIES, Blocks, Ctes
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.nodes import Filter, Node, Scan, column
 from gpudb.plan.predicates import equality, factored, is_plain_core, plain_equality
 from gpudb.plan.subqueries import pulled_out
 from gpudb.plan.symbols import NOT_IN, SINGLE, Symbols
-from gpudb.plan.traversal import conjuncts, transform
+from gpudb.plan.traversal import conjunction, conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
+_NOT_TAKEN = (*SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
 _COLUMNS = re.compile(r"\b(r\d+)\.c(\d+)")
 
 
@@ -33,6 +34,18 @@ class Leaf:
 
     node: Node
     rows: int
+
+    def keep(self, condition: Expr) -> None:
+        """Keeps only the rows for which a condition over this relation is true."""
+
+        def change(each: Any) -> Any:
+            return column(each.index, each.type, each.name) if isinstance(each, bound.Column) else None
+
+        part = transform(condition, change)
+        if isinstance(self.node, Scan):
+            self.node = replace(self.node, filter=conjunction((*conjuncts(self.node.filter), part)))
+        else:
+            self.node = Filter(self.node, part)
 
 
 class Carrier:
@@ -66,7 +79,7 @@ class Carrier:
         """
         self._add(query.ctes)
         source = self._from(query.source) if query.source is not None else ""
-        where = self._where(query.where)
+        where = self._where(query.where, _inner(query.source))
         head = f" FROM {source}" if source else ""
         body = head + (f" WHERE {where}" if where else "")
         if not query.grouped:
@@ -83,9 +96,9 @@ class Carrier:
                     calls.append(node)
         # Columns that the primary key among the keys determines.
         for each in above:
-            for column in _loose_columns(each, tuple(keys)):
-                if column.rel in self._inside:
-                    keys.append(column)
+            for loose in _loose_columns(each, tuple(keys)):
+                if loose.rel in self._inside:
+                    keys.append(loose)
         rel = self._fresh()
         texts = [self.value(key) for key in keys]
         if any(isinstance(each, bound.Exists | bound.AnySubquery) for call in calls for each in walk(call)):
@@ -138,10 +151,11 @@ class Carrier:
                 left, right = self._from(source.left), self._from(source.right)
                 if isinstance(source.right, bound.Join):
                     right = f"({right})"
-                if source.kind == "CROSS" or source.on is None:
+                on = self._where(source.on, _inner(source) if source.kind == "INNER" else frozenset())
+                if not on:
                     return f"{left} CROSS JOIN {right}"
                 self.nested = self.nested or source.kind != "INNER"
-                return f"{left} {source.kind} JOIN {right} ON {self._where(source.on)}"
+                return f"{left} {source.kind} JOIN {right} ON {on}"
             case bound.Scan():
                 raise NotCarried("row identifiers")
             case bound.FunctionScan():
@@ -183,8 +197,23 @@ class Carrier:
 
     # ------------------------------------------------------------------------------------------ conditions
 
-    def _where(self, condition: Expr | None) -> str:
-        return " AND ".join(self._conjunct(part) for each in conjuncts(condition) for part in factored(each))
+    def _where(self, condition: Expr | None, inner: frozenset[int] = frozenset()) -> str:
+        """The text of a condition, without what is of one of the `inner` relations alone."""
+        parts = (part for each in conjuncts(condition) for part in factored(each))
+        return " AND ".join(self._conjunct(part) for part in parts if not self._taken(part, inner))
+
+    def _taken(self, part: Expr, inner: frozenset[int]) -> bool:
+        """Whether a condition is of one relation alone. It is that relation's then: the planner is not told of it."""
+        nodes = list(walk(part))
+        read = {node.rel for node in nodes if isinstance(node, bound.Column)}
+        if len(read) != 1 or not read <= inner or any(isinstance(node, _NOT_TAKEN) for node in nodes):
+            return False
+        if isinstance(part, bound.Call) and part.function == NOT_IN:  # which a join alone understands
+            return False
+        leaf = self.leaves.get(f"r{read.pop()}")
+        if leaf is not None:
+            leaf.keep(part)
+        return leaf is not None
 
     def _conjunct(self, expr: Expr) -> str:
         match expr:
@@ -273,7 +302,7 @@ class Carrier:
         for part in conjuncts(query.where):
             if not _is_undone(part, inside):
                 raise NotCarried("a subquery correlated by more than equalities")
-        where = self._where(query.where)
+        where = self._where(query.where, _inner(query.source))
         held = f"max({self.symbols.call(self._prepared_call(target), self._leaf_text)})"
         return f"(SELECT {held} FROM {source}" + (f" WHERE {where})" if where else ")")
 
@@ -289,8 +318,8 @@ class Carrier:
             condition = match(query.targets) if match is not None else None
             self._add(query.ctes)
             source = self._from(query.source) if query.source is not None else ""
-            parts = [self._where(query.where)] if query.where is not None else []
-            parts += [self._where(condition)] if condition is not None else []
+            inner = _inner(query.source)
+            parts = [text for each in (query.where, condition) if (text := self._where(each, inner))]
             if not source:
                 raise NotCarried("EXISTS over a subquery without FROM")
             where = f" WHERE {' AND '.join(parts)}" if parts else ""
@@ -322,6 +351,21 @@ class Carrier:
             return bound.Test(cls._matches(expr)(targets), "FALSE", negated=True)
 
         return match
+
+
+def _inner(source: Any) -> frozenset[int]:
+    """The relations whose rows alone a condition above a FROM removes: those that no outer join fills up."""
+    match source:
+        case bound.Join(kind="CROSS" | "INNER"):
+            return _inner(source.left) | _inner(source.right)
+        case bound.Join(kind="LEFT"):
+            return _inner(source.left)
+        case bound.Join(kind="RIGHT"):
+            return _inner(source.right)
+        case bound.Scan() | bound.CteScan() | bound.Derived():
+            return frozenset({source.rel})
+        case _:
+            return frozenset()
 
 
 def _is_undone(part: Any, inside: set[int]) -> bool:

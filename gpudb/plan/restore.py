@@ -77,7 +77,8 @@ class Restorer:
         wanted = [index for index in read if index < width]
         filters = [self.expr(each, types) for each in scan.getFilters()]
         filters = [moved(each, told.__getitem__) for each in filters if not _is_noise(each)]
-        condition = conjunction(tuple(part for each in filters for part in conjuncts(each)))
+        own = conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
+        condition = conjunction((*own, *(part for each in filters for part in conjuncts(each))))
         if not isinstance(leaf, Scan):
             node = leaf if condition is None else Filter(leaf, condition)
             every = wanted == list(range(width))

@@ -36,7 +36,7 @@ FIXTURES = {
         project v
           inner join a = a
             project a, v
-              facts(a, c, v) where int4eq(c, '1')
+              facts(a, v, c) where int4eq(c, '1')
             project a
               dim_a(a, b) where (int4eq(b, '2') OR int4eq(b, '3'))
         """,

@@ -40,7 +40,7 @@ FIXTURES = {
               project b
                 dim_b(b, c) where int4eq(c, '1')
               project b
-                dim_a(a, b) where int4lt(a, '3')
+                dim_a(b, a) where int4lt(a, '3')
         """,
     ),
     "an outer join keeps its place": (

@@ -109,6 +109,8 @@ _PASSES = (
 def _pass(step: Any) -> int:
     """PostgreSQL takes the actions of one ALTER TABLE in this order, whatever it says first."""
     action = _action(step)
+    if action == "ColumnDefault" and not present(definition_of(step)):
+        return 0  # DROP DEFAULT
     return next((number for number, actions in enumerate(_PASSES) if action in actions), len(_PASSES))
 
 

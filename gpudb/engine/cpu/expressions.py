@@ -212,6 +212,10 @@ class Expressions:
             values = [each.value for each in rendered]
             return Lanes(_extreme(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
+        first = expr.args[0]
+        if expr.op == "COALESCE" and isinstance(first, bound.Constant) and first.value is not None:
+            # DuckDB 2.0 fails to compare what it finds to be constant only after it has looked at it as a coalesce
+            made = f"(CASE WHEN true THEN {rendered[0].value} ELSE {made} END)"
         if not expr.type.carried:
             return self.opened(made, expr.type)
         if expr.op == "COALESCE":

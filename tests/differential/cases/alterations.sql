@@ -67,3 +67,5 @@ ALTER TABLE al_m RENAME TO al_n;
 CREATE TABLE al_null (a time DEFAULT NULL, b varchar(5) DEFAULT NULL, c integer DEFAULT 5, d text DEFAULT 'x');
 ALTER TABLE al_null ALTER c SET DEFAULT NULL, ALTER d DROP DEFAULT;
 SELECT attname, atthasdef FROM pg_attribute WHERE attrelid = 'al_null'::regclass AND attnum > 0;
+CREATE TABLE al_pass (a integer, b integer DEFAULT 1);
+ALTER TABLE al_pass ALTER b DROP DEFAULT, DROP COLUMN b;

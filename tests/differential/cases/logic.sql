@@ -123,3 +123,4 @@ SELECT ROW(1, 'a') IN (NULL, ROW(1, 'a')), ROW(1, 'a') IN (NULL, ROW(1, 'b')), R
 SELECT ROW(1, 2) IN (3);
 -- error 42804
 SELECT 2 BETWEEN generate_series(1, 3) AND 4;
+SELECT nullif('e', coalesce('e', x)) >= 'e', coalesce(1, max(n)), coalesce(2.50, max(n)) FROM (VALUES ('a', 1), (NULL, 2)) AS v(x, n) GROUP BY x;

@@ -147,7 +147,7 @@ def to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str 
         return expr
     if isinstance(expr, Row) and target.user is not source.user:
         return _converted(binder, expr, target)
-    if isinstance(expr, Column) and source.name == "record":
+    if isinstance(expr, Column) and source.name == "record" != target.name:
         # PostgreSQL converts a row that is written out, not one that comes from elsewhere
         message = f"cannot cast type record to {target}"
         raise binder.locate_expr(SqlError.of("cannot_coerce", message), expr)

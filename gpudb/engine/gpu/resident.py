@@ -18,7 +18,7 @@ from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.host import lanes_of_text, restored_lanes
-from gpudb.engine.gpu.lower.nodes import NOTHING, Frame
+from gpudb.engine.gpu.lower.steps import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
 from gpudb.engine.gpu.share import Share, held_share, read_share
 from gpudb.errors import SqlError

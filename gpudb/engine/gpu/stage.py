@@ -15,7 +15,8 @@ from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.lower.arrow import column as column_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
-from gpudb.engine.gpu.lower.nodes import NOTHING, Frame, Lowering
+from gpudb.engine.gpu.lower.nodes import Lowering
+from gpudb.engine.gpu.lower.steps import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.narrowing import Narrowed, narrowed
 from gpudb.engine.gpu.share import Share

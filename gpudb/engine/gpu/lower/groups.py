@@ -1,0 +1,155 @@
+"""Groups of rows: the states of their aggregates, states merged, and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
+from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.faults import Error, masked, worst
+from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps
+from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.plan import nodes
+from gpudb.sql import bound
+from gpudb.types import BOOL, SqlType
+
+
+class Groups:
+    """Aggregates over frames; keys are k0, k1, … and states a0, a1, …, each with its lanes."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    def partial(self, frame: Frame, node: nodes.Aggregate) -> pl.LazyFrame:
+        """The states of the groups of a frame's rows."""
+        over = self._steps.over(frame)
+        keys = [over.value(key) for key in node.keys]
+        columns = [expr for n, key in enumerate(keys) for expr in key.columns(f"k{n}")]
+        errors = [key.error for key in keys]
+        calls: list[pl.Expr] = []
+        hosted: list[tuple[int, bound.Aggregate]] = []
+        for number, call in enumerate(node.calls):
+            reason = lacking(call)
+            if reason is not None:
+                hosted.append((number, call))
+                self._steps.host.used.append(reason)
+                continue
+            args, error = self._arguments(over, call, number)
+            errors.append(error)
+            made, named = self._argument_columns(args, call, over, number)
+            columns += made
+            calls += state_of(call).partial(named, f"a{number}")
+        lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off)
+        lazy = lazy.with_columns(columns) if columns else lazy
+        if hosted:
+            return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
+        if not keys:
+            return lazy.select(calls or [pl.len().alias(NOTHING)])
+        # A key is its first lane; the others are those of one of its rows.
+        shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key.type) if s]
+        names = [f"k{n}" for n in range(len(keys))]
+        if not calls and not shown:
+            return lazy.select(names).unique()
+        return lazy.group_by(names).agg([*shown, *calls])
+
+    def _with_hosted(
+        self, lazy: pl.LazyFrame, keys: Sequence[SqlType], calls: list[pl.Expr], hosted: list[tuple[int, Any]]
+    ) -> pl.LazyFrame:
+        """Groups whose rows are all here, some of their aggregates computed by the host's functions."""
+        step = self._steps.host.calls([call for _, call in hosted])
+        table = self._steps.frames.fetched(lazy, "aggregates")
+        if keys:
+            names = [f"k{n}" for n in range(len(keys))]
+            shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key) if s]
+            groups = table.group_by(names, maintain_order=True).agg([*shown, *calls]).with_row_index("g")
+            places = table.select(names).join(
+                groups.select(*names, "g"), on=names, how="left", nulls_equal=True, maintain_order="left"
+            )["g"]
+        else:
+            groups, places = table.select(calls or [pl.len().alias(NOTHING)]), None
+        if self._steps.host.dry or (places is not None and not groups.height):
+            made = step.nothing(groups.height)
+        else:
+            made = step.of(table, places)
+        for (number, _), held in zip(hosted, made, strict=True):
+            groups = groups.with_columns(held[suffix].alias(f"a{number}{suffix}") for suffix in held.columns)
+        return self._steps.frames.given(groups.drop("g", strict=False)).lazy
+
+    def _arguments(self, over: Expressions, call: bound.Aggregate, number: int) -> tuple[list[Value], Error]:
+        # The order of a sum's rows changes nothing.
+        ordered = call.order_by if not is_mergeable(call) else ()
+        mark = over.put_off.mark()
+        args = [over.value(arg) for arg in call.args]
+        if call.filter is not None and over.put_off.mark()[1] > mark[1]:
+            # The host's step computes every row: of those left out it may not fail.
+            over.put_off.back_to(mark)
+            nothing = [bound.Constant(None, arg.type) for arg in call.args]
+            pairs = zip(call.args, nothing, strict=True)
+            args = [over.value(bound.Case(((call.filter, arg),), none, arg.type)) for arg, none in pairs]
+        args += [over.value(key.expr) for key in ordered]
+        error = worst(*(arg.error for arg in args))
+        if call.filter is not None:
+            condition, other = over.condition(call.filter)
+            error = worst(other, masked(error, condition.eq_missing(True)))
+        return args, error
+
+    def _argument_columns(
+        self, args: Sequence[Value], call: bound.Aggregate, over: Expressions, number: int
+    ) -> tuple[list[pl.Expr], list[Value]]:
+        """The arguments as columns of the frame, and as values over those, FILTER's rows gone."""
+        made: list[pl.Expr] = []
+        named: list[Value] = []
+        kept = left = None
+        if call.filter is not None and skips_nulls(call):
+            left = over.value(call.filter).expr
+        elif call.filter is not None:
+            kept = pl.col(f"f{number}").eq_missing(True)
+            made.append(over.value(call.filter).expr.alias(f"f{number}"))
+        for place, arg in enumerate(args):
+            name = f"x{number}_{place}"
+            if arg.constant and place:
+                named.append(arg)
+                continue
+            parts = [(name, arg.expr), *((name + suffix, expr) for suffix, expr in arg.others)]
+            if left is not None:
+                parts = [(at, pl.when(left).then(expr).otherwise(None)) for at, expr in parts]
+            made += [expr.alias(at) for at, expr in parts]
+            value = pl.col(name) if kept is None else pl.col(name).filter(kept)
+            others = tuple(
+                (suffix, pl.col(name + suffix) if kept is None else pl.col(name + suffix).filter(kept))
+                for suffix, _ in arg.others
+            )
+            named.append(Value(arg.type, value, None, arg.bounds, others))
+        if not args and left is not None:
+            # count(*) FILTER (…) counts the rows that are left.
+            made.append(pl.when(left).then(True).otherwise(None).alias(f"f{number}"))
+            named.append(Value(BOOL, pl.col(f"f{number}")))
+        return made, named
+
+    def merged(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
+        """Each group's states from several workers as one."""
+        calls = [expr for n, call in enumerate(node.calls) for expr in state_of(call).merge(f"a{n}")]
+        if not node.keys:
+            return lazy.select(calls or [pl.len().alias(NOTHING)])
+        shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(node.keys) for s in lanes(key.type) if s]
+        names = [f"k{n}" for n in range(len(node.keys))]
+        if not calls and not shown:
+            return lazy.select(names).unique()
+        return lazy.group_by(names).agg([*shown, *calls])
+
+    def final(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> Frame:
+        """The groups' keys, and what their aggregates give."""
+        values: list[Value] = []
+        for n, key in enumerate(node.keys):
+            others = tuple((suffix, pl.col(f"k{n}{suffix}")) for suffix in lanes(key.type) if suffix)
+            values.append(Value(key.type, pl.col(f"k{n}"), None, type_bounds(key.type), others))
+        states: list[State] = [state_of(call) for call in node.calls]
+        put_off = PutOff()
+        values += [state.final(f"a{n}", put_off) for n, state in enumerate(states)]
+        if not values:
+            return Frame(lazy.select(pl.first().is_null().alias(NOTHING)), ())
+        return Frame(self._steps.named(lazy, values, put_off), tuple(value.bounds for value in values))

@@ -159,7 +159,7 @@ class Execution:
         if "error" in answer:
             raise pickle.loads(answer["error"])
         if "lost" in answer:
-            self._cluster.doubt(self._peers[answer["lost"]])
+            self._cluster.doubt(self._peers[answer["lost"] // planned.chunks])
         if "results" not in answer:
             raise _Lost
         return answer

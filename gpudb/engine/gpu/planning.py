@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import pickle
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +31,8 @@ from gpudb.plan.stages import Stage, stages_of
 from gpudb.plan.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
 
+CAREFUL_SECONDS = 60.0
+"""How long a plan is cut finer than it need be once memory did not do: others may have held it."""
 _KEPT = 256
 _COSTS = Costs()
 
@@ -63,6 +67,8 @@ class _Kept:
     scanned: tuple[Table, ...]
     tables: tuple[Table, ...] = ()
     planned: Planned | None = None
+    ends: float = math.inf
+    """Until when the monotonic clock may say that they are these."""
 
 
 class Planner:
@@ -93,15 +99,17 @@ class Planner:
         """The plan and its stages over the snapshot; NotCarried names what the workers lack.
 
         Each worker's share is cut into so many `chunks`, or as many as the `space` of workers asks for. A plan is found
-        again while the tables have the same files, unless constants depend on the request.
+        again while the tables have the same files, unless constants depend on the request; one whose chunks were asked
+        for only for CAREFUL_SECONDS.
         """
         evaluate = evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
         with self._lock:
-            if kept.planned is not None and chunks in {0, kept.planned.chunks}:
+            if kept.planned is not None and chunks in {0, kept.planned.chunks} and time.monotonic() < kept.ends:
                 if all(a is b for a, b in zip(tables, kept.tables, strict=True)):
                     return kept.planned
+        ends = time.monotonic() + CAREFUL_SECONDS if chunks else math.inf
         computed = False
 
         def counted(exprs: Sequence[bound.Expr]) -> Sequence[bound.Constant | None]:
@@ -131,7 +139,7 @@ class Planner:
         made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
         if not computed:
             with self._lock:
-                kept.tables, kept.planned = tables, made
+                kept.tables, kept.planned, kept.ends = tables, made, ends
         return made
 
     def _cut(self, chunks: int, space: Space | None) -> Costs:

@@ -13,6 +13,7 @@ from gpudb.engine.gpu import coordinator
 from gpudb.engine.gpu.chunks import MOST, Space, chunks_of, finer
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.planning import CAREFUL_SECONDS
 from gpudb.engine.gpu.processes import cpu_processes
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
@@ -120,8 +121,12 @@ def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     assert engine._planned(request).chunks == 1
     faults.arm(cluster, 0, "full", "compute", "hash")
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
-    # What was learned stays with the plan.
+    # What was learned stays with the plan, for a while.
     assert engine._planned(request).chunks > 1
+    (kept,) = engine._planner._plans.values()
+    assert 0 < kept.ends - time.monotonic() <= CAREFUL_SECONDS
+    kept.ends = time.monotonic()
+    assert engine._planned(request).chunks == 1
 
 
 def test_what_the_smallest_chunks_do_not_help_ends_in_an_error(

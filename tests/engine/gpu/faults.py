@@ -121,7 +121,7 @@ def whole(cluster: Cluster, within: float = 20) -> bool:
     return False
 
 
-def idle(cluster: Cluster, within: float = 5) -> bool:
+def idle(cluster: Cluster, within: float = 20) -> bool:
     """Whether no worker holds anything of a statement, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:

@@ -59,8 +59,17 @@ class Settings(BaseSettings):
     engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
     """What runs queries: `auto` is `gpu` where doctor finds GPUs and their packages, else `cpu`; `twin` is the GPU
     engine's cluster on CPU workers, for trying it without a GPU."""
-    workers: int = Field(default=2, ge=1, le=64)
-    """Worker processes of the twin engine."""
+    scheduler: str | None = None
+    """A Dask scheduler's address (`tcp://host:8786`), whose workers are taken instead of ones started here: workers of
+    `dask cuda worker` for the engine gpu, which `auto` is then, those of `dask worker` for twin."""
+    workers: int | None = Field(default=None, ge=1, le=1024)
+    """Worker processes of the twin engine, 2 where nothing is said; of a scheduler's so many, or all that it has."""
+
+    @model_validator(mode="after")
+    def _scheduler_used(self) -> Self:
+        if self.scheduler is not None and self.engine == "cpu":
+            raise ValueError("scheduler goes with the engines gpu and twin")
+        return self
 
     @model_validator(mode="after")
     def _tls_whole(self) -> Self:

@@ -50,7 +50,13 @@ def serve(
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Log statements there.")] = None,
     engine: Annotated[str | None, typer.Option(help="auto, cpu, twin or gpu.  [default: auto]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Worker processes of the twin engine.  [default: 2]")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Worker processes of the twin engine, or how many of a scheduler's.  [default: 2, or all]"),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+    ] = None,
 ) -> None:
     """Serve PostgreSQL clients until SIGTERM or Ctrl-C."""
     from gpudb import config as configuration
@@ -69,6 +75,7 @@ def serve(
             statement_log=log,
             engine=engine,
             workers=workers,
+            scheduler=scheduler,
         )
     )
 

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from gpudb.session.database import Database
 
 GRACE_S = 5.0
+TWIN_WORKERS = 2
 
 
 def serve(settings: Settings) -> None:
-    """Serves until a signal. Errors: F0000 for settings, 55006 for a data directory in use, 08001 for the address."""
+    """Serves until a signal. Errors: F0000 for settings, 55006 for a data directory or workers in use, 08001 for the
+    address, or a scheduler's."""
     stop = threading.Event()
     hurry: list[Callable[[], None]] = []
 
@@ -46,8 +48,10 @@ def serve(settings: Settings) -> None:
         settings.data_dir,
         memory_limit=settings.memory_limit,
         max_connections=settings.max_connections,
-        workers=settings.workers if settings.engine == "twin" else 0,
-        gpus=_gpus(settings.engine),
+        workers=_workers(settings),
+        gpus=_gpus(settings.engine) if settings.scheduler is None else (),
+        scheduler=settings.scheduler,
+        twin=settings.engine == "twin",
     )
     log = None
     try:
@@ -80,6 +84,13 @@ def serve(settings: Settings) -> None:
         database.close()
         if log is not None:
             log.close()
+
+
+def _workers(settings: Settings) -> int:
+    """How many worker processes run: of a scheduler's all for 0, else of the twin engine alone."""
+    if settings.scheduler is not None:
+        return settings.workers or 0
+    return (settings.workers or TWIN_WORKERS) if settings.engine == "twin" else 0
 
 
 def _gpus(engine: str) -> tuple[str, ...]:

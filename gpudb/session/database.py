@@ -19,6 +19,7 @@ from gpudb.storage.store import Store
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.members import Members
+    from gpudb.engine.gpu.processes import Processes
 
 
 class Database:
@@ -26,7 +27,8 @@ class Database:
 
     `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's). With `workers` a cluster
     of so many worker processes, which share as much again, runs what it carries, as GPUs would (the twin engine); with
-    `gpus`, the indices of GPUs, one with a worker on each (the GPU engine).
+    `gpus`, the indices of GPUs, one with a worker on each (the GPU engine). With a `scheduler`, the address of Dask's,
+    that is so many of its workers, or all for 0: each on a GPU, or as `twin`.
     """
 
     def __init__(
@@ -38,14 +40,17 @@ class Database:
         settings: Mapping[str, str] | None = None,
         workers: int = 0,
         gpus: Sequence[str] = (),
+        scheduler: str | None = None,
+        twin: bool = False,
     ) -> None:
         self.store = Store(data_dir)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu
             self.members: Members | None = None
-            if workers or gpus:
-                self.engine, self.members = _routed(self.cpu, workers, gpus, memory_limit)
+            if workers or gpus or scheduler:
+                processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
+                self.engine, self.members = _routed(self.cpu, processes)
         except BaseException:
             self.store.close()
             raise
@@ -123,15 +128,24 @@ class Database:
         self.store.close()
 
 
-def _routed(embedded: CpuEngine, workers: int, gpus: Sequence[str], memory_limit: int | None) -> tuple[Engine, Members]:
+def _processes(
+    workers: int, gpus: Sequence[str], scheduler: str | None, *, twin: bool, memory_limit: int | None
+) -> Processes:
+    from gpudb.engine.gpu.processes import cpu_processes, gpu_processes, joined_processes
+
+    if scheduler is not None:
+        return joined_processes(scheduler, workers or None, memory_limit, gpu=not twin)
+    return gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit)
+
+
+def _routed(embedded: CpuEngine, processes: Processes) -> tuple[Engine, Members]:
     """Workers before the embedded engine; imported late, since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
     from gpudb.engine.routed import RoutedEngine
     from gpudb.plan.planner import warm
 
-    cluster = Cluster(gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit))
+    cluster = Cluster(processes)
     warm()
-    engine = ClusterEngine(cluster, embedded, "gpu" if gpus else "twin")
+    engine = ClusterEngine(cluster, embedded, "gpu" if processes.gpu else "twin")
     return RoutedEngine(engine, embedded), engine.members

@@ -15,19 +15,16 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import os
-import signal
 import threading
 import time
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from distributed.diagnostics.plugin import NannyPlugin
-
 from gpudb.engine.gpu.chunks import Space
-from gpudb.engine.gpu.connections import Connections, handling
-from gpudb.engine.gpu.processes import START_SECONDS, Processes
+from gpudb.engine.gpu.connections import Connections
+from gpudb.engine.gpu.fleet import START_SECONDS, Ender
+from gpudb.engine.gpu.processes import Processes
 from gpudb.engine.gpu.worker import StageWorker
 from gpudb.errors import SqlError
 
@@ -51,17 +48,15 @@ class Cluster:
     """Worker processes, watched until `close`."""
 
     def __init__(self, processes: Processes) -> None:
-        from distributed import Client
-
         self.size = processes.count
         self.processes = processes
-        self._cluster: Any = processes.start(processes.count)
-        client = Client(self._cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
-        self._client: Any = client
-        self._connections = Connections(client.connection_args)
+        self._fleet = processes.start(processes.count)
+        self._client = self._fleet.client
+        self._connections = Connections(self._client.connection_args)
         self._client.register_plugin(Ender())
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
-        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu))
+        peers = processes.gpu and processes.count > 1
+        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers))
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}
@@ -111,6 +106,10 @@ class Cluster:
             await asyncio.sleep(0.01)
         ready = [self._ready[number] for number in sorted(self._ready)]
         return tuple(self._ready.get(number) or ready[number % len(ready)] for number in range(self.size))
+
+    def doors(self, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Where the workers at some addresses fetch from each other's GPUs; empty for those that do not."""
+        return tuple(self._told.get(peer, {}).get("door", "") for peer in peers)
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
         """A worker's answer; OSError if it is lost."""
@@ -178,11 +177,11 @@ class Cluster:
     async def restart(self, address: str) -> None:
         """Ends a worker's process, whatever it does; its nanny starts another."""
         self._gone(address)
-        state = self._cluster.scheduler.workers.get(address)
-        if state is not None and state.nanny:
+        found = self._fleet.workers.get(address)
+        if found is not None:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(SILENT_SECONDS):
-                    await self.call(state.nanny, "gpudb_end", address=address)
+                    await self.call(found.nanny, "gpudb_end", address=address)
 
     async def _start(self) -> None:
         self.spawn(self._attend())
@@ -190,26 +189,18 @@ class Cluster:
             await asyncio.sleep(0.01)
 
     async def _attend(self) -> None:
-        """Looks after workers as they come, and after their nannies."""
-        looked = time.monotonic()
+        """Looks after workers as they come."""
+        looked = 0.0
         while True:
-            # By name: a worker that comes back has another address, and the same name.
-            for state in list(self._cluster.scheduler.workers.values()):
-                if state.address not in self._attended:
-                    self._attended[state.address] = asyncio.Event()
-                    self.spawn(self._watch(int(state.name), state.address, self._attended[state.address]))
-            if time.monotonic() > looked + PING_SECONDS:
+            whole = len(self._ready) == self.size
+            if time.monotonic() > looked + (PING_SECONDS if whole else PING_SECONDS / 4):
+                await self._fleet.look()
                 looked = time.monotonic()
-                await self._mend()
-            await asyncio.sleep(0.02 if len(self._ready) < self.size else 0.1)
-
-    async def _mend(self) -> None:
-        """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""
-        given_up = [name for name, nanny in self._cluster.workers.items() if nanny.status.name in {"closed", "failed"}]
-        for name in given_up:
-            del self._cluster.workers[name]
-        if given_up:
-            self.spawn(self._cluster._correct_state())
+            for address, found in self._fleet.workers.items():
+                if address not in self._attended:
+                    self._attended[address] = asyncio.Event()
+                    self.spawn(self._watch(found.number, address, self._attended[address]))
+            await asyncio.sleep(0.1 if whole else 0.02)
 
     async def _watch(self, number: int, address: str, wake: asyncio.Event) -> None:
         """Asks a worker for signs of life until it is gone."""
@@ -245,7 +236,7 @@ class Cluster:
             self._told.pop(address, None)
             self._plans.pop(address, None)
             self._connections.forget(address)
-        while address in self._cluster.scheduler.workers:
+        while address in self._fleet.workers:
             await self.restart(address)
             await asyncio.sleep(0.1)
         self._attended.pop(address, None)
@@ -256,37 +247,11 @@ class Cluster:
             if self._closed:
                 return
             self._closed = True
-            for nanny in self._cluster.workers.values():
-                # They hold nothing that is not elsewhere: no need to wait for their interpreters to wind down.
-                nanny.close_gracefully()
-                _kill(nanny)
             self.run(self._end_tasks()).result(5)
-            self._client.close(timeout=5)
-            self._cluster.close(timeout=10)
+            self._fleet.close()
 
     async def _end_tasks(self) -> None:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._connections.close()
-
-
-class Ender(NannyPlugin):
-    """Adds a handler to Dask's nannies that ends their worker at once, whatever it does; they start another."""
-
-    name = "gpudb"
-
-    def setup(self, nanny: Any) -> None:
-        """Called by Dask in the nanny's process."""
-
-        async def end(address: str) -> None:
-            if nanny.worker_address == address:
-                _kill(nanny)
-
-        nanny.handlers["gpudb_end"] = handling(end)
-
-
-def _kill(nanny: Any) -> None:
-    if nanny.process is not None and nanny.process.pid is not None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(nanny.process.pid, signal.SIGKILL)

@@ -1,25 +1,36 @@
 """Calls to workers' handlers, from the coordinator and from other workers: a worker that is gone is found out soon.
 
-What goes either way is one piece of bytes to Dask, which would look into every part of it otherwise.
+What goes either way is one piece of bytes to Dask, which would look into every part of it otherwise; beside an answer
+there may be a buffer of a GPU's memory, which Dask sends from where it lies.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 CONNECT_SECONDS = 1.5
 """How long a connection may take to be made; Dask's own are tried for half a minute."""
 
 
-class Connections:
-    """Connections to workers, made as they are needed and used again; `arguments` are Dask's for making them."""
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """An answer, and a buffer beside it."""
 
-    def __init__(self, arguments: dict[str, Any]) -> None:
+    answer: Any
+    buffer: Any
+
+
+class Connections:
+    """Connections to workers, made as they are needed within `seconds`, and used again; `arguments` are Dask's for
+    making them."""
+
+    def __init__(self, arguments: dict[str, Any], seconds: float = CONNECT_SECONDS) -> None:
         from distributed.core import ConnectionPool, Status
 
-        self._pool = ConnectionPool(connection_args=arguments, timeout=CONNECT_SECONDS)
+        self._pool = ConnectionPool(connection_args=arguments, timeout=seconds)
         self._starting = Status.init
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
@@ -27,7 +38,10 @@ class Connections:
         if self._pool.status == self._starting:
             await self._pool.start()
         answer = await getattr(self._pool(address), handler)(message=pickle.dumps(arguments))
-        return pickle.loads(answer["packed"]) if isinstance(answer, dict) else answer
+        if not isinstance(answer, dict):
+            return answer
+        found = pickle.loads(answer["packed"])
+        return Attached(found, answer["buffer"]) if "buffer" in answer else found
 
     def forget(self, address: str) -> None:
         """A worker is gone: closes what leads to it."""
@@ -40,9 +54,12 @@ class Connections:
 
 def handling(handler: Callable[..., Awaitable[Any]]) -> Callable[[bytes], Awaitable[Any]]:
     """A handler as Dask calls it for `Connections.call`; bytes go back as they are."""
+    from distributed.protocol.serialize import to_serialize
 
     async def answer(message: bytes) -> Any:
         given = await handler(**pickle.loads(message))
+        if isinstance(given, Attached):
+            return {"packed": pickle.dumps(given.answer), "buffer": to_serialize(given.buffer)}  # type: ignore[no-untyped-call]
         return given if isinstance(given, bytes) else {"packed": pickle.dumps(given)}
 
     return answer

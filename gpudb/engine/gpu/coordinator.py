@@ -152,6 +152,7 @@ class Execution:
             "parameters": self._parameters,
             "short": planned.cost.short,
             "chunks": planned.chunks,
+            "doors": self._cluster.doors(self._peers),
         }
         answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.sent)
         if "unknown" in answer:

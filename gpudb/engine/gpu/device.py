@@ -14,6 +14,7 @@ from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Kernels, Twin
 from gpudb.engine.gpu.resident import ResidentTables
 from gpudb.engine.gpu.stage import Tables
+from gpudb.engine.gpu.transfers import Packer
 from gpudb.storage.lockfile import LockFile
 
 
@@ -21,7 +22,8 @@ from gpudb.storage.lockfile import LockFile
 class Device:
     """Frames and tables where they lie, and what runs fused parts, if anything does.
 
-    `space` is the bytes for tables' columns and those for statements; `failure` tells what has broken the device.
+    `space` is the bytes for tables' columns and those for statements; `failure` tells what has broken the device;
+    `packer` readies frames for other workers' devices, where they are reached from this one.
     """
 
     frames: Frames
@@ -29,6 +31,7 @@ class Device:
     kernels: Twin | None
     space: tuple[int, int]
     failure: Callable[[], str | None] = lambda: None
+    packer: Packer | None = None
 
 
 def on_host(limit: int, budget: int, fuse: bool) -> Device:
@@ -40,23 +43,26 @@ def on_host(limit: int, budget: int, fuse: bool) -> Device:
     return Device(HostFrames(), ResidentTables(room), Twin(PackedTables(room)) if fuse else None, space)
 
 
-def on_gpu(budget: int, fuse: bool) -> Device:
-    """This process's GPU, of whose memory tables have `budget` bytes, or a share of it for 0."""
+def on_gpu(budget: int, fuse: bool, *, peers: bool = False) -> Device:
+    """This process's GPU, of whose memory tables have `budget` bytes, or a share of it for 0; beside others' GPUs if
+    there are `peers`."""
+    from gpudb.engine.gpu.cudf.contiguous import Contiguous
     from gpudb.engine.gpu.cudf.frames import CudfFrames
     from gpudb.engine.gpu.cudf.memory import SHARE, failure, open_device
     from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
 
-    device = open_device()
+    device = open_device(peers=peers)
     global _claim
     _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
     frames = CudfFrames()
+    packer = Contiguous(frames) if peers else None
     room = budget or int(SHARE * device.memory)
     space = room, device.memory - room
     if not fuse:
         tables = CudfTables(room, frames)
         frames.make_room = partial(tables.columns.shrink, 0)
-        return Device(frames, tables, None, space, failure)
+        return Device(frames, tables, None, space, failure, packer)
     packed = PackedTables(room * 3 // 4, CudfPieces())
     tables = CudfTables(room, frames, packed)
 
@@ -65,7 +71,7 @@ def on_gpu(budget: int, fuse: bool) -> Device:
         packed.columns.shrink(0)
 
     frames.make_room = make_room
-    return Device(frames, tables, Kernels(packed), space, failure)
+    return Device(frames, tables, Kernels(packed), space, failure, packer)
 
 
 _claim: LockFile | None = None

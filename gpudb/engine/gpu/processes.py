@@ -1,4 +1,4 @@
-"""Worker processes: how many, what each may use, and how they are started; the cluster knows nothing more of them."""
+"""Worker processes: how many, what each may use, and how they come to be; the cluster knows nothing more of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from gpudb.engine.gpu.fleet import Fleet, Joined, Started
 from gpudb.engine.gpu.fused.nvrtc import cache_folder
 from gpudb.engine.gpu.warm import caches
 
-START_SECONDS = 90
-"""How long a worker may take to start."""
 _LEAST_BYTES = 2**29
 _HOST_THREADS = 4
 """Of Polars on a worker that has a GPU."""
@@ -22,7 +20,7 @@ _PRELOAD = ["distributed", "distributed.nanny", "distributed.http", "tzdata", "g
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """`count` worker processes, which `start` gives as a Dask cluster whose scheduler lies in this process.
+    """`count` worker processes, which `start` gives.
 
     Each may use `memory` bytes, of them `resident` for tables and `results` for rows that wait for their clients. One
     that computes on for `patience` seconds after its statement has ended is killed: what it had loaded is lost then.
@@ -34,7 +32,7 @@ class Processes:
     resident: int
     results: int
     patience: float
-    start: Callable[[int], Any]
+    start: Callable[[int], Fleet]
     fuse: bool = False
     gpu: bool = False
     """Whether each has a GPU; `resident` is of its memory then, 0 for the half of it."""
@@ -52,7 +50,7 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
     """A worker on each of these GPUs (their indices or identifiers), which share `memory` bytes of the host's."""
     base = cpu_processes(len(devices), memory)
 
-    def start(count: int) -> Any:
+    def start(count: int) -> Fleet:
         import dask
         from dask_cuda import LocalCUDACluster
 
@@ -61,7 +59,7 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
             os.environ.setdefault(name, folder)  # the workers' processes inherit it
         # What is left to the host there are few rows, which wait for more threads longer than they gain by them.
         dask.config.set({"distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": _HOST_THREADS})
-        return LocalCUDACluster(
+        cluster = LocalCUDACluster(
             n_workers=count,
             CUDA_VISIBLE_DEVICES=list(devices),
             threads_per_worker=1,
@@ -73,8 +71,25 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
             device_memory_limit=None,
             silence_logs=logging.ERROR,
         )
+        return Started(cluster)
 
-    return replace(base, resident=0, patience=2.0, start=start, fuse=True, gpu=True)
+    return _on_gpus(replace(base, start=start))
+
+
+def joined_processes(scheduler: str, count: int | None, memory: int | None = None, *, gpu: bool) -> Processes:
+    """The workers that others have started under a scheduler: `count` of them, or those that are there.
+
+    They share `memory` bytes of their hosts', or have what each was started with. Errors: 08001 where no scheduler
+    answers, 55006 where another server has its workers, 58000 for workers that are too few or another version's.
+    """
+    joined = Joined(scheduler, count)
+    told = memory // joined.count if memory else int(0.8 * joined.memory)
+    base = replace(cpu_processes(joined.count, told * joined.count or None), start=lambda count: joined)
+    return _on_gpus(base) if gpu else base
+
+
+def _on_gpus(base: Processes) -> Processes:
+    return replace(base, resident=0, patience=2.0, fuse=True, gpu=True)
 
 
 def _configure() -> None:
@@ -90,7 +105,7 @@ def _configure() -> None:
     )
 
 
-def _start_cpu(count: int) -> Any:
+def _start_cpu(count: int) -> Fleet:
     """One thread a worker, in processes that are forked off one that has read the libraries: that takes no second."""
     import dask
     from distributed import LocalCluster
@@ -100,7 +115,7 @@ def _start_cpu(count: int) -> Any:
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     get_mp_context()  # type: ignore[no-untyped-call]  # sets what Dask would have read before a fork
     multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOAD)
-    return LocalCluster(  # type: ignore[no-untyped-call]
+    cluster = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=count,
         processes=True,
         threads_per_worker=1,
@@ -111,3 +126,4 @@ def _start_cpu(count: int) -> Any:
         silence_logs=logging.ERROR,
         env={"POLARS_MAX_THREADS": "1"},
     )
+    return Started(cluster)

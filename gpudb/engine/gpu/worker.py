@@ -3,7 +3,7 @@
 The coordinator and the other workers call it by handlers of Dask's worker, one message each:
 
     gpudb_run    run shares of a statement, stage by stage; tells what each did, and the result if it is small
-    gpudb_part   what a stage gave on a share, as Arrow's IPC stream, as soon as it is there; asked by other workers
+    gpudb_part   what a stage gave on a share, as soon as it is there (see `transfers`); asked by other workers
     gpudb_rows   a chunk of a result
     gpudb_drop   end a statement and forget it; tells whether it computes still
     gpudb_hold   load, pin or drop a table's columns; its bytes
@@ -31,15 +31,16 @@ from typing import Any, TypeVar
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
-from gpudb.engine.gpu.connections import Connections, handling
+from gpudb.engine.gpu.connections import Attached, handling
 from gpudb.engine.gpu.device import on_gpu, on_host
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
-from gpudb.engine.gpu.given import ResultRoom, Spilled, read, written
+from gpudb.engine.gpu.given import ResultRoom, Spilled
 from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Again, Task, compute, finished
+from gpudb.engine.gpu.transfers import Transfers
 from gpudb.engine.gpu.warm import warm
 from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
 from gpudb.errors import OutOfMemory, SqlError
@@ -52,7 +53,6 @@ _LOG = logging.getLogger(__name__)
 
 INLINE_BYTES = 2**20
 """A result of fewer bytes comes with the answer."""
-_LARGE_BYTES = 2**20
 _SPILL_BYTES = 2**16
 _PLANS = 256
 _GONE = 10_000
@@ -67,20 +67,28 @@ class StageWorker(WorkerPlugin):
     """Adds gpudb's handlers to a Dask worker.
 
     In bytes: `limit` bounds the process, `resident` the tables' columns, `results` what waits for clients in memory.
-    On a `gpu` worker tables and frames lie in its GPU's memory, of which `resident` 0 leaves the bound to the worker.
+    On a `gpu` worker tables and frames lie in its GPU's memory, of which `resident` 0 leaves the bound to the worker;
+    where there are `peers`, rows go from GPU to GPU.
     """
 
     name = "gpudb"
 
-    def __init__(self, limit: int, resident: int, results: int, fuse: bool = False, *, gpu: bool = False) -> None:
+    def __init__(
+        self, limit: int, resident: int, results: int, fuse: bool = False, *, gpu: bool = False, peers: bool = False
+    ) -> None:
         self._limit, self._resident, self._results = limit, resident, results
-        self._fuse, self._gpu = fuse, gpu
+        self._fuse, self._gpu, self._peers = fuse, gpu, peers
 
-    def setup(self, worker: Any) -> None:
+    async def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
-        self._connections = Connections(worker.connection_args)
-        device = on_gpu(self._resident, self._fuse) if self._gpu else on_host(self._limit, self._resident, self._fuse)
+        if self._gpu:
+            device = on_gpu(self._resident, self._fuse, peers=self._peers)
+        else:
+            device = on_host(self._limit, self._resident, self._fuse)
+        self._transfers = Transfers(worker, device.frames, device.packer)
+        if device.packer is not None:
+            await self._transfers.open()
         self._frames, self._tables, self._kernels = device.frames, device.tables, device.kernels
         self._failure, self._space = device.failure, device.space
         packed = self._kernels.tables if self._kernels is not None else None
@@ -103,12 +111,13 @@ class StageWorker(WorkerPlugin):
     def teardown(self, worker: Any) -> None:
         """Called by Dask as the worker ends."""
         self._watch.cancel()
+        self._transfers.close()
         for lane in self._lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results", "_fuse", "_gpu")}
+        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers")}
 
     # ---------------------------------------------------------------------------------------- handlers
 
@@ -122,9 +131,11 @@ class StageWorker(WorkerPlugin):
         short: bool,
         stages: bytes = b"",
         chunks: int = 1,
+        doors: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Runs the stages of these shares, of which each of the `peers` has as many as there are `chunks`; an error
         comes back as a value."""
+        self._transfers.learn(peers, doors)
         plan = self._plan(digest, stages)
         if plan is None:
             return {"unknown": True}
@@ -143,7 +154,7 @@ class StageWorker(WorkerPlugin):
         finally:
             self._forget_if_read(running)
 
-    async def part(self, statement: int, stage: int, giver: int, taker: int) -> bytes:
+    async def part(self, statement: int, stage: int, giver: int, taker: int, by_door: bool = False) -> bytes | Attached:
         """A stage's rows for another worker; nothing if the statement has ended."""
         if statement in self._gone:
             return b""
@@ -164,9 +175,7 @@ class StageWorker(WorkerPlugin):
             finally:
                 self._forget_if_read(running)
         self._forget_if_read(running)
-        if held.bytes < _LARGE_BYTES and not self._gpu:
-            return written(held.frame())
-        return await asyncio.to_thread(lambda: written(held.frame()))
+        return await self._transfers.sent(held, by_door=by_door)
 
     async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
         """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
@@ -219,6 +228,7 @@ class StageWorker(WorkerPlugin):
             "resident": self._tables.bytes + (self._kernels.bytes if self._kernels is not None else 0),
             "memory": memory.used(),
             "room": self._space,
+            "door": self._transfers.door,
             "stray": any(now - each.ended > _STRAY_SECONDS for each in self._strays),
         }
 
@@ -290,19 +300,15 @@ class StageWorker(WorkerPlugin):
         if address == self._worker.address:
             held = (await asyncio.shield(self._statement(statement).parts(stage, giver))).take(taker)
             if isinstance(held, Spilled):
-                return await asyncio.to_thread(lambda: self._frames.given(read(held.data())))
+                return await asyncio.to_thread(lambda: self._transfers.restored(held.data()))
             return held
         try:
-            data = await self._connections.call(
-                address, "gpudb_part", statement=statement, stage=stage, giver=giver, taker=taker
-            )
+            rows = await self._transfers.fetched(address, statement=statement, stage=stage, giver=giver, taker=taker)
         except OSError as error:
             raise Lost(giver) from error
-        if not data:
+        if rows is None:
             raise Lost(giver)
-        if self._gpu or len(data) >= _LARGE_BYTES:
-            return await asyncio.to_thread(lambda: self._frames.given(read(data)))
-        return self._frames.given(read(data))
+        return rows
 
     async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:
         """What some work gives, once the statement's lane is free."""

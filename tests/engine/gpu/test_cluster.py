@@ -233,7 +233,7 @@ def test_a_cancel_ends_the_statement(session: Session) -> None:
 
 def test_a_lost_worker_is_an_error_and_comes_back(database: Database, session: Session) -> None:
     engine = database.engine
-    nanny = next(iter(engine._cluster._cluster._cluster.workers.values()))  # type: ignore[attr-defined]
+    nanny = next(iter(engine._cluster._cluster._fleet.cluster.workers.values()))  # type: ignore[attr-defined]
     os.kill(nanny.process.pid, signal.SIGKILL)
     assert _answers_again(session)
 

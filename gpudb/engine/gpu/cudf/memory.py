@@ -10,6 +10,8 @@ from gpudb.errors import OutOfMemory, SqlError
 
 SHARE = 0.5
 """Of a GPU's memory, what resident columns may take where nothing else is said; the rest is for statements."""
+POOL = 0.9
+"""Of the memory that is free, what is taken at once where other processes' GPUs read from it."""
 LEAST = 0.1
 """What of it has to be free when a worker opens it."""
 
@@ -27,21 +29,28 @@ class Device:
     resource: Any
 
 
-def open_device() -> Device:
-    """Opens this process's GPU; 58000 where there is none, or its driver does not fit, 53200 where it is full."""
+def open_device(*, peers: bool = False) -> Device:
+    """Opens this process's GPU; 58000 where there is none, or its driver does not fit, 53200 where it is full.
+
+    With `peers` other processes' GPUs can read its memory, as they cannot what the driver's own pools give.
+    """
     try:
         import rmm
         from cuda.bindings import runtime
 
         _, found = runtime.cudaGetDeviceProperties(0)
         free, total = rmm.mr.available_device_memory()
-        resource = rmm.mr.CudaAsyncMemoryResource(release_threshold=int(total))
+        full = free < LEAST * total
+        if peers and not full:
+            resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL * free) // 256 * 256)
+        else:
+            resource = rmm.mr.CudaAsyncMemoryResource(release_threshold=int(total))
         rmm.mr.set_current_device_resource(resource)
     except Exception as error:
         message = f"the GPU cannot be opened: {error}"
         raise SqlError.of("system_error", message[:300], hint="gpudb doctor tells what is missing.") from error
     name = found.name.decode().strip("\0")
-    if free < LEAST * total:
+    if full:
         message = f"{name} has {free >> 20} of its {total >> 20} MiB free: other processes hold the rest"
         raise OutOfMemory(message, hint="nvidia-smi lists them; CUDA_VISIBLE_DEVICES names another GPU.")
     _share_with_cupy()

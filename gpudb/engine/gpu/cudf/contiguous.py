@@ -1,0 +1,43 @@
+"""Frames of the GPU's memory as one buffer each, as libcudf packs tables, for their way to another GPU."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pylibcudf as plc
+from cudf_polars.utils.cuda_stream import get_cuda_stream
+
+from gpudb.engine.gpu.cudf.convert import data_type, of
+from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.frames import Held
+
+LEAST_BYTES = 2**16
+"""Smaller frames are sent from the host: a copy there takes less than the way from GPU to GPU."""
+
+
+class Contiguous:
+    """See `transfers.Packer`."""
+
+    def __init__(self, frames: CudfFrames) -> None:
+        self._frames = frames
+
+    def packed(self, held: Held) -> tuple[bytes, Any] | None:
+        """See `transfers.Packer`; MemoryError where the copy has no room."""
+        if not isinstance(held, CudfHeld) or held.bytes < LEAST_BYTES:
+            return None
+        stream = get_cuda_stream()
+        metadata, data = plc.contiguous_split.pack(held.table.table, stream=stream).release()
+        # UCX knows of no streams.
+        stream.synchronize()
+        schema = [(column.name, column.dtype.polars_type) for column in held.table.columns]
+        return pickle.dumps((schema, held.rows, bytes(metadata))), data.obj
+
+    def unpacked(self, facts: bytes, buffer: Any) -> CudfHeld:
+        """See `transfers.Packer`."""
+        schema, rows, metadata = pickle.loads(facts)
+        stream = get_cuda_stream()
+        span = plc.gpumemoryview(buffer)
+        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(metadata), span, stream)
+        names, kinds = [name for name, _ in schema], [data_type(kind) for _, kind in schema]
+        return CudfHeld(of(table.columns(), names, kinds, rows), self._frames)

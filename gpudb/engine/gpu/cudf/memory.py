@@ -32,8 +32,18 @@ class Device:
 def open_device(*, peers: bool = False) -> Device:
     """Opens this process's GPU; 58000 where there is none, or its driver does not fit, 53200 where it is full.
 
-    With `peers` other processes' GPUs can read its memory, as they cannot what the driver's own pools give.
+    With `peers` other processes' GPUs can read its memory, as they cannot what the driver's own pools give. A GPU that
+    this process has open stays as it is.
     """
+    global _opened
+    _opened = _opened or _open(peers)
+    return _opened
+
+
+_opened: Device | None = None
+
+
+def _open(peers: bool) -> Device:
     try:
         import rmm
         from cuda.bindings import runtime

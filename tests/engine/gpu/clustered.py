@@ -1,0 +1,130 @@
+"""The suites on a real cluster: each statement's answer against the embedded engine's, and where the two differ.
+
+    python -m tests.engine.gpu.clustered [--gpus 0 1 | --workers 2] [--only cases tpch ssb taxi tpcds] [--json FILE]
+
+Rows go from worker to worker as they do for users, but however few they are: from GPU to GPU over UCX. `--exchanges`
+plans as if tables were large, so that joins and groups are shuffled that would be broadcast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
+from gpudb.engine.protocol import Request
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.survey import Found, statements
+from tests.engine.gpu.test_benchmarks import SUITES
+from tests.engine.gpu.test_cases import embedded, outcome
+
+
+def prepare(gpu: bool, dask_worker: Any) -> str:
+    """On a worker: forgets every table, since another database has others under the same oids; its door."""
+    stages = dask_worker.plugins["gpudb"]
+    for columns in (stages._tables.columns, *([stages._kernels.tables.columns] if stages._kernels else [])):
+        columns.forget(lambda key: True)
+    if stages._kernels:
+        stages._kernels.tables._dictionaries.clear()
+        stages._kernels.tables._runs.clear()
+        stages._kernels._kept.clear()
+    if gpu:
+        from gpudb.engine.gpu.cudf import contiguous
+
+        contiguous.LEAST_BYTES = 1
+    return str(stages._transfers.door)
+
+
+def engine_of(cluster: Cluster, lab: Lab, exchanges: bool) -> ClusterEngine:
+    """The cluster with a lab's database."""
+    few = {"exchange": 0, "broadcast": 2**10, "range": 100, "groups": 100, "scan": 1000}
+    costs = Costs(workers=cluster.size, **(few if exchanges else {}))
+    workers = cluster.processes
+    planner = Planner(lab.database.cpu, costs, fuse=workers.fuse, gpu=workers.gpu)
+    return ClusterEngine(cluster, lab.database.cpu, "gpu" if workers.gpu else "twin", planner)
+
+
+def run(found: Found, name: str, lab: Lab, engine: ClusterEngine, request: Request) -> None:
+    """Runs a statement on both engines."""
+    wanted = outcome(lambda: embedded(lab, request))
+    if wanted == "0A000":
+        return  # it wants a session's state, which these requests are without
+    kinds = [column.type for column in request.query.columns]
+    try:
+        given = outcome(lambda: local.as_text(engine.run(request), kinds))
+    except NotCarried as lacking:
+        found.lacking[name] = lacking.construct
+        return
+    except Exception as error:
+        found.broken[name] = f"{type(error).__name__}: {str(error)[:300]}"
+        return
+    if given == wanted:
+        found.right.append(name)
+    else:
+        detail = ""
+        if isinstance(given, str):
+            try:
+                list(engine.run(request))
+            except GpudbError as error:
+                detail = f" ({error})"
+        found.wrong[name] = f"{given!r:.180}{detail} where {wanted!r:.180}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Status 1 if an answer is wrong or a statement breaks."""
+    parser = argparse.ArgumentParser(description="the suites on a real cluster")
+    parser.add_argument("--only", nargs="+", default=["tpch", "ssb", "taxi", "tpcds", "cases"])
+    parser.add_argument("--gpus", nargs="+", default=[])
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--fuse", action="store_true", help="CPU workers run fused parts by the kernels' twin")
+    parser.add_argument("--exchanges", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
+    parser.add_argument("--part", default="1/1", help="of the case files, such as 2/3")
+    options = parser.parse_args(arguments)
+    part, parts = int(options.part.split("/")[0]) - 1, int(options.part.split("/")[1])
+    started = time.monotonic()
+    gpus = options.gpus
+    cluster = Cluster(gpu_processes(gpus) if gpus else cpu_processes(options.workers, fuse=options.fuse))
+    print(f"{cluster.size} workers in {time.monotonic() - started:.1f} s", flush=True)
+    found = Found()
+    lab_before: Lab | None = None
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            for suite in [each for each in ("tpch", "ssb", "taxi", "tpcds", "cases") if each in options.only]:
+                assert suite == "cases" or suite in SUITES
+                begun, before = time.monotonic(), len(found.right)
+                for name, lab, request in statements([suite], options.data or Path(made), (part, parts)):
+                    if lab is not lab_before:
+                        doors = cluster._client.run(prepare, bool(gpus))
+                        engine, lab_before = engine_of(cluster, lab, options.exchanges), lab
+                    run(found, name, lab, engine, request)
+                    if time.monotonic() - started > options.seconds:
+                        print(f"ended after {options.seconds} s, at {name}", flush=True)
+                        break
+                print(f"{suite}: {len(found.right) - before} right, {time.monotonic() - begun:.1f} s", flush=True)
+            print("doors", doors, flush=True)
+        finally:
+            cluster.close()
+    print(found.told(), flush=True)
+    print(f"{time.monotonic() - started:.0f} s", flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps(vars(found), indent=1))
+    return 1 if found.wrong or found.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

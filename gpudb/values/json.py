@@ -6,22 +6,22 @@ import json
 import re
 from decimal import Decimal
 
-from gpudb.errors import InvalidText, SqlError
+from gpudb.errors import SqlError
+from gpudb.values.json_errors import json_error
 from gpudb.values.numbers import numeric_text
 
-_MESSAGE = "invalid input syntax for type json"
 _PLAIN_WHITESPACE = re.compile(r"[ \t\n\r]*")
 
 
 def parse_json(text: str) -> str:
     """The text itself, if it is JSON; 22P02 otherwise, 54001 if nested too deeply."""
-    _read(text, keep_last=False)
+    _read(text, unescaped=False)
     return text
 
 
 def parse_jsonb(text: str) -> str:
     r"""The canonical text: keys by length then bytes, the last of equal ones; 22P05 for `\u0000`."""
-    return jsonb_text(_read(text, keep_last=True))
+    return jsonb_text(_read(text, unescaped=True))
 
 
 def jsonb_text(value: object) -> str:
@@ -45,21 +45,17 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _read(text: str, keep_last: bool) -> object:
+def _read(text: str, *, unescaped: bool) -> object:
     decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_constant)
     try:
-        start = _blank(text, 0)
-        value, end = decoder.raw_decode(text, start)
-        end = _blank(text, end)
+        value, end = decoder.raw_decode(text, _blank(text, 0))
     except RecursionError:
         message = "stack depth limit exceeded"
         raise SqlError.of("statement_too_complex", message) from None
-    except json.JSONDecodeError as error:
-        raise InvalidText(_MESSAGE, detail=_detail(text, error.pos)) from None
-    if end != len(text):
-        raise InvalidText(_MESSAGE, detail=_detail(text, end))
-    if keep_last:
-        _no_lone_surrogates(value)
+    except ValueError:
+        raise json_error(text, unescaped=unescaped) from None
+    if _blank(text, end) != len(text) or (unescaped and _lone_surrogates(value)):
+        raise json_error(text, unescaped=unescaped)
     return value
 
 
@@ -69,15 +65,10 @@ def _blank(text: str, at: int) -> int:
 
 
 def _constant(name: str) -> object:
-    raise InvalidText(_MESSAGE, detail=f'Token "{name}" is invalid.')
+    raise ValueError(name)  # NaN and the infinities are none of JSON's
 
 
-def _detail(text: str, at: int) -> str:
-    token = re.compile(r"\w+|\S").search(text, at)
-    return "The input string ended unexpectedly." if token is None else f'Token "{token.group()}" is invalid.'
-
-
-def _no_lone_surrogates(value: object) -> None:
+def _lone_surrogates(value: object) -> bool:
     parts = [value]
     while parts:
         part = parts.pop()
@@ -86,5 +77,5 @@ def _no_lone_surrogates(value: object) -> None:
         elif isinstance(part, list):
             parts += part
         elif isinstance(part, str) and any("\ud800" <= char <= "\udfff" for char in part):
-            detail = "Unicode low surrogate must follow a high surrogate."
-            raise InvalidText(_MESSAGE, detail=detail)
+            return True
+    return False

@@ -60,3 +60,66 @@ SELECT '9223372036854775807'::jsonb::int8, '32767.4'::jsonb::int2, '1.5'::jsonb:
 SELECT '9223372036854775808'::jsonb::int8;
 -- error 22003
 SELECT '1e30'::jsonb::int8;
+-- messages
+-- error 22P02
+SELECT '"abc'::json;
+-- error 22P02
+SELECT '"\v"'::json;
+-- error 22P02
+SELECT '"a\u00g1"'::json;
+-- error 22P02
+SELECT '01'::json;
+-- error 22P02
+SELECT '1f2'::json;
+-- error 22P02
+SELECT '0.x1'::json;
+-- error 22P02
+SELECT '1.3ex100'::json;
+-- error 22P02
+SELECT '[1,2,]'::json;
+-- error 22P02
+SELECT '[1 2]'::json;
+-- error 22P02
+SELECT '{"abc"}'::json;
+-- error 22P02
+SELECT '{1:"abc"}'::json;
+-- error 22P02
+SELECT '{"abc",1}'::json;
+-- error 22P02
+SELECT '{"abc"::1}'::json;
+-- error 22P02
+SELECT '{"abc":1:2}'::json;
+-- error 22P02
+SELECT '{"abc":1,3}'::json;
+-- error 22P02
+SELECT '{"abc":1'::json;
+-- error 22P02
+SELECT 'true false'::json;
+-- error 22P02
+SELECT 'true, false'::json;
+-- error 22P02
+SELECT 'trues'::json;
+-- error 22P02
+SELECT ''::json;
+-- error 22P02
+SELECT 'nul'::json;
+-- error 22P02
+SELECT '-Infinity'::json;
+-- error 22P02
+SELECT '"\u12'::json;
+-- error 22P02
+SELECT '"\'::json;
+-- error 22P02
+SELECT '"\ud83d"'::jsonb;
+-- error 22P02
+SELECT '"\ud83d\ud83d"'::jsonb;
+-- error 22P02
+SELECT '"\ude04"'::jsonb;
+-- error 22P02
+SELECT '{"a":"\ud83dx"}'::jsonb;
+-- error 22P05
+SELECT '["\u0000", 1 2]'::jsonb;
+-- error 22P02
+SELECT E'"abc\ndef"'::json;
+-- error 22P02
+SELECT '{"a": [1, {"b": }]}'::jsonb;

@@ -17,7 +17,8 @@ from gpudb.sql.bind.with_changes import bind_with_changes, changes_data
 from gpudb.sql.bound import DataChange, Parameter, Query, Statement
 from gpudb.sql.parse import RawStatement, parse
 from gpudb.sql.rewrite import rewrite
-from gpudb.sql.traverse import queries, walk
+from gpudb.sql.traverse import over_queries, queries, walk
+from gpudb.sql.unread import without_unread
 
 
 def statements_of(text: str) -> list[RawStatement]:
@@ -40,6 +41,7 @@ def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
         made = _bind(binder, statement.node, None)
     if binder.parameters:
         _check_parameters(binder, made)
+    made = over_queries(made, without_unread)
     return made
 
 

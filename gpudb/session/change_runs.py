@@ -11,30 +11,31 @@ from gpudb.errors import SqlError
 from gpudb.session import execution
 from gpudb.session.conflicts import resolved
 from gpudb.session.context import Context
-from gpudb.session.outcomes import Batches, Outcome
+from gpudb.session.outcomes import Batches, Outcome, left_alone
 from gpudb.sql.bound import CHANGED, Column, DataChange, Delete, Expr, FrameScan, Insert, Merge, Scan, Select, Update
 
 Frames = Mapping[str, pa.Table]
 _INSERT, _UPDATE, _DELETE = 1, 2, 3
 
 
-def computed(context: Context, bound: DataChange, frames: Frames, gone: Sequence[pa.Table]) -> Outcome:
-    """What a change comes to, over `frames`; rows that `gone` names are another part's already."""
+def computed(context: Context, bound: DataChange, frames: Frames, earlier: Sequence[Outcome]) -> Outcome:
+    """What a change comes to, over `frames`; `earlier` parts of the statement have changed the table already."""
+    gone = [each.gone for each in earlier if each.gone is not None]
     match bound:
         case Insert():
             rows = execution.gathered(context, bound.query, frames).to_batches()
             if bound.on_conflict is not None:
-                return resolved(context, bound, rows, frames)
+                return resolved(context, bound, rows, frames, earlier)
             return Outcome(sum(batch.num_rows for batch in rows), rows, added=rows)
         case Update() | Delete():
-            found = _left_alone(execution.gathered(context, bound.query, frames), 0, gone)
+            found = left_alone(execution.gathered(context, bound.query, frames), 0, gone)
             rows, places = _rows(found, 2), _places(found, 0)
             if isinstance(bound, Delete):
                 return Outcome(found.num_rows, rows, places, removed=places)
             fresh = _rows(found, 2, len(bound.table.columns))
             return Outcome(found.num_rows, rows, places, fresh, assigned=_assigned(bound), changed=places)
         case Merge():
-            return _merged(bound, _left_alone(execution.gathered(context, bound.query, frames), 1, gone))
+            return _merged(bound, left_alone(execution.gathered(context, bound.query, frames), 1, gone))
 
 
 def _merged(bound: Merge, found: pa.Table) -> Outcome:
@@ -95,16 +96,3 @@ def returned(context: Context, bound: DataChange, rows: Batches, frames: Frames)
     schema = pa.schema([pa.field(column.name, column.type.arrow) for column in columns])
     changed = pa.Table.from_batches([batch.rename_columns(names) for batch in rows], schema=schema)
     return execution.gathered(context, bound.returning, {**frames, CHANGED: changed})
-
-
-def _left_alone(found: pa.Table, file: int, gone: Sequence[pa.Table]) -> pa.Table:
-    """The rows of `found`, whose file and row number are two columns from `file` on, that none of `gone` has named.
-
-    A row that two parts of a statement change is changed by the first.
-    """
-    for earlier in gone:
-        for path in pc.unique(earlier["file"]).to_pylist():
-            rows = earlier.filter(pc.equal(earlier["file"], path))["row"]
-            same = pc.and_(pc.equal(found.column(file), path), pc.is_in(found.column(file + 1), rows.combine_chunks()))
-            found = found.filter(pc.invert(pc.fill_null(same, False)))
-    return found

@@ -17,7 +17,7 @@ from gpudb.session.references import check_added
 from gpudb.session.results import Result
 from gpudb.session.row_checks import checked
 from gpudb.sql.bind.view_targets import base_table
-from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Statement, Update, WithChanges
+from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Statement, Update, WithChanges
 from gpudb.sql.parse import inner
 
 
@@ -56,9 +56,32 @@ def select_with_changes(context: Context) -> Result:
 
 def _changed(context: Context, bound: Statement) -> Result:
     """A change and those in its WITH: all are computed before anything is written."""
-    parts, statement = (bound.parts, bound.statement) if isinstance(bound, WithChanges) else ((), bound)
+    whole = bound if isinstance(bound, WithChanges) else WithChanges((), bound)
     frames: dict[str, pa.Table] = {}
     outcomes: list[tuple[Table, Outcome]] = []
+    _carry_out(context, whole.parts, frames, outcomes)
+    statement = whole.statement
+    if isinstance(statement, DataChange):
+        outcome = _computed(context, statement, frames, outcomes)
+        result = _told(context, statement, outcome.count, outcome.rows, frames)
+        _carry_out(context, whole.after, frames, outcomes)
+        write(context, outcomes)
+        return result
+    _carry_out(context, whole.after, frames, outcomes)
+    # It reads the files of before, which stay until the transaction ends.
+    stream = execution.run(context, statement, frames)
+    try:
+        write(context, outcomes)
+    except BaseException:
+        stream.close()
+        raise
+    return Result("SELECT", result_columns(statement.columns), iter(stream), stream.close)
+
+
+def _carry_out(
+    context: Context, parts: Iterable[Part], frames: dict[str, pa.Table], outcomes: list[tuple[Table, Outcome]]
+) -> None:
+    """Computes parts of a WITH; their rows become frames."""
     for name, part in parts:
         if not isinstance(part, DataChange):
             frames[name] = execution.gathered(context, part, frames)
@@ -66,24 +89,10 @@ def _changed(context: Context, bound: Statement) -> Result:
         outcome = _computed(context, part, frames, outcomes)
         if part.returning is not None:
             frames[name] = returned(context, part, outcome.rows, frames)
-    if not isinstance(statement, DataChange):
-        # It reads the files of before, which stay until the transaction ends.
-        stream = execution.run(context, statement, frames)
-        try:
-            write(context, outcomes)
-        except BaseException:
-            stream.close()
-            raise
-        return Result("SELECT", result_columns(statement.columns), iter(stream), stream.close)
-    outcome = _computed(context, statement, frames, outcomes)
-    result = _told(context, statement, outcome.count, outcome.rows, frames)
-    write(context, outcomes)
-    return result
 
 
 def _computed(context: Context, bound: DataChange, frames: Frames, outcomes: list[tuple[Table, Outcome]]) -> Outcome:
-    gone = [o.gone for table, o in outcomes if table.oid == bound.table.oid and o.gone is not None]
-    outcome = computed(context, bound, frames, gone)
+    outcome = computed(context, bound, frames, [each for table, each in outcomes if table.oid == bound.table.oid])
     outcomes.append((bound.table, outcome))
     return outcome
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,51 +12,87 @@ import pyarrow as pa
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.execution import gathered
-from gpudb.session.outcomes import Outcome
+from gpudb.session.outcomes import Outcome, left_alone
 from gpudb.session.row_checks import checked
-from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, Insert
+from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, FrameScan, Insert, OnConflict
+from gpudb.sql.traverse import walk
 
 Numbers = npt.NDArray[np.int64]
 
 
-def resolved(context: Context, bound: Insert, rows: Sequence[pa.RecordBatch], given: Mapping[str, pa.Table]) -> Outcome:
+def resolved(
+    context: Context,
+    bound: Insert,
+    rows: Sequence[pa.RecordBatch],
+    given: Mapping[str, pa.Table],
+    earlier: Sequence[Outcome],
+) -> Outcome:
     """What becomes of an INSERT's rows, all of them checked first, as if they were all to be written.
 
-    23502, 23514; 21000 for a row that DO UPDATE would change twice, or insert and then change.
+    `earlier` parts of the statement have changed the table already. 23502, 23514; 21000 for a row that DO UPDATE would
+    change twice, or insert and then change.
     """
-    assert bound.on_conflict is not None
+    conflict = bound.on_conflict
+    assert conflict is not None
     names = [column.name for column in bound.table.columns]
     schema = pa.schema([pa.field(c.name, c.type.arrow) for c in bound.table.columns])
-    passed = checked(context, bound.table, rows, nulls=True)
-    proposed = pa.Table.from_batches([batch.rename_columns(names) for batch in passed], schema=schema)
-    count = proposed.num_rows
-    frame = proposed.append_column(ROW_NUMBER, pa.array(np.arange(count, dtype=np.int64)))
-    frames = {**given, NEW_ROWS: frame}
-    met = gathered(context, bound.on_conflict.conflicts, frames)
-    firsts = gathered(context, bound.on_conflict.same_keys, frames).sort_by("c1")
-    groups = [column.to_numpy() for column in firsts.columns[1:]]
-    blocked = np.zeros(count, dtype=bool)
+
+    def table(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+        return pa.Table.from_batches([batch.rename_columns(names) for batch in batches], schema=schema)
+
+    proposed = table(checked(context, bound.table, rows, nulls=True))
+    written = table(batch for each in earlier for batch in (*each.fresh, *each.added))
+    gone = [each.gone for each in earlier if each.gone is not None]
+    met = left_alone(gathered(context, conflict.conflicts, {**given, NEW_ROWS: _numbered(proposed)}), 1, gone)
+    groups, again = _groups(context, conflict, given, written, proposed)
+    blocked = again.copy()
     blocked[met.column(0).to_numpy()] = True
-    if not bound.on_conflict.update:
+    if not conflict.update:
         kept = proposed.filter(pa.array(_first_of_each(groups, blocked)))
         return Outcome(kept.num_rows, kept.to_batches(), added=kept.to_batches())
+    if again.any() and not _reads_parts(conflict):
+        raise _twice()
     _check_once(groups[0], blocked, met)
-    allowed = met.filter(met.column(1))
+    allowed = met.filter(met.column(3))
     changed = allowed.select(range(4, allowed.num_columns)).rename_columns(names).cast(schema)
     inserted = proposed.filter(pa.array(~blocked))
     rows_now = pa.concat_tables([inserted, changed])
     numbers = np.concatenate([np.flatnonzero(~blocked), allowed.column(0).to_numpy()])
     rows_now = rows_now.take(pa.array(np.argsort(numbers, kind="stable")))
-    gone = pa.table({"file": allowed.column(2), "row": allowed.column(3)})
+    gone = pa.table({"file": allowed.column(1), "row": allowed.column(2)})
     return Outcome(
         rows_now.num_rows,
         rows_now.combine_chunks().to_batches(),
         gone,
         changed.to_batches(),
         inserted.to_batches(),
-        assigned=bound.on_conflict.assigned,
+        assigned=conflict.assigned,
         changed=gone,
     )
+
+
+def _numbered(rows: pa.Table) -> pa.Table:
+    return rows.append_column(ROW_NUMBER, pa.array(np.arange(rows.num_rows, dtype=np.int64)))
+
+
+def _groups(
+    context: Context, conflict: OnConflict, given: Mapping[str, pa.Table], written: pa.Table, proposed: pa.Table
+) -> tuple[list[Numbers], npt.NDArray[np.bool_]]:
+    """For each key the first proposed row that has it, by rows; and which rows have a key of those `written`."""
+    before, count = written.num_rows, proposed.num_rows
+    every = pa.concat_tables([written, proposed])
+    firsts = gathered(context, conflict.same_keys, {**given, NEW_ROWS: _numbered(every)}).sort_by("c1")
+    held = [column.to_numpy()[before:] - before for column in firsts.columns[1:]]
+    again = np.zeros(count, dtype=bool)
+    for first in held:
+        again |= first < 0
+    return [np.where(first < 0, np.arange(count), first) for first in held], again
+
+
+def _reads_parts(conflict: OnConflict) -> bool:
+    """Whether SET reads another part of the statement: PostgreSQL carries that one out while it has the row in hand,
+    and then finds the row changed and lets it be."""
+    return any(isinstance(node, FrameScan) and node.name != NEW_ROWS for node in walk(conflict.conflicts))
 
 
 def _first_of_each(groups: Sequence[Numbers], blocked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -88,9 +124,13 @@ def _check_once(first: Numbers, blocked: npt.NDArray[np.bool_], met: pa.Table) -
     np.maximum.at(last, first, np.arange(count))
     earlier = last[first] > np.arange(count)
     writes = ~blocked
-    allowed = met.filter(met.column(1)).column(0).to_numpy()
+    allowed = met.filter(met.column(3)).column(0).to_numpy()
     writes[allowed] = True
     if (earlier & writes).any():
-        hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
-        message = "ON CONFLICT DO UPDATE command cannot affect row a second time"
-        raise SqlError.of("cardinality_violation", message, hint=hint)
+        raise _twice()
+
+
+def _twice() -> SqlError:
+    hint = "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
+    message = "ON CONFLICT DO UPDATE command cannot affect row a second time"
+    return SqlError.of("cardinality_violation", message, hint=hint)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Batches = list[pa.RecordBatch]
 
@@ -31,3 +32,16 @@ class Outcome:
     def changes(self, columns: Iterable[str]) -> bool:
         """Whether rows may come back with other values in one of these columns."""
         return bool(self.fresh) and (self.assigned is None or not self.assigned.isdisjoint(columns))
+
+
+def left_alone(found: pa.Table, file: int, gone: Sequence[pa.Table]) -> pa.Table:
+    """The rows of `found`, whose file and row number are two columns from `file` on, that none of `gone` has named.
+
+    A row that two parts of a statement change is changed by the first.
+    """
+    for earlier in gone:
+        for path in pc.unique(earlier["file"]).to_pylist():
+            rows = earlier.filter(pc.equal(earlier["file"], path))["row"]
+            same = pc.and_(pc.equal(found.column(file), path), pc.is_in(found.column(file + 1), rows.combine_chunks()))
+            found = found.filter(pc.invert(pc.fill_null(same, False)))
+    return found

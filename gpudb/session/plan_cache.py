@@ -17,11 +17,11 @@ LONGEST = 16 << 10
 """Characters of text beyond which a statement is not kept: it carries data, and will not come again."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """A statement that has been bound, with its parameters' types and its result's columns (None: no rows).
 
-    `draws` says whether it calls sequence functions.
+    `draws` says whether it calls sequence functions; `checked` becomes true once its constants have been computed.
     """
 
     statement: RawStatement
@@ -29,6 +29,7 @@ class Plan:
     parameters: tuple[SqlType, ...]
     columns: tuple[ResultColumn, ...] | None
     draws: bool = False
+    checked: bool = False
 
 
 class Key(NamedTuple):

@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session import calls, handlers, session_functions, tables
+from gpudb.session import calls, constant_checks, handlers, session_functions, tables
 from gpudb.session.binding import BINDABLE, bind_statement, fresh_labels, statements_of
 from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.execution import draws
@@ -291,6 +291,9 @@ class Session:
             number = len(context.parameters) + 1
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
             raise error.at(parameter_position(context.statement.text, number))
+        if not plan.checked:
+            constant_checks.check(context, plan.bound)
+            plan.checked = True
         context.draws = plan.draws
         return plan
 

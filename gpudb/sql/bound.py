@@ -555,8 +555,8 @@ class OnConflict:
 
     `same_keys` gives each row's number and, for each key that is looked at, the number of the first row that has the
     same key (its own where NULLs make it different from all). `conflicts` gives the numbers of the rows whose key the
-    table has already; for DO UPDATE also whether its WHERE lets them, the file and number of the row that is there,
-    and every new column, of which those not `assigned` are as they were; there is one key then.
+    table has already, with the file and number of the row that is there; for DO UPDATE also whether its WHERE lets
+    them, and every new column, of which those not `assigned` are as they were; there is one key then.
     """
 
     update: bool
@@ -612,16 +612,20 @@ class Merge:
 DataChange = Insert | Update | Delete | Merge
 
 
+Part = tuple[str, Query | DataChange]
+
+
 @dataclass(frozen=True, slots=True)
 class WithChanges:
     """A statement whose WITH changes data. All of it sees one snapshot: nothing is written before all is computed.
 
-    `parts` are carried out once each, in order; the rows that one gives, of a query or by RETURNING, are the frame of
-    its name, which those after it and `statement` may read.
+    `parts` are carried out once each, in order, those `after` behind `statement`, which does not read them; the rows
+    that one gives, of a query or by RETURNING, are the frame of its name, which what comes after it may read.
     """
 
-    parts: tuple[tuple[str, Query | DataChange], ...]
+    parts: tuple[Part, ...]
     statement: Query | DataChange
+    after: tuple[Part, ...] = ()
 
 
 Statement = Query | DataChange | WithChanges

@@ -97,7 +97,7 @@ def queries(statement: bound.Statement) -> Iterator[bound.Query]:
     """Every query that a statement is or carries out, outermost ones alone."""
     match statement:
         case bound.WithChanges():
-            for _, part in statement.parts:
+            for _, part in (*statement.parts, *statement.after):
                 yield from queries(part)
             yield from queries(statement.statement)
         case bound.Insert() | bound.Update() | bound.Delete() | bound.Merge():
@@ -108,3 +108,18 @@ def queries(statement: bound.Statement) -> Iterator[bound.Query]:
                 yield statement.returning
         case _:
             yield statement
+
+
+def over_queries(statement: Any, change: Callable[[bound.Query], bound.Query]) -> Any:
+    """The statement with `change` made of every query that it is or whose rows it writes."""
+    match statement:
+        case bound.WithChanges():
+            parts, after = (
+                tuple((name, over_queries(part, change)) for name, part in each)
+                for each in (statement.parts, statement.after)
+            )
+            return bound.WithChanges(parts, over_queries(statement.statement, change), after)
+        case bound.Insert() | bound.Update() | bound.Delete() | bound.Merge():
+            return replace(statement, query=change(statement.query))
+        case _:
+            return change(statement)

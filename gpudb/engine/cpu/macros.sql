@@ -208,8 +208,8 @@ CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 1073741819
     THEN pg_error('54000', 'requested length too large')::VARCHAR
     -- once more: DuckDB works out constants on branches that are not taken
     ELSE repeat(s, CASE WHEN n::BIGINT * strlen(s) > 1073741819 THEN 0 ELSE n END) END;
-CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE lpad(s, n, fill) END;
-CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE rpad(s, n, fill) END;
+CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE lpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
+CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE rpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_chr(n) AS CASE
     WHEN n = 0 THEN pg_error('54000', 'null character not permitted')::VARCHAR
     WHEN n < 0 THEN pg_error('22023', 'character number must be positive')::VARCHAR

@@ -163,24 +163,30 @@ def _meets(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr
 
 
 def _blocked(binder: Binder, table: Table, key: Key) -> Select:
-    """The numbers of proposed rows whose key the table has."""
+    """The numbers of proposed rows whose key the table has, and where it has it."""
     rel, other = binder.rel(), binder.rel()
     on = _meets(binder, table, key, rel, other)
-    source = Join("INNER", proposed(rel, table), Scan(other, table), on)
-    return Select((_NUMBER,), (_number(rel, table),), source)
+    source = Join("INNER", proposed(rel, table), Scan(other, table, row_ids=True), on)
+    return Select((_NUMBER, *ROW_ID), (_number(rel, table), *_place(other, table)), source)
+
+
+def _place(rel: int, table: Table) -> tuple[Column, Column]:
+    width = len(table.columns)
+    return Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row")
 
 
 def _union(queries: Sequence[Query]) -> Query:
     made = queries[0]
     for each in queries[1:]:
-        made = SetOperation((_NUMBER,), "UNION", True, made, each)
+        made = SetOperation((_NUMBER, *ROW_ID), "UNION", True, made, each)
     return made
 
 
 def _updated(
     binder: Binder, target: Through, relation: Any, node: Any, key: Key, ctes: Scope
 ) -> tuple[Query, frozenset[str]]:
-    """For each proposed row whose key the table has: its number, whether WHERE lets it, both rows; what SET names."""
+    """For each proposed row whose key the table has: its number, where that row is, whether WHERE lets it, and the new
+    row; what SET names."""
     rel, other = binder.rel(), binder.rel()
     table = target.table
     columns = table_columns(table)
@@ -206,11 +212,9 @@ def _updated(
             # What WHERE keeps out is not computed either.
             value = Case(((allowed, value),), old[column.name], column.type)
         values.append(value)
-    width = len(table.columns)
-    place = (Column(other, width, TEXT, "file"), Column(other, width + 1, INT8, "row"))
-    outputs = (_NUMBER, OutputColumn("allowed", BOOL), *ROW_ID, *columns)
+    outputs = (_NUMBER, *ROW_ID, OutputColumn("allowed", BOOL), *columns)
     source_join = Join("INNER", proposed(rel, table), scan, _meets(binder, table, key, rel, other))
-    query = Select(outputs, (_number(rel, table), allowed, *place, *values), source_join)
+    query = Select(outputs, (_number(rel, table), *_place(other, table), allowed, *values), source_join)
     computed = {column.name for column in table.columns if column.generated is not None}
     return with_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)
 

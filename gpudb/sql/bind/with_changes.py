@@ -18,6 +18,7 @@ from gpudb.sql.bound import (
     DataChange,
     FrameScan,
     OutputColumn,
+    Part,
     Query,
     Select,
     WithChanges,
@@ -46,7 +47,7 @@ def bind_with_changes(
     """
     scope = Scope()
     known: list[Cte] = []
-    parts: list[tuple[str, Query | DataChange]] = []
+    parts: list[Part] = []
     clause = node.with_clause
     nodes = [inner(each) for each in clause.ctes]
     check_names(binder, nodes)
@@ -77,11 +78,22 @@ def bind_with_changes(
     plain.CopyFrom(node)
     plain.ClearField("with_clause")
     statement = _after(bind(binder, plain, scope), known)
-    read = {scan.cte for part in (*(part for _, part in parts), statement) for scan in _scans(part)}
-    numbers = {f"gpudb with {number}" for number in read}
-    # What only reads and is read by nobody is not run.
-    kept = tuple(each for each in parts if isinstance(each[1], DataChange) or each[0] in numbers)
-    return WithChanges(kept, statement)
+    before = _needed(parts, statement)
+    # As PostgreSQL completes what has not been read: the last first, each behind what it reads
+    after: list[Part] = []
+    for each in reversed([part for part in parts if isinstance(part[1], DataChange)]):
+        if each not in (*before, *after):
+            after += [part for part in (*_needed(parts, each[1]), each) if part not in (*before, *after)]
+    return WithChanges(tuple(before), statement, tuple(after))
+
+
+def _needed(parts: Sequence[Part], reader: Query | DataChange) -> list[Part]:
+    """The parts that one reads, and those that these read, in order."""
+    wanted = {f"gpudb with {scan.cte}" for scan in _scans(reader)}
+    for name, part in reversed(parts):
+        if name in wanted:
+            wanted |= {f"gpudb with {scan.cte}" for scan in _scans(part)}
+    return [part for part in parts if part[0] in wanted]
 
 
 def _change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind) -> DataChange:

@@ -82,3 +82,21 @@ UPDATE cc_t SET (a, b) = (1, 2, 3);
 UPDATE cc_t SET (a, b) = (1);
 -- error 42804
 UPDATE cc_t SET (a, b) = (SELECT 1, true);
+-- setup
+CREATE TABLE cc_once (k integer PRIMARY KEY, v text);
+INSERT INTO cc_once VALUES (1, 'one'), (2, 'two'), (3, 'three'), (4, 'four');
+-- cases
+WITH a AS (INSERT INTO cc_once VALUES (2, 'a') ON CONFLICT (k) DO UPDATE SET (k, v) = (SELECT 2, 'green') RETURNING k, v) INSERT INTO cc_once VALUES (2, 'b') ON CONFLICT (k) DO UPDATE SET (k, v) = (SELECT k, v FROM a WHERE a.k = cc_once.k) RETURNING k, v;
+-- error 21000
+WITH a AS (INSERT INTO cc_once VALUES (2, 'a') ON CONFLICT (k) DO UPDATE SET v = 'a' RETURNING k, v) INSERT INTO cc_once VALUES (2, 'b') ON CONFLICT (k) DO UPDATE SET v = 'b';
+-- error 21000
+WITH a AS (INSERT INTO cc_once VALUES (22, 'a') RETURNING k, v) INSERT INTO cc_once SELECT k, v FROM a ON CONFLICT (k) DO UPDATE SET v = excluded.v;
+WITH a AS (INSERT INTO cc_once VALUES (21, 'a') RETURNING k, v) INSERT INTO cc_once SELECT k, v FROM a ON CONFLICT (k) DO NOTHING RETURNING k, v;
+-- error 23505
+WITH a AS (INSERT INTO cc_once VALUES (20, 'a')) INSERT INTO cc_once VALUES (20, 'b') ON CONFLICT (k) DO NOTHING;
+WITH a AS (UPDATE cc_once SET v = 'u' WHERE k = 1 RETURNING k) INSERT INTO cc_once VALUES (1, 'x') ON CONFLICT (k) DO UPDATE SET v = 'first' RETURNING k, v;
+WITH a AS (DELETE FROM cc_once WHERE k = 3 RETURNING k) INSERT INTO cc_once SELECT k, 'again' FROM a ON CONFLICT (k) DO NOTHING RETURNING k, v;
+WITH a AS (DELETE FROM cc_once WHERE k = 4 RETURNING k) INSERT INTO cc_once SELECT k, 'again' FROM a ON CONFLICT (k) DO UPDATE SET v = 'no' RETURNING k, v;
+WITH a AS (UPDATE cc_once SET v = 'in WITH' WHERE k = 1) UPDATE cc_once SET v = 'in the statement' WHERE k = 1;
+WITH a AS (UPDATE cc_once SET v = 'first' WHERE k = 2), b AS (UPDATE cc_once SET v = 'last' WHERE k = 2) SELECT 1;
+SELECT * FROM cc_once ORDER BY k;

@@ -1,0 +1,194 @@
+"""Expressions over constants that PostgreSQL computes when it plans, be there rows to compute them for or not.
+
+So `CASE WHEN x > 0 THEN 1 / 0 ELSE 1 END` ends in 22012 over any x. What constants before it rule out is not computed:
+a branch of CASE whose condition is known to be false, what stands after FALSE in AND, TRUE in OR, or a value in
+COALESCE (PostgreSQL's eval_const_expressions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gpudb.sql import bound
+from gpudb.sql.traverse import children, mapped, walk
+from gpudb.types import BOOL
+
+Evaluate = Callable[[Sequence[bound.Expr]], Sequence[object]]
+"""The values of expressions over nothing; raises what computing them raises."""
+
+_TEXTS = {"text", "varchar", "bpchar"}
+_MOMENTS = {"date", "timestamp", "interval"}
+_PLAIN = _TEXTS | _MOMENTS | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric"}
+_PURE = (
+    bound.Call,
+    bound.Cast,
+    bound.InList,
+    bound.Choice,
+    bound.DistinctFrom,
+    bound.AnyArray,
+    bound.BoolOp,
+    bound.Test,
+)
+_QUERIES = (bound.Select, bound.SetOperation, bound.Values)
+
+
+def check_constants(query: bound.Query, evaluate: Evaluate) -> None:
+    """Raises what computing the constant expressions of a query raises."""
+    if isinstance(query, bound.Select) and query == bound.Select(query.columns, query.targets):
+        return  # of one row, which is computed anyway
+    finding = _Finding(evaluate)
+    finding.look(_pulled_up(query))
+    if finding.found:
+        evaluate(finding.found)
+
+
+def _pulled_up(query: bound.Query) -> bound.Query:
+    """The query with the constants of subqueries of one row, and of plain ones, in the place of their columns."""
+    found: dict[tuple[int, int], bound.Constant] = {}
+    for node in walk(query):
+        if isinstance(node, bound.Derived):
+            found.update(((node.rel, index), each) for index, each in _constants(node.query))
+    nullable = {rel for node in walk(query) if isinstance(node, bound.Join) for rel in _nullable(node)}
+    known = {place: each for place, each in found.items() if place[0] not in nullable}
+    if not known:
+        return query
+    made: bound.Query = mapped(query, lambda n: known.get((n.rel, n.index)) if isinstance(n, bound.Column) else None)
+    return made
+
+
+def _constants(query: bound.Query) -> Iterator[tuple[int, bound.Constant]]:
+    if isinstance(query, bound.Values) and len(query.rows) == 1:
+        targets: tuple[bound.Expr, ...] = query.rows[0]
+    elif isinstance(query, bound.Select) and not (query.grouped or query.distinct or query.limit or query.offset):
+        targets = query.targets
+        if any(isinstance(node, bound.SetReturning) for target in targets for node in walk(target)):
+            return
+    else:
+        return
+    yield from ((index, each) for index, each in enumerate(targets) if isinstance(each, bound.Constant))
+
+
+def _nullable(join: bound.Join) -> Iterator[int]:
+    """The relations of which an outer join may make up rows."""
+    sides = {"LEFT": [join.right], "RIGHT": [join.left], "FULL": [join.left, join.right]}.get(join.kind, [])
+    yield from (node.rel for side in sides for node in walk(side) if isinstance(node, bound.Derived))
+
+
+class _Finding:
+    """The largest constant expressions that are reached, in `found`."""
+
+    def __init__(self, evaluate: Evaluate) -> None:
+        self._evaluate = evaluate
+        self.found: list[bound.Expr] = []
+
+    def look(self, query: bound.Query) -> None:
+        """Looks through a query; of its WITH queries through those that are read."""
+        read = {node.cte for node in walk(query) if isinstance(node, bound.CteScan)}
+        for each in children(query):
+            if not isinstance(each, bound.Cte):
+                self._add_if(each)
+            elif each.number in read:
+                self.look(each.query)
+
+    def _add_if(self, node: Any) -> None:
+        self._add(self._constant(node))
+
+    def _add(self, constant: bound.Expr | None) -> None:
+        if constant is not None and not isinstance(constant, bound.Constant):
+            self.found.append(constant)
+
+    def _value(self, constant: bound.Expr) -> object:
+        return constant.value if isinstance(constant, bound.Constant) else self._evaluate([constant])[0]
+
+    def _constant(self, node: Any) -> bound.Expr | None:
+        """The constant expression that a node comes to; None for another one, whose constant parts have been added."""
+        if isinstance(node, bound.Constant):
+            return node
+        if isinstance(node, _QUERIES):
+            self.look(node)
+        elif isinstance(node, bound.Exists):
+            self._exists(node.query)
+        elif isinstance(node, bound.Case):
+            return self._case(node)
+        elif isinstance(node, bound.Choice) and node.op == "COALESCE":
+            return self._coalesce(node)
+        elif isinstance(node, bound.BoolOp) and node.op != "NOT":
+            return self._chain(node)
+        elif isinstance(node, _PURE) and _is_immutable(node):
+            return self._pure(node)
+        elif not isinstance(node, bound.Let | bound.Fold):
+            for each in children(node):
+                self._add_if(each)
+        return None
+
+    def _pure(self, node: Any) -> bound.Expr | None:
+        parts = children(node)
+        made = [self._constant(part) for part in parts]
+        if None in made:
+            for each in made:
+                self._add(each)
+            return None
+        changed = {id(part): new for part, new in zip(parts, made, strict=True) if new is not part}
+        constant: bound.Expr = mapped(node, lambda each: changed.get(id(each))) if changed else node
+        return constant
+
+    def _exists(self, query: bound.Query) -> None:
+        for each in children(query):
+            if not isinstance(query, bound.Select) or each not in query.targets:
+                self._add_if(each)
+
+    def _case(self, node: bound.Case) -> bound.Expr | None:
+        """Branches up to the first whose condition is always true, but those whose condition never is."""
+        certain = True
+        for test, value in (*node.branches, (bound.Constant(True, BOOL), node.default)):
+            known = self._constant(test)
+            holds = None if known is None else self._value(known)
+            if known is not None and holds is not True:
+                continue
+            made = self._constant(value)
+            if known is not None and certain:
+                return made
+            self._add(made)
+            if known is not None:
+                return None
+            certain = False
+        return None
+
+    def _coalesce(self, node: bound.Choice) -> bound.Expr | None:
+        certain = True
+        for arg in node.args:
+            known = self._constant(arg)
+            if known is None:
+                certain = False
+            elif self._value(known) is not None:
+                if certain:
+                    return known
+                self._add(known)
+                return None
+        return bound.Constant(None, node.type) if certain else None
+
+    def _chain(self, node: bound.BoolOp) -> bound.Expr | None:
+        """AND up to the first that is FALSE, OR up to the first that is TRUE."""
+        last = node.op == "OR"
+        values: set[object] = set()
+        certain = True
+        for arg in node.args:
+            known = self._constant(arg)
+            if known is None:
+                certain = False
+                continue
+            values.add(self._value(known))
+            if last in values:
+                return bound.Constant(last, BOOL)
+        return bound.Constant(None if None in values else not last, BOOL) if certain else None
+
+
+def _is_immutable(expr: Any) -> bool:
+    """Whether an expression over constants has one value, under all settings."""
+    if isinstance(expr, bound.Call) and (not expr.function.immutable or expr.function.returns_set):
+        return False
+    # time zones, and what a text says of now, stand in settings
+    if expr.type.name not in _PLAIN:
+        return False
+    return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name in _MOMENTS)

@@ -121,7 +121,7 @@ def _called(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
         message = error.message.replace("function ", "procedure ", 1)
         hint = "No procedure matches the given name and argument types. You might need to add explicit type casts."
         raise binder.locate(UndefinedFunction(message, hint=hint), node.location) from None
-    routine = chosen(routines, candidate)
+    routine = chosen(routines, candidate, args)
     if routine is None or routine.kind != "p":
         shown = f"{names[-1]}({', '.join(str(item) for item in types)})"
         wrong = SqlError.of("wrong_object_type", f"{shown} is not a procedure", hint="To call a function, use SELECT.")

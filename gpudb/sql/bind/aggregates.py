@@ -12,6 +12,7 @@ from gpudb.functions.registry import implementation
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, coerce
 from gpudb.sql.bind.hypothetical import NAMES, hypothetical
+from gpudb.sql.bind.hypothetical_sets import Hypothetical
 from gpudb.sql.bind.operators import call
 from gpudb.sql.bind.scope import KEPT, Scope, spoken
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
@@ -55,10 +56,7 @@ def ordered_set(
             replace(key, expr=coerce(binder, key.expr, TEXT)) if key.expr.type == UNKNOWN else key for key in order
         )
     if name in NAMES and len(args) == len(order):
-        rank, parts = hypothetical(binder, name, args, order, keep)
-        for part in parts:
-            aggregate(binder, scope, part)
-        return rank
+        return _hypothetical(binder, scope, name, args, order, keep)
     types = tuple(arg.type.plain for arg in (*args, *(key.expr for key in order)))
     if name in NAMES:
         hint = (
@@ -78,6 +76,18 @@ def ordered_set(
     )
     direct = made.args[: len(args)]
     return aggregate(binder, scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
+
+
+def _hypothetical(
+    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
+) -> Expr:
+    made, parts = hypothetical(binder, name, args, order, keep)
+    for part in parts:
+        aggregate(binder, scope, part)
+    owner = _owner(scope, parts)
+    again = lambda row: hypothetical(binder, name, row, order, keep)[0]  # noqa: E731
+    owner.hypotheticals.append(Hypothetical(made, tuple(args), again))
+    return made
 
 
 def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:

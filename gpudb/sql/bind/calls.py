@@ -81,7 +81,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
             raise
         written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
         raise UndefinedFunction(written, hint=missing.hint) from None
-    routine = chosen(routines, candidate)
+    routine = chosen(routines, candidate, args)
     if routine is not None and routine.kind == "a":
         _check_star(node, routine.signature, args)
         return own_aggregate(binder, scope, routine, candidate, args, order, keep, node)
@@ -137,28 +137,28 @@ def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
         scope.clause = clause
 
 
-def applied(binder: Binder, name: str, row: Expr) -> Expr | None:
-    """`name(row)` for what is written `row.name`, where that is a plain function of one value; None if it is not."""
+def applied(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
+    """`name(row)` for what is written `row.name`, where that is a function of one value; None if it is not."""
     routines = find_routines(binder, (name,))
     try:
         candidate = resolve.function(name, (row.type.plain,), "f", own=tuple(map(as_function, routines)))
     except SqlError:
         return None
-    routine = chosen(routines, candidate)
+    routine = chosen(routines, candidate, [row])
     if routine is None:
         return call(binder, candidate, [row])
     routine, args = complete(binder, routine, candidate, [row])
-    return None if routine.kind != "f" or routine.returns_set else scalar(binder, routine, args)
+    return _value_or_set(binder, scope, routine, args, -1)
 
 
-def member(binder: Binder, row: Expr, name: str) -> Expr:
+def member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
     """`(row).name`: a field, or else a function of the row; of another value a cast or a function."""
     try:
         return records.field_named(row, name)
     except SqlError as error:
         if error.sqlstate not in {"42703", "42809"}:
             raise
-        made = _type_call(binder, name, (row,)) or applied(binder, name, row)
+        made = _type_call(binder, name, (row,)) or applied(binder, scope, name, row)
         if made is None:
             raise
         return made
@@ -213,13 +213,22 @@ def _routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr
         hint = "To call a procedure, use CALL."
         raise SqlError.of("wrong_object_type", f"{routine.signature} is a procedure", hint=hint)
     _check_plain(node, routine.name)
+    return _value_or_set(binder, scope, routine, args, node.location)
+
+
+def _value_or_set(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
     if not routine.returns_set:
         return scalar(binder, routine, args)
+    _count_set(scope, location)
+    return items(binder, scope, routine, args)
+
+
+def _count_set(scope: Scope, location: int) -> None:
+    """Notes a call that gives a set; 0A000 in a clause that takes none."""
     if scope.clause in _NO_SETS:
         raise FeatureNotSupported(f"set-returning functions are not allowed in {spoken(scope.clause)}")
     scope.sets += 1
-    scope.set_location = node.location
-    return items(binder, scope, routine, args)
+    scope.set_location = location
 
 
 def unnamed(node: Any) -> Any:
@@ -278,9 +287,6 @@ _NO_SETS = (
 def _set_returning(
     binder: Binder, scope: Scope, candidate: resolve.Candidate, args: Sequence[Expr], location: int
 ) -> Expr:
-    if scope.clause in _NO_SETS:
-        raise FeatureNotSupported(f"set-returning functions are not allowed in {spoken(scope.clause)}")
     made = call(binder, candidate, args)
-    scope.sets += 1
-    scope.set_location = location
+    _count_set(scope, location)
     return SetReturning(made.function, made.args, made.type)

@@ -122,7 +122,7 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 if argument is not None:
                     return argument
             if known is not None and scope.relation(alias) is None and (row := known.named(alias)) is not None:
-                return calls.member(binder, row, name)
+                return calls.member(binder, scope, row, name)
             return _qualified(binder, scope, alias, name)
         case (schema, alias, name):
             return _qualified(binder, scope, alias, name, schema)
@@ -139,7 +139,7 @@ def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str 
         item = scope.relation(alias, schema)
         if item is None or not item.columns:
             raise
-        made = calls.applied(binder, name, records.whole_row(binder, item))
+        made = calls.applied(binder, scope, name, records.whole_row(binder, item))
         if made is None:
             raise
         return made
@@ -270,15 +270,15 @@ def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
             made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
             steps = steps[count:]
         else:
-            made = _field(binder, made, steps.pop(0))
+            made = _field(binder, scope, made, steps.pop(0))
     return made
 
 
-def _field(binder: Binder, arg: Expr, step: Any) -> Expr:
+def _field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
     """(record).name, be it a function of the record."""
     if kind(step) == "a_star":
         raise FeatureNotSupported("(record).* is not supported")
-    return calls.member(binder, arg, inner(step).sval)
+    return calls.member(binder, scope, arg, inner(step).sval)
 
 
 @binds("func_call")

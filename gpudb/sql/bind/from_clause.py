@@ -132,7 +132,8 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
             raise FeatureNotSupported(f'WITH query "{node.relname}" does not have a RETURNING clause')
         columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
         columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
-        return named(binder, rel, CteScan(rel, number), columns, node.relname, alias)
+        made = named(binder, rel, CteScan(rel, number), columns, node.relname, alias)
+        return made if not isinstance(definition, CteStub) else _hiding(made, rel, len(columns), definition.hidden)
     if not node.schemaname and node.relname in binder.frames:
         columns = binder.frames[node.relname]
         return named(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
@@ -158,11 +159,13 @@ def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputCo
         width -= len(_HIDDEN)
     scan = SystemScan(rel, name, columns)
     made = named(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
-    hidden = tuple(
-        (column.name, Column(rel, index, column.type, column.name))
-        for index, column in enumerate(columns[width:], width)
-    )
-    return replace(made, items=tuple(replace(item, hidden=hidden) for item in made.items))
+    return _hiding(made, rel, width, columns[width:])
+
+
+def _hiding(source: Source, rel: int, width: int, columns: Several[OutputColumn]) -> Source:
+    """A relation of `width` columns with more behind them that are no part of `*`."""
+    hidden = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, width))
+    return replace(source, items=tuple(replace(item, hidden=hidden) for item in source.items))
 
 
 def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:

@@ -104,7 +104,7 @@ def _routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | Non
         scope.clause = clause
     own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
     candidate = resolve.function(names[-1], types, "f", node.func_variadic, own, given_names(node.args))
-    routine = chosen(routines, candidate)
+    routine = chosen(routines, candidate, args)
     if routine is None:
         return None
     if item.ordinality:

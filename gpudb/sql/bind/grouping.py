@@ -16,6 +16,7 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import (
     Aggregate,
+    Choice,
     Column,
     Constant,
     Expr,
@@ -39,32 +40,40 @@ def bind_group_by(
     binder: Binder,
     scope: Scope,
     nodes: Sequence[Any],
-    targets: Sequence[tuple[str, Expr]],
+    targets: list[tuple[str, Expr]],
     *,
     distinct: bool = False,
 ) -> tuple[tuple[Expr, ...], Sets | None]:
     """The grouping expressions, each once, and the sets of their positions where there are several.
 
-    `distinct` (GROUP BY DISTINCT) keeps one of equal sets.
+    `distinct` (GROUP BY DISTINCT) keeps one of equal sets. Where there are several, an output that is grouped by and
+    is the same expression as another one is made an expression of its own: a set may have one of them.
     """
     keys: list[Expr] = []
+    several = any(kind(node) == "grouping_set" for node in nodes)
+    owners: dict[int, int | None] = {}
 
     def key(node: Any) -> list[int]:
-        expr = _key(binder, scope, node, targets)
+        at = _output_of(binder, scope, node, targets)
+        expr = _key(binder, scope, node, targets, at)
+        if at is None:
+            at = next((index for index, (_, each) in enumerate(targets) if each == expr), None)
+        elif several and expr in keys and owners[keys.index(expr)] != at:
+            expr = Choice("COALESCE", (expr, expr), expr.type)
+            targets[at] = targets[at][0], expr
         parts = expr.items if isinstance(expr, Row) else (expr,)
         positions = []
         for part in parts:
             if part not in keys:
+                owners[len(keys)] = at
                 keys.append(part)
             positions.append(keys.index(part))
         return positions
 
-    several = False
     factors: list[list[tuple[int, ...]]] = []
     for node in nodes:
         if kind(node) == "grouping_set":
             factors.append(list(_sets(inner(node), key)))
-            several = True
         else:
             factors.append([tuple(key(node))])
     if not several:
@@ -101,20 +110,26 @@ def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
                     yield single(each)
 
 
-def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> Expr:
-    """A GROUP BY item: an output's position, a column, an output's name, or an expression, in that order."""
+def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]], at: int | None) -> Expr:
+    """A GROUP BY item: the output `at`, or an expression."""
+    expr = settled(binder, bind_expression(binder, scope, node)) if at is None else targets[at][1]
+    return _grouped(binder, scope, expr, node)
+
+
+def _output_of(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> int | None:
+    """The output whose position a GROUP BY item is, or whose name if no column has it."""
     if kind(node) == "a_const":
-        return _grouped(binder, scope, output_at(binder, node, targets, "GROUP BY"), node)
-    if kind(node) == "column_ref" and len(inner(node).fields) == 1:
-        (name,) = strings(inner(node).fields)
-        if scope.column(name) is None:
-            named = [expr for each, expr in targets if each == name]
-            if len(set(named)) > 1:
-                error = SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
-                raise binder.locate(error, inner(node).location)
-            if named:
-                return _grouped(binder, scope, named[0], node)
-    return _grouped(binder, scope, settled(binder, bind_expression(binder, scope, node)), node)
+        return output_index(binder, node, targets, "GROUP BY")
+    if kind(node) != "column_ref" or len(inner(node).fields) != 1:
+        return None
+    (name,) = strings(inner(node).fields)
+    if scope.column(name) is not None:
+        return None
+    named = [index for index, (each, _) in enumerate(targets) if each == name]
+    if len({targets[index][1] for index in named}) > 1:
+        error = SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
+        raise binder.locate(error, inner(node).location)
+    return named[0] if named else None
 
 
 def _grouped(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
@@ -129,8 +144,8 @@ def _grouped(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
     return expr
 
 
-def output_at(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr:
-    """The output that an integer constant in GROUP BY, ORDER BY or DISTINCT ON stands for."""
+def output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> int:
+    """The output, from 0, that an integer constant in GROUP BY, ORDER BY or DISTINCT ON stands for."""
     constant = inner(node)
     if constant.WhichOneof("val") != "ival":
         error = SqlError.of("syntax_error", f"non-integer constant in {clause}")
@@ -139,13 +154,13 @@ def output_at(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], cl
     if not 1 <= number <= len(targets):
         error = SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
         raise binder.locate(error, constant.location)
-    return targets[number - 1][1]
+    return number - 1
 
 
 def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
     """The output that an item of ORDER BY or DISTINCT ON names or counts to; None for an expression of its own."""
     if kind(node) == "a_const":
-        return output_at(binder, node, targets, clause)
+        return targets[output_index(binder, node, targets, clause)][1]
     if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
         (name,) = strings(inner(node).fields)
         named = [expr for each, expr in targets if each == name]
@@ -183,6 +198,8 @@ def check_grouped(
                 message = "arguments to GROUPING must be grouping expressions of the associated query level"
                 odd = next(arg for arg in node.args if arg not in keys)
                 raise binder.locate_expr(SqlError.of("grouping_error", message), odd)
+            for arg in node.args if isinstance(node, Aggregate) and node.within_group else ():
+                direct(arg)
             return
         if isinstance(node, Column) and node.rel in scope.rels and node not in keys:
             if node.rel in determined:
@@ -194,8 +211,17 @@ def check_grouped(
         for child in children(node):
             check(child, below)
 
+    def direct(arg: Expr) -> None:
+        try:
+            check(arg, False)
+        except SqlError as error:
+            error.detail = "Direct arguments of an ordered-set aggregate must use only grouped columns."
+            raise
+
     for expr in exprs:
         check(expr, False)
+    for expr in (arg for each in scope.hypotheticals for arg in each.args):
+        direct(expr)
     return tuple(implied)
 
 

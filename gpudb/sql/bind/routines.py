@@ -91,10 +91,20 @@ def _variadic(routine: Routine) -> SqlType | None:
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
 
 
-def chosen(routines: Sequence[Routine], candidate: resolve.Candidate) -> Routine | None:
-    """The routine that a candidate is; None for a function of PostgreSQL's."""
+def chosen(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequence[Expr]) -> Routine | None:
+    """The routine that a candidate is; None for a function of PostgreSQL's.
+
+    One that takes the domains of the arguments goes before others that take their base types.
+    """
     target = candidate.target
-    return next((each for each in routines if isinstance(target, Function) and each.oid == target.oid), None)
+    assert isinstance(target, Function)
+    if any(arg.type.domain is not None for arg in args):
+        places = candidate.places or range(len(args))
+        for each in routines:
+            alike = as_function(each).args == target.args and each.inputs[-1].mode != "v"
+            if alike and all(each.inputs[p].type.domain == a.type.domain for p, a in zip(places, args, strict=True)):
+                return each
+    return next((each for each in routines if each.oid == target.oid), None)
 
 
 def complete(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gpudb.errors import SqlError
 from gpudb.sql.bind.missing import Entry, barred, missing_column, missing_table
 from gpudb.sql.bound import Cte, Expr, OutputColumn
 from gpudb.types import SqlType
+
+if TYPE_CHECKING:
+    from gpudb.sql.bind.hypothetical_sets import Hypothetical
 
 Columns = tuple[tuple[str, Expr], ...]
 
@@ -38,7 +42,8 @@ class Scope:
     `entries` are all relations that its FROM has brought so far, seen or not; `beside` the aliases that LATERAL would
     let a subquery see; `barred` those that LATERAL may not reach over the join at hand, or because they are
     to be `changed`. `lent` are
-    aggregates of this query that stand in subqueries of it; `sets` counts calls that give sets, the last one at
+    aggregates of this query that stand in subqueries of it, `hypotheticals` its ranks of rows that are not there;
+    `sets` counts calls that give sets, the last one at
     `set_location`. `outputs` are the select list's columns, where QUALIFY sees those too.
     """
 
@@ -53,6 +58,7 @@ class Scope:
     in_aggregate: bool = False
     in_window: bool = False
     lent: list[Expr] = field(default_factory=list)
+    hypotheticals: list[Hypothetical] = field(default_factory=list)
     sets: int = 0
     set_location: int = -1
     entries: list[Entry] = field(default_factory=list)
@@ -164,7 +170,8 @@ def spoken(clause: str) -> str:
 @dataclass(frozen=True, slots=True)
 class CteStub:
     """A WITH query that is no query to read: a recursive one while its own recursive term is being bound, of which
-    the columns are known, or a change of data without RETURNING."""
+    the columns are known (`hidden` ones are no part of `*`), or a change of data without RETURNING."""
 
     columns: tuple[OutputColumn, ...]
+    hidden: tuple[OutputColumn, ...] = ()
     returning: bool = True

@@ -18,17 +18,32 @@ from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.operators import apply_operator, conjunction
 from gpudb.sql.bind.records import field_at, row
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bound import Array, Call, Case, Column, Constant, CteScan, Derived, Expr, OutputColumn, Query, Select
+from gpudb.sql.bound import (
+    Array,
+    Call,
+    Case,
+    Column,
+    Constant,
+    CteScan,
+    Derived,
+    Expr,
+    From,
+    Join,
+    OutputColumn,
+    Query,
+    Select,
+    SetOperation,
+)
 from gpudb.sql.parse import strings
-from gpudb.sql.traverse import walk
 from gpudb.types import INT8
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The clauses of one query: the columns that they look at, by position, and the names of those that they add."""
+    """The clauses of query `name`: the columns that they look at, by position, and the names of those that they add."""
 
     binder: Binder
+    name: str
     order: tuple[int, ...]
     breadth: bool
     sequence: str
@@ -40,6 +55,9 @@ class Walk:
 
     def begun(self, first: Query) -> Select:
         """The first term with the columns that the clauses add."""
+        if isinstance(first, SetOperation):
+            message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT"
+            raise FeatureNotSupported(message, position=0)
         rel, columns = self._columns(first)
         extra: list[Expr] = []
         if self.sequence:
@@ -49,10 +67,19 @@ class Walk:
             extra += [self.default, _listed(_row(columns, self.cycle))]
         return self._with(first, rel, columns, extra)
 
-    def reaching(self, second: Query, number: int, begun: Select, width: int) -> Select:
+    def reaching(self, second: Query, number: int, begun: Query, width: int) -> Select:
         """The second term beside what the row that it reads has of the added columns; no row that closed a cycle."""
-        scans = [each for each in walk(second) if isinstance(each, CteScan) and each.cte == number]
-        if not isinstance(second, Select) or second.grouped or second.distinct or len(scans) != 1:
+        if not isinstance(second, Select):
+            message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT"
+            raise SqlError.of("syntax_error", message, position=0)
+        scans = [each for each in _joined(second.source) if isinstance(each, CteScan) and each.cte == number]
+        if not scans:
+            message = (
+                f'with a SEARCH or CYCLE clause, the recursive reference to WITH query "{self.name}" must be at the top'
+                " level of its right-hand SELECT"
+            )
+            raise FeatureNotSupported(message, position=0)
+        if second.grouped or second.distinct or len(scans) != 1:
             raise FeatureNotSupported("SEARCH and CYCLE over this recursive term are not supported")
         held = tuple(
             Column(scans[0].rel, index, c.type, c.name) for index, c in enumerate(begun.columns[width:], width)
@@ -109,6 +136,7 @@ def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputC
     _check_added(binder, names, search, cycle)
     made = Walk(
         binder,
+        node.ctename,
         order,
         search.search_breadth_first,
         search.search_seq_column,
@@ -151,6 +179,13 @@ def _places(binder: Binder, names: Sequence[str], wanted: Sequence[str], what: s
             message = f'{what} column "{name}" specified more than once'
             raise binder.locate(SqlError.of("duplicate_column", message), location)
     return tuple(names.index(name) for name in wanted)
+
+
+def _joined(source: From | None) -> list[From]:
+    """The relations of a FROM, side by side."""
+    if isinstance(source, Join):
+        return _joined(source.left) + _joined(source.right)
+    return [] if source is None else [source]
 
 
 def _row(columns: Sequence[Column], places: Sequence[int]) -> Any:

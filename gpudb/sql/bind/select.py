@@ -13,6 +13,7 @@ from gpudb.sql.bind.coerce import check_equality, condition, settled
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_reference
+from gpudb.sql.bind.hypothetical_sets import by_sets
 from gpudb.sql.bind.lending import grouped_below
 from gpudb.sql.bind.limits import bind_limits, limited
 from gpudb.sql.bind.missing import missing_table
@@ -39,6 +40,7 @@ from gpudb.sql.bound import (
     SortKey,
 )
 from gpudb.sql.parse import inner, kind, leftmost, present, strings
+from gpudb.sql.traverse import mapped
 
 Targets = list[tuple[str, Expr]]
 
@@ -106,6 +108,9 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     made = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
+    if scope.hypotheticals and sets is not None:
+        change = by_sets(binder, scope.hypotheticals, keys, sets)
+        made, test = mapped(made, change), None if test is None else mapped(test, change)
     if test is not None:
         return limited(binder, qualified(binder, made, test, scope.lent), node)
     made = grouped_below(binder, made, scope.lent) if scope.lent else made

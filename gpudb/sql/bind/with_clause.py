@@ -81,8 +81,9 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
     first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
     first = retyped(binder, first, {i: _open(c.type) for i, c in enumerate(first.columns) if _open(c.type) != c.type})
     walked = bind_walk(binder, scope, node, first.columns)
+    width, begun = len(first.columns), first if walked is None else walked.begun(first)
     inside = Scope(parent=scope)
-    inside.ctes[node.ctename] = (CteStub(first.columns), number)
+    inside.ctes[node.ctename] = (CteStub(first.columns, begun.columns[width:]), number)
     second = _bound(binder, body.rarg, inside, settle=False)
     _check_aggregates(binder, second, number)
     check_ends(node.ctename, second)
@@ -104,7 +105,6 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
             wanted[index] = one.type
     if walked is None:
         return SetOperation(first.columns, "UNION", body.all, first, retyped(binder, second, wanted, "e"))
-    width, begun = len(first.columns), walked.begun(first)
     reaching = retyped(binder, walked.reaching(second, number, begun, width), wanted, "e")
     return SetOperation(begun.columns, "UNION", body.all, begun, walked.carried_on(reaching, width))
 

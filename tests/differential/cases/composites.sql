@@ -159,6 +159,9 @@ SELECT cmp_twice(e), e.cmp_twice, cmp_told(e.*), (e).cmp_told FROM cmp_emp AS e;
 SELECT name FROM cmp_emp AS e WHERE e.cmp_twice > 20 ORDER BY e.cmp_twice;
 SELECT cmp_twice(row('x', 5)), (row('x', 5)::cmp_emp).cmp_twice, cmp_twice(NULL), cmp_same(e), (cmp_same(e)).pay FROM cmp_emp AS e;
 SELECT name, n FROM cmp_emp AS e, cmp_count(e) AS n;
+SELECT e.cmp_count, name, (e).cmp_count + 1 FROM cmp_emp AS e;
+-- error 0A000
+SELECT name FROM cmp_emp AS e WHERE e.cmp_count > 1;
 SELECT sum(e.cmp_twice), max(cmp_told(e)) FROM cmp_emp AS e GROUP BY name HAVING max(e.cmp_twice) > 20;
 -- error 42703
 SELECT e.cmp_none FROM cmp_emp AS e;

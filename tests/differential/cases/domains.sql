@@ -186,3 +186,10 @@ INSERT INTO do_v VALUES (1, 2) RETURNING *;
 SELECT * FROM do_of_a;
 -- error 2BP01
 ALTER TABLE do_v DROP COLUMN c;
+-- A function of a domain goes before one of its base type where that is what an argument is
+CREATE DOMAIN do_positive AS integer CHECK (VALUE > 0);
+CREATE FUNCTION do_which(integer) RETURNS text LANGUAGE sql AS $$ SELECT 'integer' $$;
+CREATE FUNCTION do_which(do_positive) RETURNS text LANGUAGE sql AS $$ SELECT 'positive' $$;
+CREATE TABLE do_overloads (a do_positive, b integer);
+INSERT INTO do_overloads VALUES (1, 2);
+SELECT do_which(a), do_which(b), do_which(a + 0), do_which(3), do_which(3::do_positive) FROM do_overloads;

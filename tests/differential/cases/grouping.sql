@@ -115,3 +115,12 @@ SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 'x');
 -- error 42804
 SELECT mode() WITHIN GROUP (ORDER BY 'x');
 SELECT rank('x') WITHIN GROUP (ORDER BY 'y'), percentile_disc(0.5) WITHIN GROUP (ORDER BY 'x'::text);
+SELECT a, c, rank(a, c) WITHIN GROUP (ORDER BY b, a), dense_rank(a + 1) WITHIN GROUP (ORDER BY b), percent_rank(c) WITHIN GROUP (ORDER BY b DESC), cume_dist(a) WITHIN GROUP (ORDER BY b) FILTER (WHERE b > 1) FROM (VALUES (1, 1, 2), (1, 4, 2), (1, 5, 1), (3, 1, 1), (3, 2, 3)) AS v(a, b, c) GROUP BY CUBE (a, c) ORDER BY a, c;
+SELECT a, rank(a) WITHIN GROUP (ORDER BY b NULLS FIRST) AS r FROM (VALUES (1, 1), (1, 4), (1, 5), (3, 1), (3, 2)) AS v(a, b) GROUP BY ROLLUP (a) HAVING rank(a) WITHIN GROUP (ORDER BY b) >= 1 ORDER BY rank(a) WITHIN GROUP (ORDER BY b), r, a;
+-- error 42803
+SELECT rank(b) WITHIN GROUP (ORDER BY b) FROM (VALUES (1, 1), (1, 4)) AS v(a, b) GROUP BY a;
+-- error 42803
+SELECT percentile_cont(b) WITHIN GROUP (ORDER BY b) FROM (VALUES (1, 0.5::float8), (1, 0.2)) AS v(a, b) GROUP BY a;
+SELECT g AS one, g AS two, count(*), grouping(g) FROM generate_series(1, 3) AS g GROUP BY one, ROLLUP (two) ORDER BY two NULLS FIRST, one;
+SELECT a, a AS b, sum(c) FROM (VALUES (1, 2), (1, 3), (2, 5)) AS v(a, c) GROUP BY CUBE (1, 2) HAVING a IS NOT NULL ORDER BY 1, 2;
+SELECT g, g FROM generate_series(1, 3) AS g GROUP BY g, ROLLUP (g);

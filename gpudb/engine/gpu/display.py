@@ -282,6 +282,7 @@ def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tup
     told = [
         ("Bytes Read", str(sum(each.bytes for each in mine))),
         ("Segments", str(sum(each.segments for each in mine))),
+        ("Rows Skipped", str(sum(each.skipped for each in mine))),
         ("Kernel Time", f"{max(each.milliseconds for each in mine):.3f} ms"),
         ("Bound Before", "yes" if all(each.reused for each in mine) else "no"),
     ]

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.engine.gpu.fused.zones import Zones, together, zones_of
+
 ROWS = 64
 """What a column's rows are padded to."""
 DAY = 86_400_000_000
@@ -35,7 +37,7 @@ class Form:
 class PackedColumn:
     """A column of `rows` values. `data` and `valid` are bytes in NumPy's or CuPy's arrays; bounds are the values'.
 
-    `low` and `high` are None for floats and where there is no value.
+    `low` and `high` are None for floats and where there is no value; floats have no `zones` either.
     """
 
     form: Form
@@ -45,6 +47,7 @@ class PackedColumn:
     valid: Any
     low: int | None
     high: int | None
+    zones: Zones | None = None
 
     @property
     def bytes(self) -> int:
@@ -84,11 +87,12 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     if values.dtype.kind == "f":
         form = Form(values.dtype.itemsize, 1, True, nullable)
         return PackedColumn(form, 0, rows, _padded(values.view(np.uint8), rows, form.width, xp), bitmap, None, None)
-    known = values[valid] if nullable else values
-    if not len(known):
+    zones = zones_of(values, valid if nullable else None, xp)
+    if zones.bounds is None:
         form = Form(1, 1, False, nullable)
-        return PackedColumn(form, 0, rows, xp.zeros(_length(rows, 1), np.uint8), bitmap, None, None)
-    low, high = int(known.min()), int(known.max())
+        return PackedColumn(form, 0, rows, xp.zeros(_length(rows, 1), np.uint8), bitmap, None, None, zones)
+    low, high = zones.bounds
+    known = values[valid] if nullable else values
     base, unit = _steps(known, low) if width is None and high - low >= 256 else (low, 1)
     top = (high - base) // unit
     width = width or _width(top)
@@ -98,7 +102,7 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     if nullable:
         stored = xp.where(valid, stored, 0)
     form = Form(width, unit, False, nullable)
-    return PackedColumn(form, base, rows, _padded(_narrow(stored, width), rows, width, xp), bitmap, low, high)
+    return PackedColumn(form, base, rows, _padded(_narrow(stored, width), rows, width, xp), bitmap, low, high, zones)
 
 
 def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
@@ -132,7 +136,8 @@ def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
                 there[start + first : start + last] = _bits(part.valid, first, last, xp)
         start += part.rows
     form = Form(width, unit, real, nullable)
-    return PackedColumn(form, base, rows, data, None if there is None else _bitmap(there, xp), low, high)
+    zones = together([(part.rows, part.zones) for part in parts])
+    return PackedColumn(form, base, rows, data, None if there is None else _bitmap(there, xp), low, high, zones)
 
 
 def _common(parts: Sequence[tuple[PackedColumn, int]], low: int) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from gpudb.engine.gpu.fused.launch import Launcher
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.prepare import Prepared, prepare
 from gpudb.engine.gpu.fused.resident import PackedSource, PackedTables
+from gpudb.engine.gpu.fused.skip import parts
 from gpudb.engine.gpu.fused.values import NotFused
 from gpudb.engine.gpu.share import Share
 from gpudb.plan.fused import Fused
@@ -33,11 +34,13 @@ KEPT = 256
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What EXPLAIN ANALYZE tells of a fused part: its table, bytes of columns, segments, milliseconds, registers."""
+    """What EXPLAIN ANALYZE tells of a fused part: its table, the bytes that were read, in how many launches, how many
+    rows were left out by their zones, milliseconds, registers."""
 
     table: str
     bytes: int
     segments: int
+    skipped: int
     milliseconds: float
     registers: int = 0
     reused: bool = False
@@ -132,11 +135,21 @@ class Twin:
     def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> pl.DataFrame:
         self.ran += 1
         started = time.perf_counter()
-        outcome = prepared.outcome(self._run)
+        read: list[twin.Segment] = []
+        skipped = 0
+
+        def run(some: Prepared) -> twin.Outcome:
+            nonlocal skipped
+            left = [part for segment in some.segments for part in parts(some.pipeline, segment)]
+            skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
+            read.extend(left)
+            return self._run(replace(some, segments=left))
+
+        outcome = prepared.outcome(run)
         spent = self._spent(1000 * (time.perf_counter() - started))
-        read = sum(column.bytes for segment in prepared.segments for column in segment.columns)
-        count = len(prepared.segments)
-        self._told.launched.append(Launched(table, read, count, spent, self._registers(prepared), reused))
+        size = sum(column.bytes for segment in read for column in segment.columns)
+        told = Launched(table, size, len(read), skipped, spent, self._registers(prepared), reused)
+        self._told.launched.append(told)
         return prepared.frame(outcome)
 
     def _placed(self, prepared: Prepared) -> Prepared:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused import nvrtc
+from gpudb.engine.gpu.fused import nvrtc, zones
 from gpudb.engine.gpu.fused.generate import Kernel, generated, headers
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
@@ -32,8 +32,9 @@ CONSTANTS = (
 
 
 @pytest.mark.timeout(600)
-def test_corpus_answers_as_the_embedded_engine() -> None:
+def test_corpus_answers_as_the_embedded_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     fused: set[str] = set()
+    monkeypatch.setattr(zones, "ROWS", 128)
 
     @given(st.integers(0, 2**32), st.sampled_from((1, 3)))
     @settings(max_examples=3, deadline=None, derandomize=True, phases=[Phase.generate])

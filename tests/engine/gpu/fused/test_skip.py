@@ -1,0 +1,123 @@
+"""Rows that are skipped by their zones: never one that would be kept, and nearly all of sorted columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.fused.outcomes import same
+from gpudb.engine.gpu.fused import twin, zones
+from gpudb.engine.gpu.fused.packed import joined, pack
+from gpudb.engine.gpu.fused.pipeline import (
+    BOOLEAN,
+    Accumulator,
+    Calendar,
+    Checked,
+    Compare,
+    Expr,
+    Field,
+    Filter,
+    Groups,
+    Literal,
+    Logic,
+    Lookup,
+    Pipeline,
+    Rows,
+)
+from gpudb.engine.gpu.fused.skip import parts
+
+WIDE = (-(10**6), 10**6)
+DAYS, NUMBERS = (Field(WIDE, True, place) for place in (0, 1))
+
+
+def _is(op: str, left: Expr, right: int) -> Compare:
+    return Compare(BOOLEAN, left.nullable, op, left, Literal((right, right), False, right))  # type: ignore[arg-type]
+
+
+def _year(op: str, value: int) -> Expr:
+    return _is(op, Calendar((-3000, 5000), True, "year", DAYS, False), 1960 + value % 20)
+
+
+CONDITIONS: tuple[Callable[[int], Expr], ...] = (
+    lambda value: _is("<", DAYS, value),
+    lambda value: _is(">=", DAYS, value),
+    lambda value: _is("==", NUMBERS, value),
+    lambda value: _is("!=", DAYS, value),
+    lambda value: _year("==", value),
+    lambda value: Logic(BOOLEAN, True, "OR", (_is("<", DAYS, value), _is(">", DAYS, value + 300))),
+    lambda value: Logic(BOOLEAN, True, "AND", (_is(">", DAYS, value), _is("<=", DAYS, value + 100))),
+    lambda value: Logic(BOOLEAN, True, "NOT", (_is("<=", DAYS, value),)),
+    lambda value: Compare(BOOLEAN, True, "<", DAYS, NUMBERS),
+)
+
+
+def _segment(seed: int, rows: int, noise: int, cuts: list[int], nulls: float) -> twin.Segment:
+    """Days that grow, by and large, and numbers; packed piece by piece."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for values in (np.arange(rows) - 1000 + rng.integers(-noise, noise + 1, rows), rng.integers(-500, 2000, rows)):
+        there = rng.random(rows) >= nulls
+        there[: rows // 3] &= seed % 2 == 0
+        pieces = np.split(np.arange(rows), sorted(min(cut, rows) for cut in cuts))
+        made.append(joined([pack(values[piece], there[piece]) for piece in pieces if len(piece)]))
+    return twin.Segment(rows, tuple(made))
+
+
+def _pipeline(segment: twin.Segment, *steps: Filter | Lookup, rows: bool = True) -> Pipeline:
+    count = Accumulator("add", Literal((1, 1), False, 1))
+    sink = Rows((DAYS, NUMBERS)) if rows else Groups((), (count,), "one")
+    return Pipeline(tuple(column.form for column in segment.columns), steps, sink)
+
+
+@given(
+    st.integers(0, 99), st.integers(1, 3000), st.sampled_from((0, 5, 4000)), st.lists(st.integers(1, 3000), max_size=3),
+    st.sampled_from((0.0, 0.3, 1.0)), st.lists(st.tuples(st.sampled_from(CONDITIONS), st.integers(-1100, 2100)), min_size=1, max_size=3),
+    st.booleans(),
+)  # fmt: skip
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_no_row_that_is_kept_is_skipped(
+    seed: int,
+    rows: int,
+    noise: int,
+    cuts: list[int],
+    nulls: float,
+    wanted: list[tuple[Callable[[int], Expr], int]],
+    found: bool,
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zones, "ROWS", 70)
+        segment = _segment(seed, rows, noise, cuts, nulls)
+    steps: list[Filter | Lookup] = [Filter(make(value)) for make, value in wanted]
+    there = np.arange(50) % 3 > 0
+    if found:
+        steps.insert(0, Lookup(0, "inner", (DAYS,), (200,), (50,), False, True, (), (), (), True))
+    pipeline = _pipeline(segment, *steps)
+    lookups = [[np.packbits(there, bitorder="little")]] if found else []
+    whole = twin.run(pipeline, [segment], lookups, [])
+    some = twin.run(pipeline, parts(pipeline, segment), lookups, [])
+    assert same(whole, some)
+
+
+def test_of_sorted_rows_few_are_read() -> None:
+    rows = 10 * zones.ROWS
+    segment = twin.Segment(rows, (pack(np.arange(rows)), pack(np.arange(rows) % 7)))
+    start = Literal((0, 0), False, 3 * zones.ROWS + 5)
+    after = Filter(Compare(BOOLEAN, False, ">=", DAYS, start))
+    few = parts(_pipeline(segment, after, Filter(_is("<", DAYS, 4 * zones.ROWS)), rows=False), segment)
+    assert [part.rows for part in few] == [zones.ROWS]
+    assert int(few[0].columns[0].values(0, 1)[0][0]) == 3 * zones.ROWS
+    assert parts(_pipeline(segment, Filter(_is("<", DAYS, -1))), segment) == []
+    # What may fail is computed for every row, though a later step drops it.
+    fails = Filter(_is(">", Checked((0, 5), False, DAYS, 1), 0))
+    assert parts(_pipeline(segment, fails, after), segment) == [segment]
+    assert len(parts(_pipeline(segment, after, fails), segment)) == 1
+    # Many ranges are few launches.
+    odd = np.repeat(np.arange(40) % 2, 100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zones, "ROWS", 100)
+        striped = twin.Segment(len(odd), (pack(odd), pack(odd)))
+    assert 1 < len(parts(_pipeline(striped, Filter(_is("==", DAYS, 1))), striped)) <= 16

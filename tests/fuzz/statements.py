@@ -112,10 +112,10 @@ def transaction(seed: int, number: int) -> Transaction:
     return Transaction(tuple(sql.replace("\0", "") for sql in made.statements), made.settled, made.zone)
 
 
-def transactions(seed: int, count: int) -> Iterator[Transaction]:
-    """Transactions of `count` statements in all, or a few more."""
-    drawn = number = 0
+def transactions(seed: int, count: int, first: int = 0) -> Iterator[tuple[int, Transaction]]:
+    """Transactions from the `first` on, with their numbers: of `count` statements in all, or a few more."""
+    drawn, number = 0, first
     while drawn < count:
         made = transaction(seed, number)
-        yield made
+        yield number, made
         drawn, number = drawn + len(made.statements), number + 1

@@ -15,6 +15,9 @@ from tests.oracle.wire import WireClient
 
 CASES = 5_000
 SOAK_CASES = 50_000
+SOAK_PARTS = 5
+PART_TRANSACTIONS = 8_200
+"""How far apart the soak's parts begin; each draws its fifth of the statements with a few transactions less."""
 SEED = 20261121
 ANSWER_S = 30.0
 TIMEOUT = f"SET statement_timeout = '{TIMEOUT_S}s'"
@@ -80,14 +83,15 @@ def _session(dsn: str) -> WireClient:
     return client
 
 
-def _run(program: Program, oracle: Oracle, seed: int, count: int) -> None:
-    with oracle.database(f"fuzz_{seed}") as dsn:
+def _run(program: Program, oracle: Oracle, seed: int, count: int, first: int = 0) -> None:
+    """Runs the transactions of a seed from the `first` on, of `count` statements in all."""
+    with oracle.database(f"fuzz_{seed}_{first}") as dsn:
         with WireClient(dsn, ANSWER_S) as maker:
             _make_tables(maker)
         right, client = _session(dsn), _prepared(program)
         told: dict[str, list[str]] = {"fault": [], "unexplained": []}
         kinds = Counter[str]()
-        for number, each in enumerate(transactions(seed, count)):
+        for number, each in transactions(seed, count, first):
             for sql, verdict in _judged(right, client, each):
                 kinds[verdict.kind] += 1
                 if verdict.kind in told:
@@ -117,8 +121,9 @@ def test_some_statements(program: Program, oracle: Oracle) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_many_statements(program: Program, oracle: Oracle) -> None:
-    _run(program, oracle, SEED + 1, SOAK_CASES)
+@pytest.mark.parametrize("part", range(SOAK_PARTS))
+def test_many_statements(program: Program, oracle: Oracle, part: int) -> None:
+    _run(program, oracle, SEED + 1, SOAK_CASES // SOAK_PARTS, part * PART_TRANSACTIONS)
 
 
 @pytest.mark.parametrize("name", ["several", "same"])

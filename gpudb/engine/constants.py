@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from gpudb.sql.bound import Cast, Constant, Parameter, Query, Select
+from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select
 
-# What Arrow holds as Python does.
-_PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
+PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
+"""Types whose values Arrow holds as Python does."""
 _FORMS = {
     pa.bool_(): struct.Struct("<?"),
     pa.int16(): struct.Struct("<h"),
@@ -99,6 +99,13 @@ def _array(value: object, type_: pa.DataType) -> pa.Array:
     return pa.array([value], type_)
 
 
+def source_of(expr: Expr) -> Constant | Parameter | None:
+    """The constant or parameter whose value an expression has; None for any other expression."""
+    while isinstance(expr, Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED:
+        expr = expr.arg
+    return expr if isinstance(expr, Constant | Parameter) else None
+
+
 def _row_of(query: Query) -> _Row | None:
     match query:
         case Select(
@@ -112,16 +119,14 @@ def _row_of(query: Query) -> _Row | None:
             offset=None,
             ctes=(),
         ):
-            if not targets or any(target.type.name not in _PLAIN for target in targets):
+            if not targets or any(target.type.name not in PLAIN for target in targets):
                 return None
         case _:
             return None
     sources: list[Constant | Parameter] = []
     for target in targets:
-        known = target
-        while isinstance(known, Cast) and (known.arg.type.name, known.type.name) in _WIDENED:
-            known = known.arg
-        if not isinstance(known, Constant | Parameter):
+        known = source_of(target)
+        if known is None:
             return None
         sources.append(known)
     schema = pa.schema([(f"c{number}", target.type.arrow) for number, target in enumerate(targets, 1)])

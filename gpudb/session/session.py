@@ -130,6 +130,7 @@ class Session:
             arguments=context.arguments,
             most_parameters=MOST_PARAMETERS if describing else len(context.parameters),
             fresh_labels=fresh_labels(context.transaction.base, context.transaction.catalog),
+            check=context.cancel.check,
         )
 
     def engine(self, query: Query) -> Engine:
@@ -209,8 +210,12 @@ class Session:
                 return Prepared(sql, parameters, columns, statement)
             if statement.kind not in BINDABLE or is_load_call(statement):
                 return Prepared(sql, (), handlers.columns_of(self, statement), statement)
-            context = Context(self, statement, self._begin(), Cancel())
-            plan = self._plan(context, sql, oids, describing=True)
+            cancel, started = self._watched()
+            try:
+                context = Context(self, statement, self._begin(started), cancel)
+                plan = self._plan(context, sql, oids, describing=True)
+            finally:
+                self._finished()
             return Prepared(sql, plan.parameters, plan.columns, plan.statement)
         except GpudbError:
             self.fail()

@@ -21,6 +21,7 @@ HEAVY = {
     "sort": "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY sin(x), x) r FROM generate_series(1, 60000000) g(x)) t",
     "aggregate": "SELECT count(*) FROM (SELECT x % 40000000 AS k, sum(x) FROM generate_series(1, 200000000) g(x) GROUP BY 1) t",
     "rows": "SELECT x FROM generate_series(1, 2000000000) g(x)",
+    "binding": "VALUES " + ", ".join(["(1, upper('x'))"] * 3_000),
 }
 
 

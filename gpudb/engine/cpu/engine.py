@@ -69,7 +69,8 @@ class CpuEngine:
             narrow = _narrowable(request.query)
             cursor, text, reading = self._prepared(instance, stack, request, narrow=narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
-            wide = partial(self.sql, instance, request, reading) if narrow else None
+            # it names the tables of values that the cursor has from the first text
+            wide = partial(self.sql, instance, request, reading, {}) if narrow else None
             return DuckStream(stack, cursor, text, schema, request.cancel, wide, partial(self._told, instance))
         except BaseException as error:
             stack.close()
@@ -94,21 +95,35 @@ class CpuEngine:
     ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
         request.cancel.check()
         reading = stack.enter_context(instance.loaded.reading(request.cancel))
-        text = self.sql(instance, request, reading, narrow=narrow)
+        held: dict[str, pa.Table] = {}
+        text = self.sql(instance, request, reading, held, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.take(timezone)
-        if not frames and not instance.system.needed(text):
+        if not frames and not held and not instance.system.needed(text):
             stack.callback(instance.cursors.give, timezone, cursor)
             return cursor, text, reading
         stack.callback(cursor.close)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
+        for values, table in held.items():
+            cursor.register(values, table)
         if instance.system.needed(text):
             instance.system.prepare(cursor, text, request.snapshot, request.settings)
         return cursor, text, reading
 
-    def sql(self, instance: Instance, request: Request, reading: Reading, *, narrow: bool = False) -> str:
-        """The DuckDB SQL of a query; with `narrow` aggregates multiply decimals in 64 bits, which may overflow."""
+    def sql(
+        self,
+        instance: Instance,
+        request: Request,
+        reading: Reading,
+        held: dict[str, pa.Table] | None = None,
+        *,
+        narrow: bool = False,
+    ) -> str:
+        """The DuckDB SQL of a query, and in `held` the tables that it names beside a snapshot's (see `Renderer`).
+
+        With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
+        """
 
         def table(scan: bound.Scan, where: bound.Expr | None) -> str:
             current = request.table(scan.table)
@@ -121,7 +136,8 @@ class CpuEngine:
             inside = Renderer(table, system, (), request.settings.values)
             return instance.system.relation(qualified, inside.statement)
 
-        renderer = Renderer(table, system, request.parameters, request.settings.values, narrow=narrow)
+        check, values = request.cancel.check, request.settings.values
+        renderer = Renderer(table, system, request.parameters, values, narrow=narrow, check=check, held=held)
         inner = renderer.statement(request.query)
         # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
         plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
@@ -232,7 +248,9 @@ class DuckStream:
         cancel.attach(self._interrupt)
         try:
             try:
-                self._reader = cursor.sql(text).to_arrow_reader(BATCH_ROWS)
+                planned = cursor.sql(text)
+                cancel.check()  # a stop that came while it parsed is forgotten
+                self._reader = planned.to_arrow_reader(BATCH_ROWS)
             except duckdb.Error as error:
                 self._again(error)
         except BaseException as error:

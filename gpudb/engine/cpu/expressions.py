@@ -43,7 +43,7 @@ class Expressions:
 
     `grouped` are those that the query at hand groups by and whose equal values are held in several forms, of which an
     aggregate has to pick one; with `sets`, where they are grouped by at all. `narrow` has aggregates multiply decimals
-    in 64 bits. `subject` is the value that a domain's checks are about.
+    in 64 bits. `subject` is the value that a domain's checks are about. `check` raises once the statement is to end.
     """
 
     column: Callable[[bound.Column], str]
@@ -54,9 +54,11 @@ class Expressions:
     sets: bool = False
     narrow: bool = False
     subject: str = ""
+    check: Callable[[], None] = lambda: None
 
     def lanes(self, expr: bound.Expr) -> Lanes:
         """Both lanes of an expression."""
+        self.check()
         if self.grouped and expr in self.grouped:
             value, scale = self._render(expr)
             if expr.type.carried:
@@ -212,8 +214,7 @@ class Expressions:
             values = [each.value for each in rendered]
             return Lanes(_extreme(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
-        first = expr.args[0]
-        if expr.op == "COALESCE" and isinstance(first, bound.Constant) and first.value is not None:
+        if expr.op == "COALESCE" and _constant_first(expr):
             # DuckDB 2.0 fails to compare what it finds to be constant only after it has looked at it as a coalesce
             made = f"(CASE WHEN true THEN {rendered[0].value} ELSE {made} END)"
         if not expr.type.carried:

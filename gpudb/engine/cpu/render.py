@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+import pyarrow as pa
+
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.expressions import Expressions, direction, sortable
 from gpudb.engine.cpu.literals import name
+from gpudb.engine.cpu.long_values import table_of
 from gpudb.engine.cpu.regroup import needs_regrouping, regrouped
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import equality
@@ -29,7 +32,9 @@ TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 class Renderer:
     """Renders one statement.
 
-    `table` gives the SQL relation of a table's snapshot, with its columns by name, under the WHERE of its query.
+    `table` gives the SQL relation of a table's snapshot, with its columns by name, under the WHERE of its query;
+    `check` raises once the statement is to end. `held` takes tables that the text names
+    beside those, by name; without it there are none.
     """
 
     def __init__(
@@ -40,12 +45,16 @@ class Renderer:
         values: Mapping[str, object] | None = None,
         *,
         narrow: bool = False,
+        check: Callable[[], None] = lambda: None,
+        held: dict[str, pa.Table] | None = None,
     ) -> None:
         self._table = table
         self._system = system
         self._parameters = parameters
         self._values = values or {}
         self._narrow = narrow
+        self._check = check
+        self._held = held
         self._columns: dict[int, tuple[str, ...]] = {}
         self._where: bound.Expr | None = None
         self._made = count(_MADE)
@@ -55,7 +64,9 @@ class Renderer:
         return self.query(query)
 
     def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> Expressions:
-        return Expressions(self._column, self.query, self._parameters, self._values, grouped, sets, self._narrow)
+        return Expressions(
+            self._column, self.query, self._parameters, self._values, grouped, sets, self._narrow, check=self._check
+        )
 
     def _column(self, column: bound.Column) -> str:
         return f"r{column.rel}.{self._columns[column.rel][column.index]}"
@@ -189,6 +200,10 @@ class Renderer:
 
     @_body.register
     def _(self, query: bound.Values) -> str:
+        if self._held is not None and (long := table_of(query, self._parameters)) is not None:
+            source = f"values {len(self._held) + 1}"
+            self._held[source] = long
+            return f"SELECT * FROM {name(source)}" + self._positions(query, query.order_by)
         made = self._expressions()
         rows = ", ".join(f"({', '.join(made.whole(each) for each in row)})" for row in query.rows)
         names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))

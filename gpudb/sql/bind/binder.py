@@ -48,7 +48,7 @@ class Binder:
     for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
     `most_parameters` is how many values a client gave, where that is known. `fresh_labels` are the OIDs of labels that
     the transaction has added to enums, which are not to be used before it ends. `subqueries` has the first column's
-    name of each subquery in an expression, by its location.
+    name of each subquery in an expression, by its location. `check` raises once the statement is to end.
     """
 
     catalog: Catalog
@@ -70,6 +70,7 @@ class Binder:
     most_parameters: int = MOST_PARAMETERS
     fresh_labels: frozenset[int] = frozenset()
     subqueries: dict[int, str] = field(default_factory=dict)
+    check: Callable[[], None] = lambda: None
 
     def declare_parameters(self, oids: Sequence[int]) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""

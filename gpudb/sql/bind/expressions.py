@@ -64,6 +64,7 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
     function = _BINDERS.get(node_kind)
     if function is None:
         raise FeatureNotSupported(f"{node_kind.replace('_', ' ') or 'empty'} expressions are not supported")
+    binder.check()
     message = inner(node)
     binder.depth += 1
     try:

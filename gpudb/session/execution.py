@@ -266,11 +266,11 @@ def called(context: Context, name: str, args: Sequence[object]) -> int | None:
     """A sequence function's value; all but lastval are strict."""
     if name == "lastval":
         return values.lastval(context)
-    if args[0] is None:
+    if args[0] is None or (isinstance(args[0], int) and None in args):
         return None
     sequence = values.named_sequence(context, args[0])
     if None in args:
-        return None
+        return None  # a name has been looked up all the same
     if name == "nextval":
         return values.draw(context, sequence, 1)[0][0]
     if name == "currval":

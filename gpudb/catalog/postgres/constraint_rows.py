@@ -11,7 +11,8 @@ from gpudb.catalog.model import Catalog, Check, Column, ForeignKey, Index, Table
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, type_facts
-from gpudb.catalog.postgres.expressions import operation_text, quoted_name
+from gpudb.catalog.postgres.expressions import quoted_name
+from gpudb.catalog.postgres.operations import spelled_out
 from gpudb.types import SqlType
 
 _METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
@@ -123,7 +124,7 @@ def _add_check(rows: Rows, table: Table, check: Check, namespace: int) -> None:
         conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False, conbin=check.expression,
     )  # fmt: skip
     valid = "" if check.validated else " NOT VALID"
-    rows.add("constraint_definitions", oid=check.oid, definition=f"CHECK ({operation_text(check.expression)}){valid}")
+    rows.add("constraint_definitions", oid=check.oid, definition=f"CHECK ({spelled_out(check.expression)}){valid}")
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
     _depend(rows, check.oid, table, numbers)
 

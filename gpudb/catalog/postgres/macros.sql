@@ -183,8 +183,11 @@ CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value
     FROM pg_sequence AS ps WHERE ps.seqrelid = x);
 CREATE MACRO sys_constraint(x) AS
     (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
--- Printed prettily, a check has one pair of parentheses.
-CREATE MACRO sys_pretty_constraint(x) AS regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's');
+-- Printed prettily, a check has no parentheses but its own: it is kept so, but for the system's.
+CREATE MACRO sys_pretty_constraint(x) AS coalesce(
+    (SELECT first('CHECK (' || dk.conbin || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
+        FROM pg_constraint AS dk WHERE dk.oid = x AND dk.contype = 'c' AND x >= 16384),
+    regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's'));
 CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
 CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);

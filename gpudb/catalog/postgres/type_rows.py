@@ -13,6 +13,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column
 from gpudb.catalog.postgres.expressions import default_text
+from gpudb.catalog.postgres.operations import spelled_out
 from gpudb.types import SqlType
 
 _FUNCTIONS = {
@@ -88,9 +89,9 @@ def _add_domain(rows: Rows, made: TypeDefinition, namespace: int, owner: int) ->
     for check in made.checks:
         rows.add(
             "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=0,
-            contypid=user.oid, conindid=0, connoinherit=False, conbin=check.expression,
+            contypid=user.oid, conindid=0, connoinherit=False, conbin=_over_value(check.expression),
         )  # fmt: skip
-        definition = f"CHECK (({_over_value(check.expression)}))"
+        definition = f"CHECK ({_over_value(spelled_out(check.expression))})"
         rows.add("constraint_definitions", oid=check.oid, definition=definition)
         rows.depend(oids.PG_CONSTRAINT, check.oid, 0, oids.PG_TYPE, user.oid, 0, "a")
 

@@ -504,6 +504,13 @@ def sortable(sql: str, item: SqlType) -> str:
     return equality.order(sql, item)
 
 
+def _constant_first(expr: bound.Expr) -> bool:
+    """Whether a COALESCE, or one that it begins with, begins with a value."""
+    while isinstance(expr, bound.Choice) and expr.op == "COALESCE":
+        expr = expr.args[0]
+    return isinstance(expr, bound.Constant) and expr.value is not None
+
+
 def _extreme(values: Sequence[str], sign: str, item: SqlType) -> str:
     """The greatest or least of values by their comparison; NULLs are passed over."""
 

@@ -28,7 +28,7 @@ def _read(text: str, template_text: str) -> str | None:
         raise FeatureNotSupported('"EEEE" not supported for input')
     if template.roman:
         raise FeatureNotSupported('"RN" not supported for input')
-    reading = _Reading(template, text)
+    reading = _Reading(template, text.encode().decode("latin-1"))
     for kind, word in template.parts:
         if reading.ended():
             break
@@ -50,7 +50,7 @@ def _read(text: str, template_text: str) -> str | None:
 
 @dataclass(slots=True)
 class _Reading:
-    """A text on its way through a template."""
+    """A text on its way through a template, byte by byte: a digit takes a byte of a longer character."""
 
     template: Template
     text: str
@@ -84,12 +84,20 @@ class _Reading:
             case "currency":
                 self._skip(1)
             case "text":
-                self.at += len(word)
+                for _ in word:
+                    self._pass()
 
     def _skip(self, count: int) -> None:
         """Passes over characters that are no part of a number."""
         while count and not self.ended() and self.text[self.at] not in _DATA:
-            self.at, count = self.at + 1, count - 1
+            self._pass()
+            count -= 1
+
+    def _pass(self) -> None:
+        """Passes over a character, of whatever bytes."""
+        self.at += 1
+        while not self.ended() and "\x80" <= self.text[self.at] < "\xc0":
+            self.at += 1
 
     def _digit(self, *, first: bool) -> None:
         """A digit or the point, with a sign before the first one or after the last; one character in any case."""

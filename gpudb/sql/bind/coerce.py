@@ -201,7 +201,16 @@ def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple
         target = branch_type(exprs, context)
     except GpudbError as error:
         raise binder.locate_expr(error, _odd_one(exprs, context)) from None
-    return tuple(coerce(binder, expr, target) for expr in exprs), target
+    return tuple(as_branch(binder, expr, target) for expr in exprs), target
+
+
+def as_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -> Expr:
+    """`expr` as a value of the type that it shares with others; 0A000 for an array of other dimensions than theirs."""
+    made = coerce(binder, expr, target, context)
+    if made.type.dims != target.dims:
+        message = f"an array of {made.type.dims} dimensions beside one of {target.dims} is not supported"
+        raise binder.locate_expr(FeatureNotSupported(message), expr)
+    return made
 
 
 def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:

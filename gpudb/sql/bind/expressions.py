@@ -179,13 +179,16 @@ def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
 @binds("bool_expr")
 def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
     op = {pg.AND_EXPR: "AND", pg.OR_EXPR: "OR", pg.NOT_EXPR: "NOT"}[node.boolop]
-    args = []
-    for arg in node.args:
-        sets = scope.sets
-        args.append(condition(binder, bind_expression(binder, scope, arg), op))
-        if scope.sets != sets:
-            raise binder.locate_expr(DatatypeMismatch(f"argument of {op} must not return a set"), args[-1])
-    return BoolOp(op, tuple(args))  # type: ignore[arg-type]
+    return BoolOp(op, tuple(_truth(binder, scope, arg, op) for arg in node.args))  # type: ignore[arg-type]
+
+
+def _truth(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
+    """A condition that is one value; 42804 for a set."""
+    sets = scope.sets
+    made = condition(binder, bind_expression(binder, scope, node), clause)
+    if scope.sets != sets:
+        raise binder.locate_expr(DatatypeMismatch(f"argument of {clause} must not return a set"), made)
+    return made
 
 
 @binds("null_test")
@@ -204,7 +207,7 @@ def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = pg.BoolTestType.Name(node.booltesttype).removeprefix("IS_")
     negated = name.startswith("NOT_")
     what = name.removeprefix("NOT_")
-    arg = condition(binder, bind_expression(binder, scope, node.arg), f"IS {what}")
+    arg = _truth(binder, scope, node.arg, f"IS {name.replace('_', ' ')}")
     return Test(arg, "NULL" if what == "UNKNOWN" else what, negated)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import as_branch, coerce
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetOperation, Values
 from gpudb.types import SqlType
 
@@ -37,7 +37,8 @@ def retyped(binder: Binder, query: Query, types: Mapping[int, SqlType], context:
 def _typed_literals(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str) -> Query:
     def convert(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return tuple(
-            coerce(binder, expr, types[index], context) if index in types else expr for index, expr in enumerate(exprs)
+            as_branch(binder, expr, types[index], context) if index in types else expr
+            for index, expr in enumerate(exprs)
         )
 
     columns = tuple(

@@ -183,3 +183,7 @@ SELECT NULL::_int4(1);
 SELECT ('{}'::integer[])[1][2][3][4][5][6][7];
 -- error 42809
 SELECT 33 * ANY ('{1,2,3}');
+-- refused 0A000: a column holds arrays of as many dimensions
+SELECT ARRAY[NULL] UNION SELECT '{{7},{8}}';
+-- refused 0A000: a column holds arrays of as many dimensions
+SELECT coalesce(ARRAY['x'], '{{7}}');

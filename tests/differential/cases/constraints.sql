@@ -285,3 +285,9 @@ INSERT INTO co_shift VALUES (1), (2), (3);
 -- error 23505
 -- differs: rows that a statement changes are looked at together
 UPDATE co_shift SET id = id + 1;
+
+-- Checks as their definitions are shown, prettily and with all parentheses.
+CREATE TABLE co_shown (a integer CHECK (a + 1 * 2 > -3 AND a BETWEEN 1 AND 9), b integer, CONSTRAINT pairs CHECK ((a, b) IS DISTINCT FROM (b, a)), CONSTRAINT same CHECK ((a, b) IS NOT DISTINCT FROM (1, 2) AND b > 1), CONSTRAINT listed CHECK ((a, b) IN ((1, 2), (3, 4))), CONSTRAINT below CHECK (ROW(a, b, a + 1) < ROW(1, 2, 3) OR (a, b) <> (1, 2)), CONSTRAINT called CHECK (abs(a + 1) > 2 AND (a > 1) IS NOT FALSE AND -a < 5 AND b IS NOT NULL));
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'co_shown'::regclass;
+CREATE TABLE co_pretty (a integer, b integer, CONSTRAINT k CHECK (a > 0 AND (b < 5 OR a IS NULL)));
+SELECT pg_get_constraintdef(oid, true) FROM pg_constraint WHERE conrelid = 'co_pretty'::regclass;

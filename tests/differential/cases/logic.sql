@@ -124,3 +124,6 @@ SELECT ROW(1, 2) IN (3);
 -- error 42804
 SELECT 2 BETWEEN generate_series(1, 3) AND 4;
 SELECT nullif('e', coalesce('e', x)) >= 'e', coalesce(1, max(n)), coalesce(2.50, max(n)) FROM (VALUES ('a', 1), (NULL, 2)) AS v(x, n) GROUP BY x;
+-- error 42804
+SELECT generate_series(1, 3) = 1 IS NOT TRUE;
+SELECT count(*) FROM (SELECT coalesce(coalesce('e', n::text), 'y') FROM (VALUES (1)) AS v(n)) AS t(x) WHERE nullif(x, 'z') BETWEEN x AND x;

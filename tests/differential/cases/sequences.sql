@@ -189,3 +189,5 @@ SELECT attname, pg_get_serial_sequence(attrelid::regclass::text, attname), pg_ge
 SELECT pg_get_serial_sequence('sq_owner', 'none');
 -- error 42P01
 SELECT pg_get_serial_sequence('sq_none', 'id');
+-- A sequence that is named is looked up, whatever else is NULL; an OID is not.
+SELECT setval(12345, NULL), setval(row_number() OVER (), 1, NULL);

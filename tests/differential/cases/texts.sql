@@ -89,3 +89,7 @@ SELECT to_number('1234.56', '99.9');
 SELECT to_char('NaN'::float8, '999D9G9'), to_char('NaN'::float8, '9999.99x'), to_char('-Infinity'::float8, 'S99.9'), to_char('Infinity'::float8, '9th'), to_char(123, '9th'), to_char('NaN'::float8, '999MI');
 SELECT to_char(1e10, '999DG9'), to_char(12.34, '99DG99'), to_char(12.34, '99D9G9'), to_char(12.3, 'FM99D9G9G9'), to_char(1234.5, '9G999DG9');
 SELECT regexp_replace('abc', '.*?a', '<\&>', ''), regexp_replace(v, '.*?b', '<\&>', 'g') FROM (VALUES ('abcabc'), ('xb')) AS t(v);
+-- A digit takes one byte of a longer character.
+SELECT to_number('é42', '999'), to_number('日42', '9999'), to_number('$日42', 'L9999'), to_number('日42', 'L9999'), to_number('日42', '"a"9999');
+-- error 22P02
+SELECT to_number('日42>', '99PR');

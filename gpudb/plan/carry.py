@@ -1,31 +1,33 @@
 """Writes a bound query as the text that the planner reads: relations `r7` with columns `c0`, `c1`, … and symbols.
 
-Joins, WHERE, GROUP BY, DISTINCT and subqueries are the text's own, so that the planner can order, decorrelate and
-prune them. What it cannot carry (windows, limits, grouping sets, set operations, shared WITH queries) is planned by
-itself, through `Carrier.block`, and is a table here.
+Joins, WHERE, GROUP BY and DISTINCT are the text's own, and subqueries are joins of it (`unnest`). What it cannot carry
+(windows, limits, grouping sets, set operations, shared WITH queries) is planned by itself, through `Blocks.block`, and
+is a table here.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.plan.dependent import SUBQUERIES, Blocks, Ctes
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.nodes import Filter, Node, Scan, column
-from gpudb.plan.predicates import equality, factored, is_plain_core, plain_equality
+from gpudb.plan.joins import COLUMNS, Joins
+from gpudb.plan.nodes import Filter, Node, Scan, Values, column
+from gpudb.plan.predicates import factored, is_plain_core, plain_equality
 from gpudb.plan.subqueries import pulled_out
-from gpudb.plan.symbols import NOT_IN, SINGLE, Symbols
+from gpudb.plan.symbols import NOT_IN, Symbols
 from gpudb.plan.traversal import conjunction, conjuncts, transform
+from gpudb.plan.unnest import Unnesting
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
 _NOT_TAKEN = (*SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
-_COLUMNS = re.compile(r"\b(r\d+)\.c(\d+)")
+_OUTSIDE = "a condition on columns from outside"
 
 
 @dataclass
@@ -54,19 +56,19 @@ class Carrier:
     def __init__(self, blocks: Blocks, estimate: Callable[[Node], int], ctes: Ctes) -> None:
         self.symbols = Symbols()
         self.leaves: dict[str, Leaf] = {}
-        self.nested = False
-        """Whether the text has what the planner's optimiser undoes: subqueries, and outer joins that may be inner."""
-        self._blocks = blocks
+        self.blocks = blocks
+        self.ctes = ctes
+        self.fresh = blocks.fresh
         self._estimate = estimate
-        self._fresh = blocks.fresh
-        self._ctes = ctes
+        self._unnesting = Unnesting(self)
+        self._joins: Joins | None = None
         self._inside: set[int] = set()
         self._renamed: dict[tuple[int, int], str] = {}
 
     def read(self, text: str) -> dict[str, list[int]]:
         """By relation, the columns of it that a text reads: one at least, since the planner has no tables of none."""
         found: dict[str, set[int]] = {}
-        for name, number in _COLUMNS.findall(text):
+        for name, number in COLUMNS.findall(text):
             found.setdefault(name, set()).add(int(number))
         return {name: sorted(found.get(name, ())) or [0] for name in self.leaves}
 
@@ -77,16 +79,17 @@ class Carrier:
 
         Of a grouped query the outputs are over its groups.
         """
-        self._add(query.ctes)
-        source = self._from(query.source) if query.source is not None else ""
-        where = self._where(query.where, _inner(query.source))
-        head = f" FROM {source}" if source else ""
-        body = head + (f" WHERE {where}" if where else "")
-        if not query.grouped:
-            return f"SELECT {self._targets(outputs)}{body}"
-        return self._grouped(query, outputs, body)
+        self.add_ctes(query.ctes)
+        with self.over(self.joins(query.source)) as joins:
+            if self.kept(query.where, query.source):
+                raise NotCarried(_OUTSIDE)
+            return self._grouped(query, outputs, joins) if query.grouped else self._selected(outputs, joins)
 
-    def _grouped(self, query: bound.Select, outputs: list[Expr], body: str) -> str:
+    def _selected(self, outputs: list[Expr], joins: Joins) -> str:
+        texts = ", ".join(f"{self.value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
+        return f"SELECT {texts}{joins.body}"
+
+    def _grouped(self, query: bound.Select, outputs: list[Expr], joins: Joins) -> str:
         keys = list(query.group_by)
         calls: list[bound.Aggregate] = []
         above = [*outputs, *conjuncts(query.having)]
@@ -99,16 +102,17 @@ class Carrier:
             for loose in _loose_columns(each, tuple(keys)):
                 if loose.rel in self._inside:
                     keys.append(loose)
-        rel = self._fresh()
+        rel = self.fresh()
         texts = [self.value(key) for key in keys]
-        if any(isinstance(each, bound.Exists | bound.AnySubquery) for call in calls for each in walk(call)):
+        if any(isinstance(each, SUBQUERIES) for call in calls for each in walk(call)):
             raise NotCarried("a subquery inside an aggregate")
         texts += [f"max({self.symbols.call(call, self._leaf_text, 'e')})" for call in calls]
         if not texts:
             texts = ["max('§')"]
         selected = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
         by = f" GROUP BY {', '.join(texts[: len(keys)])}" if keys else ""
-        inner = f"(SELECT {selected}{body}{by}) AS r{rel}"
+        groups = Joins()
+        groups.add("CROSS", f"(SELECT {selected}{joins.body}{by}) AS r{rel}", {f"r{rel}"})
         parts: list[Any] = [*keys, *calls]
         for number, part in enumerate(parts):
             if isinstance(part, bound.Column):
@@ -123,39 +127,60 @@ class Carrier:
 
             return transform(expr, place)
 
-        text = f"SELECT {self._targets([over(each) for each in outputs])} FROM {inner}"
-        having = self._where(over(query.having)) if query.having is not None else ""
-        return text + (f" WHERE {having}" if having else "")
+        with self.over(groups):
+            if self.kept(over(query.having) if query.having is not None else None, None):
+                raise NotCarried(_OUTSIDE)
+            return self._selected([over(each) for each in outputs], groups)
 
     def _own(self, call: bound.Aggregate) -> bool:
         columns = [node for node in walk(call) if isinstance(node, bound.Column)]
         return not columns or any(column.rel in self._inside for column in columns)
 
-    def _targets(self, outputs: list[Expr]) -> str:
-        return ", ".join(f"{self.value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
-
-    def _add(self, ctes: Ctes) -> None:
-        self._ctes = (*self._ctes, *ctes)
+    def add_ctes(self, ctes: Ctes) -> None:
+        """Queries that have names from here on."""
+        self.ctes = (*self.ctes, *ctes)
 
     # ------------------------------------------------------------------------------------------ relations
 
-    def _from(self, source: Any) -> str:
+    def joins(self, source: Any | None) -> Joins:
+        """The relations of a FROM."""
+        made = Joins()
+        if source is not None:
+            self._add(made, source)
+        return made
+
+    @contextmanager
+    def over(self, joins: Joins | None) -> Iterator[Joins]:
+        """Within it subqueries in expressions join these relations; there may be none without any."""
+        before, self._joins = self._joins, joins
+        try:
+            yield joins if joins is not None else Joins()
+        finally:
+            self._joins = before
+
+    def joined(self) -> Joins:
+        """The relations that a subquery is to join: one of a single row where there is none yet."""
+        if self._joins is None:
+            raise NotCarried("a subquery in ON")
+        if not self._joins.parts:
+            name = self.table(self.fresh(), Values(((),), ()))
+            self._joins.add("CROSS", name, {name})
+        return self._joins
+
+    def _add(self, joins: Joins, source: Any) -> None:
         match source:
-            case bound.Scan(row_ids=False):
-                return self._table(source.rel, Scan(source.table, tuple(range(len(source.table.columns)))))
-            case bound.Derived():
-                return self._derived(source.rel, source.query)
-            case bound.CteScan():
-                return self._cte(source)
             case bound.Join():
-                left, right = self._from(source.left), self._from(source.right)
-                if isinstance(source.right, bound.Join):
-                    right = f"({right})"
-                on = self._where(source.on, _inner(source) if source.kind == "INNER" else frozenset())
-                if not on:
-                    return f"{left} CROSS JOIN {right}"
-                self.nested = self.nested or source.kind != "INNER"
-                return f"{left} {source.kind} JOIN {right} ON {on}"
+                self._add(joins, source.left)
+                self._add_right(joins, source)
+            case bound.Scan(row_ids=False):
+                name = self.table(source.rel, Scan(source.table, tuple(range(len(source.table.columns)))))
+                joins.add("CROSS", name, {name})
+            case bound.Derived():
+                joins.add("CROSS", self.derived(source.rel, source.query), {f"r{source.rel}"})
+            case bound.CteScan():
+                found = self.blocks.with_query(source, self.ctes)
+                text = self.table(source.rel, found) if isinstance(found, Node) else self.derived(source.rel, found)
+                joins.add("CROSS", text, {f"r{source.rel}"})
             case bound.Scan():
                 raise NotCarried("row identifiers")
             case bound.FunctionScan():
@@ -167,40 +192,52 @@ class Carrier:
             case _:
                 raise NotCarried(type(source).__name__)
 
-    def _table(self, rel: int, node: Node) -> str:
+    def _add_right(self, joins: Joins, source: bound.Join) -> None:
+        right = self.joins(source.right)
+        inner = _inner(source) if source.kind in {"CROSS", "INNER"} else frozenset[int]()
+        with self.over(None):
+            on = self._conditions(source.on, inner, joins)
+        joins.add(source.kind, right.bracketed, right.seen, on)
+
+    def table(self, rel: int, node: Node) -> str:
+        """The name of a relation that is a table here."""
         self._inside.add(rel)
         self.leaves[f"r{rel}"] = Leaf(node, max(self._estimate(node), 1))
-        self.symbols.some_column = f"r{rel}.c0"
         return f"r{rel}"
 
-    def _derived(self, rel: int, query: bound.Query) -> str:
+    def derived(self, rel: int, query: bound.Query) -> str:
+        """A query in FROM: the text's own if that can say it, else a table; NotCarried for one that reads columns from
+        outside."""
         # Who reads rows in an order, array_agg say, is to find them in it.
         if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):
             assert isinstance(query, bound.Select)
-            text = self._subselect(query, list(query.targets), distinct=query.distinct is True)
+            text = self.core(query, list(query.targets))
+            if query.distinct is True:
+                text = "SELECT DISTINCT" + text.removeprefix("SELECT")
             self._inside.add(rel)
             return f"({text}) AS r{rel}"
-        if self._correlated(query):
+        if outer_columns(query):
             raise NotCarried("LATERAL")
-        return self._table(rel, self._blocks.block(query, self._ctes))
-
-    def _subselect(self, query: bound.Select, outputs: list[Expr], *, distinct: bool = False) -> str:
-        text = self.core(query, outputs)
-        return "SELECT DISTINCT" + text.removeprefix("SELECT") if distinct else text
-
-    def _cte(self, source: bound.CteScan) -> str:
-        found = self._blocks.with_query(source, self._ctes)
-        return self._table(source.rel, found) if isinstance(found, Node) else self._derived(source.rel, found)
-
-    def _correlated(self, query: bound.Query) -> bool:
-        return bool(outer_columns(query))
+        return self.table(rel, self.blocks.block(query, self.ctes))
 
     # ------------------------------------------------------------------------------------------ conditions
 
-    def _where(self, condition: Expr | None, inner: frozenset[int] = frozenset()) -> str:
-        """The text of a condition, without what is of one of the `inner` relations alone."""
-        parts = (part for each in conjuncts(condition) for part in factored(each))
-        return " AND ".join(self._conjunct(part) for part in parts if not self._taken(part, inner))
+    def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
+        """Puts a WHERE above a FROM to the relations joined; the conditions that read what is not of them."""
+        joins = self._joins
+        assert joins is not None
+        conditions = self._conditions(condition, _inner(source), joins)
+        return [each for each in conditions if not joins.keep(each)]
+
+    def _conditions(self, condition: Expr | None, inner: frozenset[int], joins: Joins) -> list[str]:
+        """The texts of a condition's parts, without what is of one of the `inner` relations alone, and without
+        subqueries that are joins of their own."""
+        texts: list[str] = []
+        for part in (part for each in conjuncts(condition) for part in factored(each)):
+            if not self._taken(part, inner) and not self._unnesting.filters(part):
+                self.symbols.some_column = joins.some_column
+                texts.append(self._predicate(part))
+        return texts
 
     def _taken(self, part: Expr, inner: frozenset[int]) -> bool:
         """Whether a condition is of one relation alone. It is that relation's then: the planner is not told of it."""
@@ -214,21 +251,6 @@ class Carrier:
         if leaf is not None:
             leaf.keep(part)
         return leaf is not None
-
-    def _conjunct(self, expr: Expr) -> str:
-        match expr:
-            case bound.Exists():
-                return f"EXISTS {self._exists(expr.query)}"
-            case bound.BoolOp(op="NOT", args=(bound.Exists() as inner,)):
-                return f"NOT EXISTS {self._exists(inner.query)}"
-            case bound.AnySubquery(all=False):
-                return f"EXISTS {self._exists(expr.query, self._matches(expr))}"
-            case bound.AnySubquery(all=True, functions=(_,)):
-                return f"NOT EXISTS {self._exists(expr.query, self._missed(expr))}"
-            case bound.BoolOp(op="NOT", args=(bound.AnySubquery(all=False) as inner,)):
-                return f"NOT EXISTS {self._exists(inner.query, self._unmatched(inner))}"
-            case _:
-                return self._predicate(expr)
 
     def _predicate(self, expr: Expr) -> str:
         """A boolean: what the planner may look into stays, the rest is opaque."""
@@ -245,14 +267,23 @@ class Carrier:
         expr = self._prepared(expr)
         return self._leaf_text(expr) or self.symbols.call(expr, self._leaf_text)
 
+    def true(self, joins: Joins) -> str:
+        """A condition that is true, for a join of these relations that has no other."""
+        self.symbols.some_column = joins.some_column
+        return self._predicate(bound.Constant(True, BOOL))
+
+    def aggregate(self, call: bound.Aggregate) -> str:
+        """An aggregate's call."""
+        return f"max({self.symbols.call(call, self._leaf_text)})"
+
     def _prepared(self, expr: Any) -> Any:
-        """An expression whose subqueries are all scalar ones, each over one aggregate: the planner joins those."""
+        """An expression whose subqueries are all scalar ones, correlated ones each over one aggregate."""
 
         def change(each: Any) -> Any:
             match each:
                 case bound.Exists() | bound.AnySubquery() | bound.ArraySubquery():
                     raise NotCarried("EXISTS, ANY, ALL or ARRAY of a subquery as a value")
-                case bound.ScalarSubquery() if self._correlated(each.query):
+                case bound.ScalarSubquery() if outer_columns(each.query):
                     pulled = pulled_out(each)
                     return pulled if pulled is each else self._prepared(pulled)
                 case bound.ScalarSubquery() | bound.Aggregate():
@@ -273,84 +304,8 @@ class Carrier:
                 return found
             return f"r{each.rel}.c{each.index}"
         if isinstance(each, bound.ScalarSubquery):
-            return self._scalar(each)
+            return self._unnesting.value(each)
         return None
-
-    # ------------------------------------------------------------------------------------------ subqueries
-
-    def _scalar(self, subquery: bound.ScalarSubquery) -> str:
-        self.nested = True
-        query = subquery.query
-        if not self._correlated(query):
-            rel = self._fresh()
-            name = self._table(rel, self._blocks.block(query, self._ctes))
-            only: Expr = bound.Column(rel, 0, query.columns[0].type)
-            call = bound.Aggregate(SINGLE, (only,), subquery.type)
-            return f"(SELECT max({self.symbols.call(call, self._leaf_text)}) FROM {name})"
-        if not isinstance(query, bound.Select) or query.group_by or query.having is not None:
-            raise NotCarried("a correlated subquery of this shape")
-        if query.distinct or query.limit is not None or query.offset is not None or query.grouping_sets is not None:
-            raise NotCarried("a correlated subquery of this shape")
-        self._add(query.ctes)
-        source = self._from(query.source) if query.source is not None else None
-        if source is None:
-            raise NotCarried("a correlated subquery without FROM")
-        target = query.targets[0]
-        if not isinstance(target, bound.Aggregate):
-            raise NotCarried("a correlated subquery of this shape")
-        inside = {node.rel for node in walk(query) if hasattr(node, "rel") and not isinstance(node, bound.Column)}
-        for part in conjuncts(query.where):
-            if not _is_undone(part, inside):
-                raise NotCarried("a subquery correlated by more than equalities")
-        where = self._where(query.where, _inner(query.source))
-        held = f"max({self.symbols.call(self._prepared_call(target), self._leaf_text)})"
-        return f"(SELECT {held} FROM {source}" + (f" WHERE {where})" if where else ")")
-
-    def _prepared_call(self, call: bound.Aggregate) -> bound.Aggregate:
-        if any(isinstance(each, bound.ScalarSubquery | bound.Exists | bound.AnySubquery) for each in walk(call)):
-            raise NotCarried("a subquery inside a correlated aggregate")
-        return call
-
-    def _exists(self, query: bound.Query, match: Callable[[tuple[Expr, ...]], Expr] | None = None) -> str:
-        self.nested = True
-        if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped:
-            # DISTINCT changes nothing of whether there is a row.
-            condition = match(query.targets) if match is not None else None
-            self._add(query.ctes)
-            source = self._from(query.source) if query.source is not None else ""
-            inner = _inner(query.source)
-            parts = [text for each in (query.where, condition) if (text := self._where(each, inner))]
-            if not source:
-                raise NotCarried("EXISTS over a subquery without FROM")
-            where = f" WHERE {' AND '.join(parts)}" if parts else ""
-            return f"(SELECT 1 FROM {source}{where})"
-        rel = self._fresh()
-        source = self._derived(rel, query)
-        columns = tuple(bound.Column(rel, i, column.type) for i, column in enumerate(query.columns))
-        where = f" WHERE {self._where(match(columns))}" if match is not None else ""
-        return f"(SELECT 1 FROM {source}{where})"
-
-    @staticmethod
-    def _matches(expr: bound.AnySubquery) -> Callable[[tuple[Expr, ...]], Expr]:
-        def match(targets: tuple[Expr, ...]) -> Expr:
-            pairs = zip(expr.functions, expr.left, targets, strict=True)
-            calls = tuple(bound.Call(function, (left, right), BOOL) for function, left, right in pairs)
-            return calls[0] if len(calls) == 1 else bound.BoolOp("AND", calls)
-
-        return match
-
-    @classmethod
-    def _missed(cls, expr: bound.AnySubquery) -> Callable[[tuple[Expr, ...]], Expr]:
-        return lambda targets: bound.Test(cls._matches(expr)(targets), "TRUE", negated=True)
-
-    @classmethod
-    def _unmatched(cls, expr: bound.AnySubquery) -> Callable[[tuple[Expr, ...]], Expr]:
-        def match(targets: tuple[Expr, ...]) -> Expr:
-            if len(targets) == 1 and equality(cls._matches(expr)(targets)) is not None:
-                return bound.Call(NOT_IN, (expr.left[0], targets[0]), BOOL)
-            return bound.Test(cls._matches(expr)(targets), "FALSE", negated=True)
-
-        return match
 
 
 def _inner(source: Any) -> frozenset[int]:
@@ -366,17 +321,6 @@ def _inner(source: Any) -> frozenset[int]:
             return frozenset({source.rel})
         case _:
             return frozenset()
-
-
-def _is_undone(part: Any, inside: set[int]) -> bool:
-    """Whether the planner undoes a condition of a scalar subquery: it reads no outer column, or equals one."""
-    nodes = list(walk(part))
-    if not any(isinstance(node, bound.Column) and node.rel not in inside for node in nodes):
-        return not any(isinstance(node, bound.Aggregate) for node in nodes) or any(
-            isinstance(node, bound.Select) for node in nodes
-        )
-    sides = plain_equality(part)
-    return sides is not None and sum(side.rel in inside for side in sides) == 1
 
 
 def _loose_columns(expr: Any, keys: tuple[Any, ...]) -> list[bound.Column]:

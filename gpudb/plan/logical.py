@@ -46,8 +46,8 @@ from gpudb.types import INT4
 def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize: bool = False) -> Plan:
     """The plan of a whole query, not yet optimised; NotCarried names what no worker runs.
 
-    `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs on the blocks that have
-    what it undoes, with `optimize` on all of them: `plan/optimize` does for the others what it would.
+    `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs with `optimize` alone: the
+    text has no subqueries for it to undo, and `plan/optimize` does the rest of what it would.
     """
     return _Builder(query, estimate, optimize).plan(query)
 
@@ -206,7 +206,7 @@ class _Builder:
         # Of what the text does not read the planner is not told: each column costs it time.
         read = carrier.read(text)
         relations = {name: (read[name], found.rows) for name, found in carrier.leaves.items()}
-        rel = relational_plan(text, relations, optimize=self._optimize or carrier.nested)
+        rel = relational_plan(text, relations, optimize=self._optimize)
         restorer = Restorer(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
         try:
             return Rows(restorer.node(rel), tuple(values))

@@ -2,7 +2,8 @@
 
 The only file that imports dask-sql, and it does so late: that takes seconds. Its SQL dialect, parser, planner and
 optimiser (a DataFusion of 2024) are all that is used of it; what it plans over are names, numbers of columns and
-numbers of rows. Its optimiser takes most of the time: it is asked where a text has subqueries or outer joins to undo.
+numbers of rows. Its optimiser takes most of the time, and what it did is done before and after it: it is asked where
+plans are compared with its own.
 """
 
 from __future__ import annotations
@@ -97,9 +98,8 @@ def warm() -> None:
         _planner()
 
 
-def relational_plan(text: str, relations: Relations, *, optimize: bool = True) -> Any:
-    """dask-sql's plan of a text, to `optimize` or as it stands; NotCarried where it refuses one (a correlation that it
-    cannot undo)."""
+def relational_plan(text: str, relations: Relations, *, optimize: bool = False) -> Any:
+    """dask-sql's plan of a text, to `optimize` or as it stands; NotCarried where it refuses one."""
     with _LOCK:
         try:
             return _planner().plan(text, relations, optimize=optimize)

@@ -118,14 +118,14 @@ class Restorer:
                 moved(each, lambda index: index + len(right.types) if index < width else index - width)
                 for each in parts
             )
-            node = joined(_JOINS[name.replace("RIGHT", "LEFT")], right, left, parts)
+            node = _filtered_join(_JOINS[name.replace("RIGHT", "LEFT")], right, left, parts)
             if name != "RIGHT":
                 return node
             order = [*range(len(right.types), len(types)), *range(len(right.types))]
             return Project(node, tuple(column(index, node.types[index]) for index in order))
         if name not in _JOINS:
             raise NotCarried(f"the planner's {name} join")
-        return joined(_JOINS[name], left, right, parts)
+        return _filtered_join(_JOINS[name], left, right, parts)
 
     # ------------------------------------------------------------------------------------------ expressions
 
@@ -171,6 +171,28 @@ class Restorer:
 
 
 _NOTHING = bound.Aggregate(SINGLE, (bound.Constant(None, TEXT),), TEXT, filter=bound.Constant(False, BOOL))
+
+
+def _filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
+    """A join, the conditions on one side alone being that side's where they may remove its rows."""
+    width = len(left.types)
+    lefts: list[Any] = []
+    rights: list[Any] = []
+    both: list[Any] = []
+    for part in parts:
+        places = used(part)
+        if places and min(places) >= width and kind != "FULL":
+            rights.append(moved(part, lambda index: index - width))
+        elif places and max(places) < width and kind in {"INNER", "SEMI"}:
+            lefts.append(part)
+        else:
+            both.append(part)
+    return joined(kind, _where(left, lefts), _where(right, rights), tuple(both))
+
+
+def _where(node: Node, parts: list[Any]) -> Node:
+    condition = conjunction(tuple(parts))
+    return node if condition is None else Filter(node, condition)
 
 
 def joined(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:

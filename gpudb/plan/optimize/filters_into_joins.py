@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.nodes import Aggregate, Filter, Join, Node, Project, ProjectSet, Scan, column
+from gpudb.plan.optimize.inner_joins import inner
 from gpudb.plan.restore import joined
 from gpudb.plan.traversal import conjunction, conjuncts, moved, rebuild, substituted, used
 
@@ -35,11 +36,20 @@ def _lowered(node: Node) -> Node:
         case Aggregate() as below:
             return _first(node, below, below.keys)
         case (ProjectSet() | Join(kind="SEMI" | "ANTI")) as below:
-            return _first(node, below, tuple(column(index, kind) for index, kind in enumerate(below.inputs[0].types)))
+            return _first(node, below, _columns(below.inputs[0]))
         case Join(kind="INNER") as below:
             return _into_inner(node, below)
+        case Join() as below:
+            made = inner(below, node.condition)
+            if made is not below:
+                return _lowered(Filter(made, node.condition))
+            return _first(node, below, _columns(below.left)) if below.kind == "LEFT" else node
         case _:
             return node
+
+
+def _columns(node: Node) -> tuple[Any, ...]:
+    return tuple(column(index, kind) for index, kind in enumerate(node.types))
 
 
 def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:

@@ -48,10 +48,9 @@ FIXTURES = {
         """
         project v, name
           inner join c = c
-            project c, v, name
-              left join b = b
-                facts(b, c, v)
-                dim_b(b, name)
+            left join b = b
+              facts(b, c, v)
+              dim_b(b, name)
             dim_c(c)
         """,
     ),

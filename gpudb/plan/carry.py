@@ -158,11 +158,12 @@ class Carrier:
         finally:
             self._joins = before
 
-    def joined(self) -> Joins:
-        """The relations that a subquery is to join: one of a single row where there is none yet."""
+    def joined(self, *, alone: bool = False) -> Joins:
+        """The relations that a subquery is to join: one of a single row where there is none yet, unless the subquery's
+        may stand `alone`."""
         if self._joins is None:
             raise NotCarried("a subquery in ON")
-        if not self._joins.parts:
+        if not self._joins.parts and not alone:
             name = self.table(self.fresh(), Values(((),), ()))
             self._joins.add("CROSS", name, {name})
         return self._joins

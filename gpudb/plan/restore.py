@@ -69,19 +69,20 @@ class Restorer:
 
     def _scan(self, rel: Any) -> Node:
         leaf, told = self._leaves[rel.getTable().getTableName()]
-        # A leaf without columns is told to have one.
-        width = len(leaf.types)
-        types = tuple(leaf.types[index] for index in told if index < width)
+        if not leaf.types:
+            # The planner has been told of a column.
+            leaf = Project(leaf, (bound.Constant(1, INT4),))
+        types = tuple(leaf.types[index] for index in told)
         scan = rel.table_scan()
         read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
-        wanted = [index for index in read if index < width]
+        wanted = list(read)
         filters = [self.expr(each, types) for each in scan.getFilters()]
         filters = [moved(each, told.__getitem__) for each in filters if not _is_noise(each)]
         own = conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
         condition = conjunction((*own, *(part for each in filters for part in conjuncts(each))))
         if not isinstance(leaf, Scan):
             node = leaf if condition is None else Filter(leaf, condition)
-            every = wanted == list(range(width))
+            every = wanted == list(range(len(leaf.types)))
             return node if every else Project(node, tuple(column(i, leaf.types[i]) for i in wanted))
         every_read = wanted + sorted(used(condition) - set(wanted))
         places = {index: place for place, index in enumerate(every_read)}

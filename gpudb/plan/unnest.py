@@ -90,7 +90,7 @@ class Unnesting:
             only = column(0, node.types[0])
             node = Aggregate(node, (), (bound.Aggregate(SINGLE, (only,), subquery.type),))
         name = carrier.table(carrier.fresh(), node)
-        carrier.joined().add("CROSS", name, {name})
+        carrier.joined(alone=True).add("CROSS", name, {name})
         return f"{name}.c0"
 
     def _correlated(self, query: bound.Query) -> str:

@@ -37,9 +37,10 @@ _Rows = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Resident:
-    """A column's lanes over the shares of some files, in their order."""
+    """A column's lanes over the shares of some files, by path in their order, of which a newer snapshot may lack
+    some."""
 
-    files: tuple[DataFile, ...]
+    files: Mapping[str, _Rows]
     lanes: tuple[Any, ...]
     bytes: int
 
@@ -92,19 +93,17 @@ class CudfTables:
         owned = whole.rows(table)
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
-        there = {file.path for file in held.files} if held is not None else set()
-        if held is None or not all(file.path in there for file in files):
+        if held is None or not all(file.path in held.files for file in files):
             if share.chunks > 1:
                 return _read(column, [(file, wanted[file.path]) for file in files])
             held = self._grown(key, held, scan, column, files, owned)
-        if share == whole and [file.path for file in held.files] == [file.path for file in files]:
+        if share == whole and list(held.files) == [file.path for file in files]:
             return list(held.lanes)
         edges: dict[str, tuple[int, int]] = {}
         start = 0
-        for file in held.files:
-            first, last = wanted.get(file.path, (0, 0))
-            skipped, end = owned[file.path]
-            edges[file.path] = start + first - skipped, start + last - skipped
+        for path, (skipped, end) in held.files.items():
+            first, last = wanted.get(path, (0, 0))
+            edges[path] = start + first - skipped, start + last - skipped
             start += end - skipped
         runs: list[int] = []
         for file in files:
@@ -125,17 +124,21 @@ class CudfTables:
         owned: Mapping[str, _Rows],
     ) -> _Resident:
         """The column with the rows of files that it lacks; those that have left the table go."""
-        wanted = {file.path for file in files} | {file.path for file in (held.files if held else ())}
+        wanted = {file.path for file in files} | set(held.files if held else ())
         order = tuple(file for file in scan.table.files if file.path in wanted)
         old: dict[str, list[Any]] = {}
         if held is not None:
             start = 0
-            for file in held.files:
-                last = start + _length(owned[file.path])
-                old[file.path] = [plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]
+            for path, rows in held.files.items():
+                last = start + _length(rows)
+                old[path] = [plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]
                 start = last
         whole = tuple(_read(column, [(file, owned[file.path]) for file in order], old))
-        made = _Resident(order, whole, sum(int(each.device_buffer_size()) for each in whole))
+        made = _Resident(
+            {file.path: owned[file.path] for file in order},
+            whole,
+            sum(int(each.device_buffer_size()) for each in whole),
+        )
         self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
         beside = self._beside.bytes if self._beside is not None else 0
         self.columns.shrink(self._budget - beside, least=1)

@@ -1,0 +1,40 @@
+"""Columns of tables in a GPU's memory as the tables' files come and go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import embedded, sorted_rows
+
+pytestmark = pytest.mark.gpu
+
+
+def test_files_come_and_go(frames: Any) -> None:
+    from gpudb.engine.gpu.cudf.resident import CudfTables
+
+    lab = Lab()
+    tables = CudfTables(2**30, frames)
+    try:
+        lab.run("CREATE TABLE r AS SELECT i AS id, 'n' || i AS name FROM generate_series(1, 50) i")
+        for change in (
+            "SELECT 1",
+            "INSERT INTO r VALUES (51, 'new'), (52, NULL)",
+            "DELETE FROM r WHERE id < 10",
+            "UPDATE r SET name = 'changed' WHERE id > 48",
+            "DELETE FROM r WHERE id > 50",
+            "DELETE FROM r",
+            "INSERT INTO r VALUES (1, 'again')",
+        ):
+            lab.run(change)
+            for sql in ("SELECT id, name FROM r", "SELECT name FROM r WHERE id > 51"):
+                request = lab.request(sql)
+                wanted = sorted_rows(embedded(lab, request))
+                for workers in (1, 2):
+                    given = local.rows(request, workers, lab.database.cpu, None, frames, tables)
+                    assert sorted_rows(given) == wanted, (change, sql)
+    finally:
+        lab.close()

@@ -50,6 +50,8 @@ class Settings(BaseSettings):
     """Where tables live; made where it is missing."""
     memory_limit: Bytes | None = None
     """What the engine may use, in bytes (`8GB`); default 80% of the machine's."""
+    gpu_memory_limit: Bytes | None = None
+    """What a worker may use of its GPU's memory, in bytes; default all that is free when it starts."""
     max_connections: int = Field(default=1000, ge=1, le=100_000)
     tls_cert: Path | None = None
     """A certificate chain in PEM; with `tls_key`. Without, the server makes itself a certificate."""

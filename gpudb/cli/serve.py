@@ -52,6 +52,7 @@ def serve(settings: Settings) -> None:
         gpus=_gpus(settings.engine) if settings.scheduler is None else (),
         scheduler=settings.scheduler,
         twin=settings.engine == "twin",
+        gpu_memory_limit=settings.gpu_memory_limit,
     )
     log = None
     try:

@@ -6,6 +6,7 @@ import datetime as dt
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ class Database:
     `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's). With `workers` a cluster
     of so many worker processes, which share as much again, runs what it carries, as GPUs would (the twin engine); with
     `gpus`, the indices of GPUs, one with a worker on each (the GPU engine). With a `scheduler`, the address of Dask's,
-    that is so many of its workers, or all for 0: each on a GPU, or as `twin`.
+    that is so many of its workers, or all for 0: each on a GPU, or as `twin`. Of its GPU's memory a worker may use
+    `gpu_memory_limit` bytes (default: all that is free).
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Database:
         gpus: Sequence[str] = (),
         scheduler: str | None = None,
         twin: bool = False,
+        gpu_memory_limit: int | None = None,
     ) -> None:
         self.store = Store(data_dir)
         try:
@@ -50,7 +53,7 @@ class Database:
             self.members: Members | None = None
             if workers or gpus or scheduler:
                 processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
-                self.engine, self.members = _routed(self.cpu, processes)
+                self.engine, self.members = _routed(self.cpu, replace(processes, device=gpu_memory_limit or 0))
         except BaseException:
             self.store.close()
             raise

@@ -56,7 +56,7 @@ class Cluster:
         self._client.register_plugin(Ender())
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
         peers = processes.gpu and processes.count > 1
-        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers))
+        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}

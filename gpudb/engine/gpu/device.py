@@ -43,16 +43,16 @@ def on_host(limit: int, budget: int, fuse: bool) -> Device:
     return Device(HostFrames(), ResidentTables(room), Twin(PackedTables(room)) if fuse else None, space)
 
 
-def on_gpu(budget: int, fuse: bool, *, peers: bool = False) -> Device:
-    """This process's GPU, of whose memory tables have `budget` bytes, or a share of it for 0; beside others' GPUs if
-    there are `peers`."""
+def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> Device:
+    """This process's GPU, of whose memory it may use `bound` bytes, or all that is free; tables have `budget` of them,
+    or a share for 0. It lies beside others' GPUs if there are `peers`."""
     from gpudb.engine.gpu.cudf.contiguous import Contiguous
     from gpudb.engine.gpu.cudf.frames import CudfFrames
     from gpudb.engine.gpu.cudf.memory import SHARE, failure, open_device
     from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
 
-    device = open_device(peers=peers)
+    device = open_device(peers=peers, bound=bound)
     global _claim
     _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
     frames = CudfFrames()

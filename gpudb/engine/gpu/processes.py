@@ -36,6 +36,8 @@ class Processes:
     fuse: bool = False
     gpu: bool = False
     """Whether each has a GPU; `resident` is of its memory then, 0 for the half of it."""
+    device: int = 0
+    """The bytes of its GPU's memory that each may use; 0 for all that is free."""
 
 
 def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> Processes:

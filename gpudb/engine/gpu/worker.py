@@ -67,23 +67,31 @@ class StageWorker(WorkerPlugin):
     """Adds gpudb's handlers to a Dask worker.
 
     In bytes: `limit` bounds the process, `resident` the tables' columns, `results` what waits for clients in memory.
-    On a `gpu` worker tables and frames lie in its GPU's memory, of which `resident` 0 leaves the bound to the worker;
-    where there are `peers`, rows go from GPU to GPU.
+    On a `gpu` worker tables and frames lie in its GPU's memory, of which it may use `device` bytes, or all that is
+    free, and `resident` 0 leaves the bound to the worker; where there are `peers`, rows go from GPU to GPU.
     """
 
     name = "gpudb"
 
     def __init__(
-        self, limit: int, resident: int, results: int, fuse: bool = False, *, gpu: bool = False, peers: bool = False
+        self,
+        limit: int,
+        resident: int,
+        results: int,
+        fuse: bool = False,
+        *,
+        gpu: bool = False,
+        peers: bool = False,
+        device: int = 0,
     ) -> None:
         self._limit, self._resident, self._results = limit, resident, results
-        self._fuse, self._gpu, self._peers = fuse, gpu, peers
+        self._fuse, self._gpu, self._peers, self._bound = fuse, gpu, peers, device
 
     async def setup(self, worker: Any) -> None:
         """Called by Dask in the worker's process."""
         self._worker = worker
         if self._gpu:
-            device = on_gpu(self._resident, self._fuse, peers=self._peers)
+            device = on_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound)
         else:
             device = on_host(self._limit, self._resident, self._fuse)
         self._transfers = Transfers(worker, device.frames, device.packer)
@@ -117,7 +125,8 @@ class StageWorker(WorkerPlugin):
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers")}
+        given = ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers", "_bound")
+        return {name: getattr(self, name) for name in given}
 
     # ---------------------------------------------------------------------------------------- handlers
 

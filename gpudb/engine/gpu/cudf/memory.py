@@ -29,21 +29,22 @@ class Device:
     resource: Any
 
 
-def open_device(*, peers: bool = False) -> Device:
-    """Opens this process's GPU; 58000 where there is none, or its driver does not fit, 53200 where it is full.
+def open_device(*, peers: bool = False, bound: int = 0) -> Device:
+    """Opens this process's GPU, of whose memory it takes `bound` bytes at most, or all that is free for 0; 58000 where
+    there is none, or its driver does not fit, 53200 where it is full.
 
     With `peers` other processes' GPUs can read its memory, as they cannot what the driver's own pools give. A GPU that
     this process has open stays as it is.
     """
     global _opened
-    _opened = _opened or _open(peers)
+    _opened = _opened or _open(peers, bound)
     return _opened
 
 
 _opened: Device | None = None
 
 
-def _open(peers: bool) -> Device:
+def _open(peers: bool, bound: int) -> Device:
     try:
         import rmm
         from cuda.bindings import runtime
@@ -51,10 +52,13 @@ def _open(peers: bool) -> Device:
         _, found = runtime.cudaGetDeviceProperties(0)
         free, total = rmm.mr.available_device_memory()
         full = free < LEAST * total
+        room = int(min(free, bound or total))
         if peers and not full:
-            resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL * free) // 256 * 256)
+            resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL * room) // 256 * 256)
         else:
             resource = rmm.mr.CudaAsyncMemoryResource(release_threshold=int(total))
+        if bound:
+            resource = rmm.mr.LimitingResourceAdaptor(resource, bound)
         rmm.mr.set_current_device_resource(resource)
     except Exception as error:
         message = f"the GPU cannot be opened: {error}"
@@ -64,7 +68,7 @@ def _open(peers: bool) -> Device:
         message = f"{name} has {free >> 20} of its {total >> 20} MiB free: other processes hold the rest"
         raise OutOfMemory(message, hint="nvidia-smi lists them; CUDA_VISIBLE_DEVICES names another GPU.")
     _share_with_cupy()
-    return Device(name, found.uuid.bytes.hex(), int(min(free, total)), resource)
+    return Device(name, found.uuid.bytes.hex(), room, resource)
 
 
 def failure() -> str | None:

@@ -1,0 +1,158 @@
+"""One GPU of which little may be used: data three times as large, memory that runs out, a worker that is lost.
+
+    python -m tests.engine.gpu.beyond OUT.json [--limit 512] [--rows 64000000] [--twin]
+
+Each answer is compared with the embedded engine's. `--twin` does it on a CPU worker, to try this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.chunks import Space
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
+from gpudb.errors import GpudbError
+from gpudb.plan.planner import warm
+from tests.engine.conftest import Lab
+from tests.engine.gpu import faults
+
+SETUP = """
+CREATE TABLE by_big AS SELECT i AS id, i * 7919 % 5000021 AS k, i * 31 % 100000007 AS v FROM generate_series(1::bigint, {rows}) i;
+CREATE TABLE by_other AS SELECT i * 17 % {rows} AS id, i AS w FROM generate_series(1::bigint, {rows} / 4) i
+"""
+JOIN = "SELECT count(*), sum(v), sum(w), max(k) FROM by_big JOIN by_other USING (id)"
+GROUPS = "SELECT count(*), sum(n), max(s) FROM (SELECT k, count(*) AS n, sum(v) AS s FROM by_big GROUP BY k) t"
+SORT = "SELECT v, id FROM by_big ORDER BY v, id"
+FEW_VALUED = "SELECT id % 2 AS b, id FROM by_big ORDER BY b, id DESC"
+WINDOW = "SELECT max(n), sum(l) FROM (SELECT row_number() OVER (ORDER BY v, id) AS n, lag(v) OVER (ORDER BY v, id) AS l FROM by_big) t"
+DISTINCT = "SELECT count(DISTINCT v), count(DISTINCT k) FROM by_big"
+
+
+class Run:
+    """One run: what was found, by name."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options, self.found = options, {}
+        self.found: dict[str, Any] = {"limit": options.limit << 20, "rows": options.rows}
+        self.lab = Lab()
+        self.part("setup", lambda: self.lab.run(SETUP.format(rows=options.rows)) or None)
+        device = options.limit << 20
+        warm()
+        processes = cpu_processes(1, 4 * device) if options.twin else gpu_processes(["0"], None, device)
+        self.cluster = self.part("cluster", lambda: Cluster(processes))
+        self.engine = ClusterEngine(self.cluster, self.lab.database.cpu, "twin" if options.twin else "gpu")
+
+    def part(self, name: str, do: Callable[[], Any]) -> Any:
+        """Runs a part and keeps what it tells, and its time; an error is kept too."""
+        started = time.monotonic()
+        try:
+            told = do()
+        except Exception as error:
+            told = f"{type(error).__name__} {getattr(error, 'sqlstate', '')}: {str(error)[:500]}"
+        spent = round(time.monotonic() - started, 2)
+        if told is None or isinstance(told, str | dict | bool):
+            self.found[name] = {"told": told, "seconds": spent}
+            print(name, self.found[name], flush=True)
+            self.options.out.write_text(json.dumps(self.found, indent=1) + "\n")
+        return told
+
+    def answer(self, sql: str) -> dict[str, Any]:
+        """A statement's answer beside the embedded engine's, into how many chunks it went, what ran on the host."""
+        request = self.lab.request(sql)
+        stream = self.engine.run(request)
+        rows = [tuple(row.values()) for batch in stream for row in batch.to_pylist()]
+        wanted = [tuple(row.values()) for batch in self.lab.database.cpu.run(request) for row in batch.to_pylist()]
+        hosted = sorted({each for done in stream.measured.values() for told in done.host for each in told})
+        spilled = sum(sum(done.spilled) for done in stream.measured.values())
+        told = {"right": rows == wanted, "chunks": stream.planned.chunks, "spilled": spilled, "host": hosted}
+        return told if rows == wanted else {**told, "given": str(rows)[:200], "wanted": str(wanted)[:200]}
+
+    def sorted(self, sql: str, keys: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> dict[str, Any]:
+        """A sort's rows: how many, whether in order, and that none is lost or there twice."""
+        stream = self.engine.run(self.lab.request(sql))
+        count, total, last, ordered = 0, 0, None, True
+        for batch in stream:
+            first, second = (np.asarray(column.to_numpy(zero_copy_only=False), np.int64) for column in batch.columns)
+            key = keys(first, second)
+            ordered = ordered and bool((key[1:] > key[:-1]).all()) and (last is None or int(key[0]) > last)
+            last = int(key[-1]) if len(key) else last
+            count, total = count + len(key), total + int(second.sum())
+        rows = self.options.rows
+        whole = count == rows and total == rows * (rows + 1) // 2
+        return {"right": ordered and whole, "rows": count, "ordered": ordered, "chunks": stream.planned.chunks}
+
+    def runs_out(self) -> dict[str, Any]:
+        """A statement that is thought to fit, and does not: it goes on in smaller chunks."""
+        space, self.cluster.space = self.cluster.space, lambda: Space(2**40, 2**40)  # type: ignore[method-assign]
+        try:
+            return self.answer(GROUPS.replace("max(s)", "max(s) + 0"))
+        finally:
+            self.cluster.space = space  # type: ignore[method-assign]
+
+    def killed(self) -> dict[str, Any]:
+        """A worker killed while a statement runs."""
+        told: dict[str, Any] = {}
+
+        def run() -> None:
+            try:
+                told.update(self.answer(JOIN.replace("max(k)", "min(k)")))
+            except GpudbError as error:
+                told["sqlstate"] = error.sqlstate
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        time.sleep(self.options.after)
+        (nanny,) = self.cluster._cluster.workers.values()
+        os.kill(nanny.pid, signal.SIGKILL)
+        lost = time.monotonic()
+        thread.join(120)
+        told["ended after"] = round(time.monotonic() - lost, 2)
+        told["running"] = thread.is_alive()
+        while not faults.idle(self.cluster, 1) and time.monotonic() < lost + 60:
+            pass
+        told["healed after"] = round(time.monotonic() - lost, 2)
+        return told
+
+
+def main() -> None:
+    """Runs all of it."""
+    parser = argparse.ArgumentParser(description="data beyond a GPU's memory")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--limit", type=int, default=512, help="MiB")
+    parser.add_argument("--rows", type=int, default=64_000_000)
+    parser.add_argument("--after", type=float, default=0.7, help="seconds after which the worker is killed")
+    parser.add_argument("--twin", action="store_true")
+    logging.basicConfig(level=logging.WARNING)
+    run = Run(parser.parse_args())
+    try:
+        run.part("a join", lambda: run.answer(JOIN))
+        run.part("a join again", lambda: run.answer(JOIN))
+        run.part("many groups", lambda: run.answer(GROUPS))
+        run.part("a sort", lambda: run.sorted(SORT, lambda v, i: v * 2**30 + i))
+        run.part("memory that runs out", run.runs_out)
+        run.part("a worker killed", run.killed)
+        run.part("after it", lambda: run.answer(JOIN))
+        run.part("a window of one partition", lambda: run.answer(WINDOW))
+        run.part("distinct values", lambda: run.answer(DISTINCT))
+        run.part("a sort by few values", lambda: run.sorted(FEW_VALUED, lambda b, i: b * 2**30 - i))
+        run.part("after all", lambda: run.answer(JOIN))
+    finally:
+        run.engine.close()
+        run.lab.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import polars as pl
 
 from gpudb.plan.errors import NotCarried
@@ -75,6 +76,14 @@ class Frames(Protocol):
 
     def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
         """Computes a lazy frame, its rows spread over so many parts by the values of keys."""
+
+    def repeated(self, rows: Held, times: str, number: str) -> Held:
+        """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
+        next 1, and so on."""
+
+    def last(self, last: bool) -> None:
+        """Whether there are no smaller chunks for the rows that memory is too small for: they are computed elsewhere
+        then, if they can be."""
 
     def on_host(self) -> tuple[str, ...]:
         """What ran on the host, though the frames lie elsewhere, since this was asked last."""
@@ -164,6 +173,18 @@ class HostFrames:
         held = table.with_columns(key.alias(f"key{number}") for number, key in enumerate(keys))
         place = held.select(place=_hashed([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
         return _parted(table, place, count)
+
+    def repeated(self, rows: Held, times: str, number: str) -> HostHeld:
+        """See `Frames`."""
+        frame = rows.frame()
+        counts = frame[times].to_numpy()
+        places = np.repeat(np.arange(frame.height), counts)
+        firsts = np.repeat(np.cumsum(counts) - counts, counts)
+        numbers = pl.Series(number, np.arange(len(places)) - firsts, pl.Int64)
+        return HostHeld(frame[places].with_columns(numbers))
+
+    def last(self, last: bool) -> None:
+        """See `Frames`: there is no other memory."""
 
     def on_host(self) -> tuple[str, ...]:
         """See `Frames`: everything lies here, and nothing needs to be told."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from gpudb.engine.gpu import finish
+from gpudb.engine.gpu.chunks import MOST
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
@@ -133,6 +134,7 @@ def compute(
             whole.append(held)
         return Frame(held.lazy, tuple(map(type_bounds, node.types)))
 
+    frames.last(work.share.chunks >= MOST)
     whole: list[Held] = []
     host = asked or Host(work.parameters, work.timezone)
     lowering = Lowering(source, frames, host, work.share.index)

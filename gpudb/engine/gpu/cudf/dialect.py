@@ -6,6 +6,8 @@ dates        are days of 32 bits: cudf-polars takes integers for them as if they
 floats       NaN equals itself and is above all numbers, as in Polars and PostgreSQL; libcudf compares as IEEE does
 months       moving by a constant number of them is libcudf's `add_calendrical_months`
 LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `like`
+gather       NULL for the places that are NULL, if all are, and of nested types
+int_range    rows numbered from a start
 LIMIT        a row limit that Polars has pushed into a source is a slice after it
 
 Everything is registered in cudf-polars' own tables, once a process.
@@ -65,6 +67,7 @@ def install() -> None:
         return cast(self, dtype, stream, **options)
 
     Column.astype = converted
+    expr.Gather.do_evaluate = _gathered
     # Frames that a plan holds come by the same way as ours.
     DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
     _expressions()
@@ -101,6 +104,8 @@ def _expressions() -> None:
             months = _MONTHS.fullmatch(str(by.value)) if isinstance(by, expr.Literal) else None
             if months is not None:
                 return Moved(dtype, int(months[1]), value)
+        if str(name) == "RangeFunction.IntRange" and node.function_data[1] == 1:
+            return Numbers(dtype, *(translator.translate_expr(n=n, schema=schema) for n in node.input))
         return function(node, translator, dtype, schema)
 
     table.register(_NODES.BinaryExpr, operation)
@@ -172,6 +177,42 @@ class Like(expr.Expr):  # type: ignore[misc]
         """Called by cudf-polars."""
         value = self.children[0].evaluate(frame, **context)
         return Column(plc.strings.contains.like(value.obj, self.pattern, "\\", stream=frame.stream), dtype=self.dtype)
+
+
+class Numbers(expr.Expr):  # type: ignore[misc]
+    """The integers from a start up to an end, which is not among them."""
+
+    _non_child = ("dtype",)
+
+    def __init__(self, dtype: Any, start: Any, end: Any) -> None:
+        self.dtype = dtype
+        self.children = (start, end)
+        self.is_pointwise = False
+
+    def do_evaluate(self, frame: Any, **context: Any) -> Any:
+        """Called by cudf-polars."""
+        first, end = (
+            each.evaluate(frame, **context).obj_scalar(stream=frame.stream).to_py(stream=frame.stream)
+            for each in self.children
+        )
+        kind = self.dtype.plc_type
+        start, step = (plc.Scalar.from_py(value, kind, stream=frame.stream) for value in (first, 1))
+        return Column(plc.filling.sequence(max(end - first, 0), start, step, stream=frame.stream), dtype=self.dtype)
+
+
+def _gathered(self: Any, frame: Any, **context: Any) -> Any:
+    """The values at some places."""
+    values, places = (each.evaluate(frame, **context) for each in self.children)
+    if not places.size:
+        return Column(plc.copying.empty_like(values.obj, stream=frame.stream), dtype=self.dtype)
+    found = places.obj
+    if found.null_count():
+        beyond = plc.Scalar.from_py(values.size, found.type(), stream=frame.stream)
+        found = plc.replace.replace_nulls(found, beyond, stream=frame.stream)
+    nothing = plc.copying.OutOfBoundsPolicy.NULLIFY
+    return Column(
+        plc.copying.gather(plc.Table([values.obj]), found, nothing, stream=frame.stream).columns()[0], dtype=self.dtype
+    )
 
 
 _MONTHS = re.compile(r"(-?\d+)mo")

@@ -1,8 +1,8 @@
 """Lazy frames computed by cudf-polars, on one GPU, from frames that lie there and into frames that stay there.
 
 A lazy frame that cudf-polars or libcudf refuses is computed by Polars on the host, from copies of what it reads, and
-so is one for which the GPU's memory is too small even without the columns that can be read again; why is kept for
-EXPLAIN ANALYZE. Only what does not fit there either ends the statement, with 53200.
+so is one for which the GPU's memory is too small even without the columns that can be read again, once the statement's
+chunks can be no smaller; why is kept for EXPLAIN ANALYZE. What does not fit before, or there either, raises 53200.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cudf_polars.dsl.translate import Translator
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.convert import of, to_device, to_host
+from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.frames import SEED, Held, Order, beyond_calendar, collected
 from gpudb.errors import OutOfMemory
 
@@ -29,6 +29,9 @@ _REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError
 _FULL = "the GPU's memory is full"
 _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
+
+
+_PLACE = plc.DataType(plc.TypeId.INT64)
 
 
 class CudfHeld:
@@ -127,7 +130,9 @@ class CudfFrames:
                 continue
             try:
                 return self._evaluated(node)
-            except MemoryError:
+            except MemoryError as error:
+                if not self._told.last:
+                    raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
                 refused = [_FULL]
                 break
             except _REFUSED as error:
@@ -182,6 +187,26 @@ class CudfFrames:
         names, kinds = [c.name for c in table.columns[:width]], [c.dtype for c in table.columns[:width]]
         return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in parts]
 
+    def repeated(self, rows: Held, times: str, number: str) -> CudfHeld:
+        """See `frames.Frames`."""
+        assert isinstance(rows, CudfHeld)
+        table = rows.table
+        counts = plc.unary.cast(table.column_map[times].obj, _PLACE)
+        firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE)
+        with self._computing:
+            repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts)
+        *columns, starts = repeated.columns()
+        zero, one = plc.Scalar.from_py(0, _PLACE), plc.Scalar.from_py(1, _PLACE)
+        places = plc.filling.sequence(repeated.num_rows(), zero, one)
+        numbers = plc.binaryop.binary_operation(places, starts, plc.binaryop.BinaryOperator.SUB, _PLACE)
+        every = [*table.columns, of([numbers], [number], [data_type(pl.Int64())], repeated.num_rows()).columns[0]]
+        names, kinds = [each.name for each in every], [each.dtype for each in every]
+        return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
+
+    def last(self, last: bool) -> None:
+        """See `frames.Frames`."""
+        self._told.last = last
+
     def on_host(self) -> tuple[str, ...]:
         """See `frames.Frames`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
@@ -189,10 +214,11 @@ class CudfFrames:
 
 
 class _Told(threading.local):
-    """What ran on the host for a thread's statement."""
+    """What ran on the host for a thread's statement; `last` is of its chunks (see `frames.Frames.last`)."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
+        self.last = False
 
 
 def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:

@@ -91,13 +91,14 @@ def _counted(call: bound.Aggregate) -> State:
     )
 
 
-def _narrow(value: Value) -> bool:
+def is_narrow(value: Value) -> bool:
+    """Whether 64 bits hold every sum of such values."""
     limits = value.bounds or type_bounds(value.type)
     return limits is not None and max(-limits[0], limits[1]) * _ROWS < 2**63
 
 
 def _sum_state(value: Value, name: str) -> list[pl.Expr]:
-    held = value.expr.cast(pl.Int64) if _narrow(value) else value.expr.cast(pl.Int128)
+    held = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
     made = [held.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
     if value.type.carried:
         made.append(value.shown.max().alias(name + "s"))
@@ -178,10 +179,11 @@ def _extreme(call: bound.Aggregate) -> State:
     def pick(value: pl.Expr) -> pl.Expr:
         if floats:
             # NaN is above all: max is NaN for one, min for nothing else.
-            real = value.fill_nan(None)
+            real, nan = value.fill_nan(None), pl.lit(float("nan"))
+            numbers, values = real.count(), value.count()
             if largest:
-                return pl.when(value.is_nan().any()).then(pl.lit(float("nan"))).otherwise(real.max())
-            return real.min().fill_null(value.filter(value.is_nan()).first())
+                return pl.when(values > numbers).then(nan).otherwise(real.max())
+            return pl.when(numbers > 0).then(real.min()).when(values > 0).then(nan).otherwise(None)
         return value.max() if largest else value.min()
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
@@ -300,6 +302,8 @@ def _distinct(call: bound.Aggregate) -> State:
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         value = args[0]
+        if call.function.name == "count":
+            return [value.expr.drop_nulls().n_unique().cast(pl.Int64).alias(name)]
         unique = Value(value.type, value.expr.unique(), None, value.bounds)
         return plain.partial((unique,), name)
 

@@ -247,14 +247,12 @@ class Lowering:
         over = self._steps.over(frame)
         rows, errors = windows.prepared(node.calls, over)
         lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(rows)
-        made, put_off = windows.computed(self._frames.fetched(lazy, "window functions"), node.calls)
+        made, put_off = windows.computed(lazy, node.calls, self._steps)
         width = len(node.input.types)
         held = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         values = [*held, *(windows.value(number, call, put_off) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
-        return Frame(
-            self._steps.named(self._frames.given(made).lazy, values, put_off), tuple(each.bounds for each in values)
-        )
+        return Frame(self._steps.named(made, values, put_off), tuple(each.bounds for each in values))
 
     @frame.register
     def _(self, node: nodes.Numbered) -> Frame:
@@ -345,10 +343,9 @@ class Lowering:
         else:
             times = ((pl.col("l") > 0) & (pl.col("r") == 0)).cast(pl.Int64)
         kept = groups.with_columns(times.alias("t")).filter(pl.col("t") > 0)
-        return Frame(
-            kept.select(pl.col(names).repeat_by("t").explode(empty_as_null=True)) if node.all else kept.select(names),
-            left.bounds,
-        )
+        if node.all:
+            kept = self._frames.repeated(self._frames.held(kept), "t", "i").lazy
+        return Frame(kept.select(names), left.bounds)
 
     @frame.register
     def _(self, node: nodes.Recursive) -> Frame:

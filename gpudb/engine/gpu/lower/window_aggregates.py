@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.aggregates import state_of
+from gpudb.engine.gpu.lower.aggregates import is_narrow, state_of
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.values import Value, lanes
 from gpudb.engine.gpu.lower.window_frames import Run
+from gpudb.engine.gpu.lower.window_rows import PART0, PLACE, ROWS, Rows, within
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
-from gpudb.types import SqlType
+from gpudb.types import INT8, SqlType
 
 PAIRS = 50_000_000
 """More rows of frames than this are left to the embedded engine."""
@@ -29,18 +30,19 @@ def call_of(call: bound.Window) -> bound.Aggregate:
     return bound.Aggregate(call.function, call.args, call.type, star=call.star)
 
 
-def columns(frame: pl.DataFrame, number: int, call: bound.Window, runs: Sequence[Run]) -> list[pl.Series]:
-    """The columns of the aggregate's state for each row, under the prefix `w` and the call's number."""
-    kind = call.args[0].type if call.args else SqlType("int8")
+def add(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
+    """Adds the columns of the aggregate's state for each row, under the prefix `w` and the call's number."""
+    kind = call.args[0].type if call.args else INT8
     name = call.function.name
+    growing = len(runs) == 1 and runs[0].growing
     if name == "count" or (name in {"sum", "avg"} and kind.name in _EXACT and not kind.carried):
-        return _differences(frame, number, call, runs)
-    growing = len(runs) == 1 and bool((runs[0].first == frame["part0"]).all())
-    running = name in {"sum", "avg"} and kind.name.startswith("float")
-    running = running or (name in {"min", "max"} and kind.name in {"int2", "int4", "int8", "date", "timestamp"})
-    if growing and running:
-        return _running(frame, number, call, runs[0])
-    return _each(frame, number, call, runs)
+        _differences(rows, number, call, runs)
+    elif growing and name in {"sum", "avg"} and kind.name.startswith("float"):
+        _running_sum(rows, number, call, runs[0])
+    elif growing and name in {"min", "max"}:
+        _running_extreme(rows, number, call, runs[0])
+    else:
+        _each(rows, number, call, runs)
 
 
 def value(number: int, call: bound.Window, put_off: PutOff) -> Value:
@@ -50,86 +52,104 @@ def value(number: int, call: bound.Window, put_off: PutOff) -> Value:
     return replace(made, expr=made.expr.fill_null(0)) if call.function.name in {"count", "regr_count"} else made
 
 
-def _given(frame: pl.DataFrame, number: int, call: bound.Window) -> pl.Series:
+def _given(number: int, call: bound.Window) -> pl.Expr:
     """The argument, NULL in rows that FILTER leaves out."""
-    given = frame[f"x{number}_0"] if call.args else pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
-    if call.filter is None:
-        return given
-    kept = frame[f"f{number}"]
-    return pl.select(pl.when(kept).then(given).otherwise(None)).to_series()
+    given = pl.col(f"x{number}_0") if call.args else PLACE
+    return given if call.filter is None else pl.when(pl.col(f"f{number}")).then(given).otherwise(None)
 
 
-def _differences(frame: pl.DataFrame, number: int, call: bound.Window, runs: Sequence[Run]) -> list[pl.Series]:
-    given = _given(frame, number, call)
-    counts = _summed(given.is_not_null().cast(pl.Int64).cum_sum(), runs)
+def _differences(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
+    given, at = _given(number, call), f"w{number}"
+    rows.add(given.is_not_null().cast(pl.Int64).cum_sum().alias("counted"))
+    counts = _summed("counted", runs, pl.Int64())
     if call.function.name == "count":
-        return [counts.alias(f"w{number}")]
-    totals = _summed(given.fill_null(0).cast(pl.Int128).cum_sum(), runs)
-    return [totals.alias(f"w{number}"), counts.alias(f"w{number}n")]
+        rows.add(counts.alias(at))
+        return
+    kind = call.args[0].type
+    held: pl.DataType = pl.Int64() if is_narrow(Value(kind, given)) else pl.Int128()
+    rows.add(given.cast(held).fill_null(pl.lit(0, pl.Int64).cast(held)).cum_sum().alias("summed"))
+    rows.add(_summed("summed", runs, held).cast(pl.Int128).alias(at), counts.alias(at + "n"))
 
 
-def _summed(running: pl.Series, runs: Sequence[Run]) -> pl.Series:
+def _summed(running: str, runs: Sequence[Run], held: pl.DataType) -> pl.Expr:
     """The sum over each row's runs, from running sums."""
-    top = max(len(running) - 1, 0)
-    zero = pl.lit(0, running.dtype)
-    total: pl.Series | None = None
+    zero = pl.lit(0, pl.Int64).cast(held)
+    total: pl.Expr | None = None
     for run in runs:
-        upper = running.gather(run.last.clip(0, top))
-        lower = running.gather((run.first - 1).clip(0, top))
-        made = upper - pl.select(pl.when(run.first > 0).then(lower).otherwise(zero)).to_series()
-        made = pl.select(pl.when(run.last >= run.first).then(made).otherwise(zero)).to_series()
+        upper = pl.col(running).gather(within(run.last))
+        lower = pl.when(run.first > 0).then(pl.col(running).gather(within(run.first - 1))).otherwise(zero)
+        made = pl.when(run.last >= run.first).then(upper - lower).otherwise(zero)
         total = made if total is None else total + made
     assert total is not None
     return total
 
 
-def _running(frame: pl.DataFrame, number: int, call: bound.Window, run: Run) -> list[pl.Series]:
-    """Of frames from their partition's first row on: the running value at the last one."""
-    given = _given(frame, number, call)
-    partition = [f"p{place}" for place in range(len(call.partition_by))]
-    table = frame.select(partition).with_columns(given.alias("v"))
-
-    def at_end(expr: pl.Expr) -> pl.Series:
-        made = table.select(expr.over(partition) if partition else expr).to_series()
-        taken = made.gather(run.last.clip(0, max(frame.height - 1, 0)))
-        return pl.select(pl.when(run.last >= run.first).then(taken).otherwise(None)).to_series()
-
-    v, at = pl.col("v"), f"w{number}"
-    if call.function.name in {"min", "max"}:
-        running = v.cum_min() if call.function.name == "min" else v.cum_max()
-        return [at_end(running.forward_fill()).cast(lanes(call.type)[""]).alias(at)]
-    real = v.cast(pl.Float64)
-    return [
-        at_end(real.fill_null(0.0).cum_sum()).alias(at),
-        at_end(v.is_not_null().cast(pl.Int64).cum_sum()).alias(at + "n"),
-        at_end(real.is_infinite().fill_null(False).cast(pl.Int64).cum_sum() > 0).alias(at + "i"),
-    ]
+def _running_sum(rows: Rows, number: int, call: bound.Window, run: Run) -> None:
+    """Sums of floats over frames from their partition's first row on: what has been added up at the last one."""
+    real, at = _given(number, call).cast(pl.Float64), f"w{number}"
+    added = {
+        at: real.fill_null(0.0),
+        at + "n": real.is_not_null().cast(pl.Int64),
+        at + "i": real.is_infinite().fill_null(False).cast(pl.Int64),
+    }
+    rows.add(*(expr.alias(name) for name, expr in added.items()))
+    sums = [pl.col(name).cum_sum() for name in added]
+    rows.add(*(each.over(rows.partition) if rows.partition else each for each in sums))
+    ends = {name: pl.col(name).gather(within(run.last)) for name in added}
+    ends[at + "i"] = ends[at + "i"] > 0
+    there = pl.when(run.last >= run.first)
+    rows.add(*(there.then(end).otherwise(None).alias(name) for name, end in ends.items()))
 
 
-def _each(frame: pl.DataFrame, number: int, call: bound.Window, runs: Sequence[Run]) -> list[pl.Series]:
+def _running_extreme(rows: Rows, number: int, call: bound.Window, run: Run) -> None:
+    """The least or the greatest of frames from their partition's first row on, whatever its type: the rows' ranks by
+    their values are integers, whose greatest so far is known of each row; the partition's place goes before them."""
+    rows.add(_given(number, call).alias("v"))
+    held = rows.held()
+    # Of equal values the first row's, as the embedded engine has it.
+    down = [call.function.name == "min", True]
+    ranked = held.select("v", "i").sort("v", "i", descending=down, nulls_last=True)
+    ranked = ranked.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("rank"))
+    rank = pl.when(pl.col("v").is_null()).then(0).otherwise(pl.col("rank") + 1)
+    rows.beside(ranked.select(PLACE.alias("ranked")))
+    rows.held()
+    rows.beside(ranked.with_columns(rank.alias("rank")).sort("i").select("rank"))
+    base = PART0 * (ROWS + 1)
+    rows.add((base + pl.col("rank")).cum_max().alias("so far"))
+    found = pl.col("so far").gather(within(run.last)) - base
+    there = (run.last >= run.first) & (found > 0)
+    rows.add(pl.when(there).then(found - 1).otherwise(None).alias("at"))
+    rows.add(pl.col("ranked").gather(pl.col("at")).alias("at"))
+    rows.add(
+        *(
+            pl.col(f"x{number}_0{suffix}").gather(pl.col("at")).cast(kind).alias(f"w{number}{suffix}")
+            for suffix, kind in lanes(call.type).items()
+        )
+    )
+
+
+def _each(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
     """Aggregated over the rows of every frame."""
-    if sum(int(run.rows.sum() or 0) for run in runs) > PAIRS:
+    held = rows.held()
+    if rows.total([run.rows for run in runs]) > PAIRS:
         raise NotCarried(f"{call.function.name} over frames of more than {PAIRS} rows in all")
     parts = [
-        pl.DataFrame({"r": frame["i"], "a": run.first, "b": run.last + 1})
-        .filter(pl.col("b") > pl.col("a"))
-        .select("r", pl.int_ranges("a", "b", dtype=pl.Int64).alias("p"))
-        .explode("p", empty_as_null=True)
+        rows.repeated(held.select(PLACE.alias("r"), run.first.alias("a"), run.rows.alias("t")), "t", "k")
         for run in runs
     ]
-    pairs = pl.concat(parts).sort("r", "p")
-    names = [name for name in frame.columns if name.startswith(f"x{number}_")]
-    rows = frame[pairs["p"]].select([*names, *([f"f{number}"] if call.filter is not None else [])])
-    rows = rows.with_columns(pairs["r"])
+    pairs = pl.concat(parts).select("r", (pl.col("a") + pl.col("k")).alias("p"))
+    names = [f"x{number}_{place}{suffix}" for place, arg in enumerate(call.args) for suffix in lanes(arg.type)]
+    names += [f"f{number}"] if call.filter is not None else []
+    given = pairs.join(held.select("i", *names), left_on="p", right_on="i").sort("r", "p")
     if call.filter is not None:
-        rows = rows.filter(pl.col(f"f{number}").eq_missing(True))
+        given = given.filter(pl.col(f"f{number}").eq_missing(True))
     args = [
         Value(arg.type, pl.col(f"x{number}_{place}"), None, None, _others(arg.type, f"x{number}_{place}"))
         for place, arg in enumerate(call.args)
     ]
-    made = rows.group_by("r", maintain_order=True).agg(state_of(call_of(call)).partial(args, f"w{number}"))
-    whole = frame.select(pl.col("i").alias("r")).join(made, on="r", how="left", maintain_order="left")
-    return [whole[name] for name in made.columns if name != "r"]
+    made = given.group_by("r", maintain_order=True).agg(state_of(call_of(call)).partial(args, f"w{number}"))
+    whole = held.select(PLACE.alias("r")).join(made, on="r", how="left").sort("r")
+    rows.beside(whole.select(pl.exclude("r")))
 
 
 def _others(kind: SqlType, name: str) -> tuple[tuple[str, pl.Expr], ...]:

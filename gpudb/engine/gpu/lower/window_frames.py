@@ -1,4 +1,4 @@
-"""Window frames: of each row of a sorted frame, the places of the rows that its frame has, as runs of places.
+"""Window frames: of each of some sorted rows, the places of the rows that its frame has, as runs of places.
 
 An offset of ROWS counts places, of GROUPS peers, of RANGE a distance in the sort key: the key less or more than it is
 looked up among its partition's keys.
@@ -6,7 +6,6 @@ looked up among its partition's keys.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,8 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import FRAME_NULL, FRAME_SIZE, Error, fault, worst
-from gpudb.engine.gpu.lower.values import Value
+from gpudb.engine.gpu.lower.values import Value, larger, smaller
+from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows, within
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.forms import function
 from gpudb.sql import bound
@@ -26,15 +26,19 @@ _FLOATS = {"float4", "float8"}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """For each row the first and the last of some places that follow each other; the last before the first for none."""
+    """For each row the first and the last of some places that follow each other; the last before the first for none.
 
-    first: pl.Series
-    last: pl.Series
+    `growing` runs start at their partition's first row.
+    """
+
+    first: pl.Expr
+    last: pl.Expr
+    growing: bool = False
 
     @property
-    def rows(self) -> pl.Series:
+    def rows(self) -> pl.Expr:
         """How many places there are."""
-        return (self.last - self.first + 1).clip(0)
+        return larger(self.last - self.first + 1, pl.lit(0, pl.Int64))
 
 
 def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl.Expr], Error]:
@@ -99,88 +103,71 @@ def _reached(
     raise NotCarried(f"a RANGE frame over {key.type.plain}")
 
 
-def runs(frame: pl.DataFrame, number: int, call: bound.Window, partition: Sequence[str]) -> list[Run]:
+def runs(rows: Rows, number: int, call: bound.Window) -> list[Run]:
     """The runs of places that each row's frame is made of, in order; EXCLUDE makes several."""
     spec = call.frame
-    first, last, i = frame["part0"], frame["part1"], frame["i"]
     if spec is None:
-        return [Run(first, frame["peer1"] if call.order_by else last)]
-    start = _edge(frame, number, call, partition, begins=True)
-    end = _edge(frame, number, call, partition, begins=False)
-    whole = Run(_larger(start, first), _smaller(end, last))
+        return [Run(PART0, PEER1 if call.order_by else PART1, growing=True)]
+    growing = spec.start == "UNBOUNDED PRECEDING"
+    start = PART0 if growing else larger(_edge(rows, number, call, begins=True), PART0)
+    end = PART1 if spec.end == "UNBOUNDED FOLLOWING" else smaller(_edge(rows, number, call, begins=False), PART1)
+    rows.add(start.alias("first"), end.alias("last"))
+    first, last = pl.col("first"), pl.col("last")
     match spec.exclude:
         case "CURRENT ROW":
-            return [Run(whole.first, _smaller(whole.last, i - 1)), Run(_larger(whole.first, i + 1), whole.last)]
+            return [Run(first, smaller(last, PLACE - 1), growing), Run(larger(first, PLACE + 1), last)]
         case "GROUP" | "TIES":
-            before = Run(whole.first, _smaller(whole.last, frame["peer0"] - 1))
-            after = Run(_larger(whole.first, frame["peer1"] + 1), whole.last)
-            itself = [Run(_larger(whole.first, i), _smaller(whole.last, i))] if spec.exclude == "TIES" else []
+            before, after = Run(first, smaller(last, PEER0 - 1), growing), Run(larger(first, PEER1 + 1), last)
+            itself = [Run(larger(first, PLACE), smaller(last, PLACE))] if spec.exclude == "TIES" else []
             return [before, *itself, after]
         case _:
-            return [whole]
+            return [Run(first, last, growing)]
 
 
-def _edge(frame: pl.DataFrame, number: int, call: bound.Window, partition: Sequence[str], *, begins: bool) -> pl.Series:
+def _edge(rows: Rows, number: int, call: bound.Window, *, begins: bool) -> pl.Expr:
+    """The place where a frame begins or ends, within its partition or beyond it."""
     spec: Any = call.frame
     kind: str = spec.start if begins else spec.end
-    column = f"{'s' if begins else 'e'}{number}"
-    i = frame["i"]
-    if kind.startswith("UNBOUNDED"):
-        return frame["part0"] if kind.endswith("PRECEDING") else frame["part1"]
+    offset = pl.col(f"{'s' if begins else 'e'}{number}")
     if kind == "CURRENT ROW":
-        return i if spec.unit == "ROWS" else frame["peer0" if begins else "peer1"]
+        return PLACE if spec.unit == "ROWS" else PEER0 if begins else PEER1
     if spec.unit == "RANGE":
-        return _found(frame, number, column, call.order_by[0], partition, begins=begins)
+        return _found(rows, number, offset, call.order_by[0], begins=begins)
     # No frame reaches further than there are rows.
-    by = frame[column].clip(0, frame.height + 1)
+    by = smaller(offset, ROWS + 1)
     if spec.unit == "ROWS":
-        return i - by if kind == "PRECEDING" else i + by
-    return _group(frame, by if kind == "FOLLOWING" else -by, begins=begins)
+        return PLACE - by if kind == "PRECEDING" else PLACE + by
+    return _group(rows, by if kind == "FOLLOWING" else 0 - by, begins=begins)
 
 
-def _group(frame: pl.DataFrame, by: pl.Series, *, begins: bool) -> pl.Series:
+def _group(rows: Rows, by: pl.Expr, *, begins: bool) -> pl.Expr:
     """The first or the last place of the peers so many groups away; beyond the partition where there are none."""
-    if not frame.height:
-        return frame["i"]
-    own = (frame["i"] == frame["peer0"]).cast(pl.Int64).cum_sum() - 1
-    starts = frame.filter(pl.col("i") == pl.col("peer0"))
-    low, high = own.gather(frame["part0"]), own.gather(frame["part1"])
+    rows.add(((PLACE == PEER0).cast(pl.Int64).cum_sum() - 1).alias("group"))
+    # The groups' first places, one after the other, and then all others.
+    rows.beside(rows.held().sort(PLACE != PEER0, "i").select(PLACE.alias("starts")))
+    own, name = pl.col("group"), "from" if begins else "to"
     wanted = own + by
-    found = starts["peer0" if begins else "peer1"].gather(wanted.clip(0, starts.height - 1))
-    before, after = frame["part0"] - 1, frame["part1"] + 1
-    return pl.select(pl.when(wanted < low).then(before).when(wanted > high).then(after).otherwise(found)).to_series()
+    start = pl.col("starts").gather(within(wanted))
+    found = (PEER0 if begins else PEER1).gather(start)
+    outside = pl.when(wanted < own.gather(PART0)).then(PART0 - 1).when(wanted > own.gather(PART1)).then(PART1 + 1)
+    rows.add(outside.otherwise(found).alias(name))
+    return pl.col(name)
 
 
-def _found(
-    frame: pl.DataFrame, number: int, target: str, order: bound.SortKey, partition: Sequence[str], *, begins: bool
-) -> pl.Series:
+def _found(rows: Rows, number: int, target: pl.Expr, order: bound.SortKey, *, begins: bool) -> pl.Expr:
     """The first place whose key is not before a row's target, or the last whose key is not after it."""
-    keys = frame.select(
-        [pl.col("part0").alias("p"), pl.col(f"m{number}").alias("k"), pl.lit(1, pl.Int8).alias("s"), pl.col("i")]
-    )
-    looked = frame.select(
-        [
-            pl.col("part0").alias("p"),
-            pl.col(target).alias("k"),
-            pl.lit(0 if begins else 2, pl.Int8).alias("s"),
-            pl.col("i"),
-        ]
-    )
+    held, name = rows.held(), "from" if begins else "to"
+    key, part = pl.col(f"m{number}"), PART0.alias("p")
+    kind = held.collect_schema()[f"m{number}"]
+    side = pl.lit(0 if begins else 2, pl.Int8).alias("s")
+    keys = held.select(part, key.alias("k"), pl.lit(1, pl.Int8).alias("s"), PLACE)
+    looked = held.select(part, target.cast(kind).alias("k"), side, PLACE)
     # Keys and targets in one order: a target's place is how many keys come before it.
-    both = pl.concat([keys, looked.cast({"k": keys.schema["k"]})]).sort(
-        ["p", "k", "s"],
-        descending=[False, order.descending, False],
-        nulls_last=[True, not order.nulls_first, True],
-        maintain_order=True,
+    both = pl.concat([keys, looked]).sort(
+        ["p", "k", "s", "i"],
+        descending=[False, order.descending, False, False],
+        nulls_last=[True, not order.nulls_first, True, True],
     )
-    counted = both.with_columns((pl.col("s") == 1).cast(pl.Int64).cum_sum().alias("n")).filter(pl.col("s") != 1)
-    found = counted.sort("i")["n"]
-    return found if begins else found - 1
-
-
-def _larger(one: pl.Series, other: pl.Series) -> pl.Series:
-    return pl.select(pl.when(one >= other).then(one).otherwise(other)).to_series()
-
-
-def _smaller(one: pl.Series, other: pl.Series) -> pl.Series:
-    return pl.select(pl.when(one <= other).then(one).otherwise(other)).to_series()
+    counted = both.with_columns((pl.col("s") == 1).cast(pl.Int64).cum_sum().alias(name)).filter(pl.col("s") != 1)
+    rows.beside(counted.sort("i").select(pl.col(name) if begins else pl.col(name) - 1))
+    return pl.col(name)

@@ -1,4 +1,4 @@
-"""Window functions over one collected frame: sorted by partition and order, frames as places of rows in it."""
+"""Window functions over a frame that is sorted by partition and order, their frames as places of rows in it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import polars as pl
 
 from gpudb.engine.gpu.lower import window_aggregates
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, masked, raised
+from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, fault, masked, worst
 from gpudb.engine.gpu.lower.put_off import PutOff
-from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.steps import Steps
+from gpudb.engine.gpu.lower.values import Value, lanes, larger, smaller, type_bounds
 from gpudb.engine.gpu.lower.window_frames import offsets, runs
+from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 
@@ -52,7 +54,7 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
     return columns, errors
 
 
-def computed(frame: pl.DataFrame, calls: Sequence[bound.Window]) -> tuple[pl.DataFrame, PutOff]:
+def computed(lazy: pl.LazyFrame, calls: Sequence[bound.Window], steps: Steps) -> tuple[pl.LazyFrame, PutOff]:
     """The frame with the columns that `value` reads, in another order of rows."""
     partition = [f"p{number}" for number in range(len(calls[0].partition_by))]
     # Calls of one ORDER BY share the sort.
@@ -60,121 +62,108 @@ def computed(frame: pl.DataFrame, calls: Sequence[bound.Window]) -> tuple[pl.Dat
     for number, call in enumerate(calls):
         groups.setdefault(repr(call.order_by), []).append(number)
     for numbers in groups.values():
-        frame = _sorted(frame, partition, numbers[0], calls[numbers[0]].order_by)
-        for number in numbers:
-            frame = frame.with_columns(_columns(frame, number, calls[number], partition))
-    return frame, PutOff("q")
+        order = calls[numbers[0]].order_by
+        rows = Rows(steps.frames, lazy, partition, [f"o{numbers[0]}_{place}" for place in range(len(order))], order)
+        errors = [_added(rows, number, calls[number]) for number in numbers]
+        lazy = steps.checked(rows.lazy, worst(*errors))
+    return lazy, PutOff("q")
 
 
-def _sorted(frame: pl.DataFrame, partition: list[str], number: int, order: Sequence[bound.SortKey]) -> pl.DataFrame:
-    """Sorted, with each row's place `i`, and the places of its partition's and its peers' first and last rows."""
-    keys = [f"o{number}_{place}" for place in range(len(order))]
-    if partition or keys:
-        down = [False] * len(partition) + [key.descending for key in order]
-        last = [True] * len(partition) + [not key.nulls_first for key in order]
-        frame = frame.sort(partition + keys, descending=down, nulls_last=last, maintain_order=True)
-    frame = frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("i"))
-
-    def ends(by: list[str], name: str) -> list[pl.Expr]:
-        first, last = pl.col("i").min(), pl.col("i").max()
-        return [
-            (first.over(by) if by else first).alias(name + "0"),
-            (last.over(by) if by else last).alias(name + "1"),
-        ]
-
-    frame = frame.with_columns(ends(partition, "part"))
-    return frame.with_columns(
-        ends(partition + keys, "peer") if keys else [pl.col("part0").alias("peer0"), pl.col("part1").alias("peer1")]
-    )
-
-
-def _columns(frame: pl.DataFrame, number: int, call: bound.Window, partition: list[str]) -> list[pl.Series]:
-    name = call.function.name
+def _added(rows: Rows, number: int, call: bound.Window) -> Error:
+    """Adds a call's columns; the error of what only whole partitions tell."""
+    name, error = call.function.name, None
     if name == "ntile":
-        return [_tile(frame, number).alias(f"w{number}")]
-    if name in _RANKS:
-        return [_rank(frame, call).alias(f"w{number}")]
-    if name in _MOVED:
-        return _beside(frame, number, call)
-    spans = runs(frame, number, call, partition)
-    if name not in _FROM_FRAMES:
-        return window_aggregates.columns(frame, number, call, spans)
-    if name == "last_value":
+        error = _tile(rows, number)
+    elif name in _RANKS:
+        rows.add(_rank(rows, number, name).alias(f"w{number}"))
+    elif name in _MOVED:
+        _beside(rows, number, call)
+    elif name in _FROM_FRAMES:
+        error = _from_frame(rows, number, call)
+    else:
+        window_aggregates.add(rows, number, call, runs(rows, number, call))
+    return error
+
+
+def _from_frame(rows: Rows, number: int, call: bound.Window) -> Error:
+    """first_value, last_value and nth_value: the so many-th row of a frame."""
+    spans = runs(rows, number, call)
+    error: Error = None
+    if call.function.name == "last_value":
         wanted = spans[0].rows
         for run in spans[1:]:
             wanted = wanted + run.rows
-    elif name == "nth_value":
-        wanted = frame[f"x{number}_1"].cast(pl.Int64)
-        if (wanted <= 0).any():
-            raise raised(NTH)
+    elif call.function.name == "nth_value":
+        wanted = pl.col(f"x{number}_1").cast(pl.Int64)
+        error = fault(wanted <= 0, NTH)
     else:
-        wanted = pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
-    # The place of the so many-th row of a frame: in the run that has it, those before it passed over.
-    place = pl.repeat(None, frame.height, dtype=pl.Int64, eager=True)
+        wanted = pl.lit(1, pl.Int64)
+    # In the run that has it, the rows of those before it passed over.
+    place = pl.lit(None, pl.Int64)
     for run in spans:
         here = (wanted >= 1) & (wanted <= run.rows)
-        place = pl.select(pl.when(here).then(run.first + wanted - 1).otherwise(place)).to_series()
+        place = pl.when(here).then(run.first + wanted - 1).otherwise(place)
         wanted = wanted - run.rows
-    return _taken(frame, number, call, place)
+    rows.add(place.alias("at"))
+    rows.add(*_taken(number, call, pl.col("at")))
+    return error
 
 
-def _taken(frame: pl.DataFrame, number: int, call: bound.Window, place: pl.Series) -> list[pl.Series]:
+def _taken(number: int, call: bound.Window, place: pl.Expr) -> list[pl.Expr]:
     """The first argument's lanes at a place for each row, NULL for none."""
-    return [frame[f"x{number}_0{suffix}"].gather(place).alias(f"w{number}{suffix}") for suffix in lanes(call.type)]
+    return [pl.col(f"x{number}_0{suffix}").gather(place).alias(f"w{number}{suffix}") for suffix in lanes(call.type)]
 
 
-def _beside(frame: pl.DataFrame, number: int, call: bound.Window) -> list[pl.Series]:
+def _beside(rows: Rows, number: int, call: bound.Window) -> None:
     """lag and lead: the row so many before or after in the partition; the default, or NULL, where there is none."""
-    i = frame["i"]
+    step: pl.Expr = pl.lit(1, pl.Int64)
     if len(call.args) > 1:
-        step = frame[f"x{number}_1"].cast(pl.Int64).clip(-frame.height - 1, frame.height + 1)
-    else:
-        step = pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
-    target = i - step if call.function.name == "lag" else i + step
-    inside = (target >= frame["part0"]) & (target <= frame["part1"])
-    taken = _taken(frame, number, call, pl.select(pl.when(inside).then(target).otherwise(None)).to_series())
-    if len(call.args) < 3:
-        return taken
-    others = [frame[f"x{number}_2{suffix}"] for suffix in lanes(call.type)]
-    return [
-        pl.select(pl.when(inside | step.is_null()).then(one).otherwise(other.cast(one.dtype)))
-        .to_series()
-        .alias(one.name)
-        for one, other in zip(taken, others, strict=True)
-    ]
+        # No row is further away than there are rows.
+        step = larger(smaller(pl.col(f"x{number}_1").cast(pl.Int64), ROWS + 1), 0 - ROWS - 1)
+    target = PLACE - step if call.function.name == "lag" else PLACE + step
+    inside = (target >= PART0) & (target <= PART1)
+    rows.add(pl.when(inside).then(target).otherwise(None).alias("at"), (inside | step.is_null()).alias("there"))
+    taken = _taken(number, call, pl.col("at"))
+    if len(call.args) > 2:
+        names = [(f"w{number}{suffix}", f"x{number}_2{suffix}", kind) for suffix, kind in lanes(call.type).items()]
+        taken = [
+            pl.when(pl.col("there")).then(one).otherwise(pl.col(other).cast(kind)).alias(name)
+            for one, (name, other, kind) in zip(taken, names, strict=True)
+        ]
+    rows.add(*taken)
 
 
-def _tile(frame: pl.DataFrame, number: int) -> pl.Series:
+def _tile(rows: Rows, number: int) -> Error:
     """Which of so many tiles of its partition a row is in; the partition's first row tells how many."""
-    i, first = frame["i"], frame["part0"]
-    tiles = frame[f"x{number}_0"].cast(pl.Int64).gather(first)
-    if (tiles <= 0).any():
-        raise raised(NTILE)
-    size, place = frame["part1"] - first + 1, i - first
-    small, large = size // tiles, size % tiles
-    one = pl.select(pl.when(small == 0).then(1).otherwise(small)).to_series()
+    rows.add(pl.col(f"x{number}_0").cast(pl.Int64).gather(PART0).alias("tiles"))
+    # Of tiles that are none the error tells.
+    tiles = larger(pl.col("tiles"), pl.lit(1, pl.Int64))
+    size, place = PART1 - PART0 + 1, PLACE - PART0
+    rows.add((size // tiles).alias("small"), (size % tiles).alias("large"))
+    small, large = pl.col("small"), pl.col("large")
     in_large = place < large * (small + 1)
-    made = pl.when(in_large).then(place // (small + 1)).otherwise(large + (place - large * (small + 1)) // one) + 1
-    return pl.select(pl.when(tiles.is_null()).then(None).otherwise(made)).to_series()
+    later = large + (place - large * (small + 1)) // larger(small, pl.lit(1, pl.Int64))
+    made = pl.when(in_large).then(place // (small + 1)).otherwise(later) + 1
+    rows.add(pl.when(pl.col("tiles").is_null()).then(None).otherwise(made).alias(f"w{number}"))
+    return fault(pl.col("tiles") <= 0, NTILE)
 
 
-def _rank(frame: pl.DataFrame, call: bound.Window) -> pl.Series:
-    i, first, peer = frame["i"], frame["part0"], frame["peer0"]
-    size = frame["part1"] - first + 1
-    match call.function.name:
+def _rank(rows: Rows, number: int, name: str) -> pl.Expr:
+    size = PART1 - PART0 + 1
+    match name:
         case "row_number":
-            return i - first + 1
+            return PLACE - PART0 + 1
         case "rank":
-            return peer - first + 1
+            return PEER0 - PART0 + 1
         case "dense_rank":
             # Peers' first rows, counted from the partition's.
-            starts = (i == peer).cast(pl.Int64).cum_sum()
-            return starts - starts.gather(first) + 1
+            rows.add((PLACE == PEER0).cast(pl.Int64).cum_sum().alias("starts"))
+            return pl.col("starts") - pl.col("starts").gather(PART0) + 1
         case "percent_rank":
-            below = (peer - first).cast(pl.Float64)
-            return pl.select(pl.when(size > 1).then(below / (size - 1)).otherwise(0.0)).to_series()
+            below = (PEER0 - PART0).cast(pl.Float64)
+            return pl.when(size > 1).then(below / (size - 1).cast(pl.Float64)).otherwise(0.0)
         case _:
-            return (frame["peer1"] - first + 1).cast(pl.Float64) / size
+            return (PEER1 - PART0 + 1).cast(pl.Float64) / size.cast(pl.Float64)
 
 
 def value(number: int, call: bound.Window, put_off: PutOff) -> Value:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from gpudb.engine.gpu.frames import HostFrames, HostHeld
 from gpudb.engine.gpu.lower.divisions import quotients
 
 pytestmark = pytest.mark.gpu
@@ -39,6 +40,13 @@ SELECTED = {
     ),
     "products": ((X * 2.0).alias("a"), (X * Y).alias("b"), (X / 2.0).alias("c")),
     "dates": ((pl.col("i") % 1000).cast(pl.Int32).cast(pl.Date).alias("a"), pl.lit(-3).cast(pl.Date).alias("b")),
+    "places": (
+        T.gather(pl.Series([5, None, 0, 1, None, 2])),
+        W.gather(pl.Series([None] * 6, dtype=pl.Int64)).alias("n"),
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("p"),
+    ),
+    "running": (W.cum_sum(), pl.col("i").fill_null(0).cum_max(), X.fill_null(0.0).cum_sum().over("i").alias("f")),
+    "distinct": (X.drop_nulls().n_unique(), W.drop_nulls().n_unique(), T.drop_nulls().n_unique()),
     "shared": (pl.len().alias("n"), W.max(), W.min().alias("m"), pl.col("i").sum()),
 }
 
@@ -115,6 +123,14 @@ def test_quotients(frames: Any) -> None:
     lazy = quotients(frames.given(parts).lazy, 2, 0)
     assert_frame_equal(frames.held(lazy).frame(), quotients(parts.lazy(), 2, 0).collect())
     assert frames.on_host() == ()
+
+
+def test_repeated_rows(frames: Any) -> None:
+    rows = ROWS.with_columns(pl.Series("times", [2, 0, 1, 3, 0, 1], dtype=pl.Int64))
+    made = frames.repeated(frames.given(rows), "times", "number")
+    assert_frame_equal(made.frame(), HostFrames().repeated(HostHeld(rows), "times", "number").frame())
+    assert made.frame()["number"].to_list() == [0, 1, 0, 0, 1, 2, 0]
+    assert frames.repeated(frames.given(rows.clear()), "times", "number").rows == 0
 
 
 def test_columns_beside(frames: Any) -> None:

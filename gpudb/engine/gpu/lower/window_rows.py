@@ -1,0 +1,73 @@
+"""The rows that window functions are computed over: sorted, each with its place and those of what it is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.lower.values import larger, smaller
+from gpudb.sql import bound
+
+PLACE = pl.col("i")
+"""A row's place among all, from 0."""
+ROWS = pl.col("n")
+"""How many there are."""
+PART0, PART1 = pl.col("part0"), pl.col("part1")
+"""The places of the first and the last row of a row's partition."""
+PEER0, PEER1 = pl.col("peer0"), pl.col("peer1")
+"""Those of the rows that its ORDER BY does not tell from it."""
+
+
+class Rows:
+    """A frame's rows, sorted by the columns `partition` and by `keys` in their `order`; columns are added to it."""
+
+    def __init__(
+        self,
+        frames: Frames,
+        lazy: pl.LazyFrame,
+        partition: list[str],
+        keys: list[str],
+        order: Sequence[bound.SortKey],
+    ) -> None:
+        self.partition = partition
+        self._frames = frames
+        if partition or keys:
+            down = [False] * len(partition) + [key.descending for key in order]
+            last = [True] * len(partition) + [not key.nulls_first for key in order]
+            lazy = lazy.sort(partition + keys, descending=down, nulls_last=last, maintain_order=True)
+        count = pl.len().cast(pl.Int64)
+        self.lazy = lazy.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("i"), count.alias("n"))
+        ends = [PLACE.min().over(partition), PLACE.max().over(partition)] if partition else [PLACE * 0, ROWS - 1]
+        self.add(*(end.alias(name) for end, name in zip(ends, ("part0", "part1"))))
+        peers = [PLACE.min().over(partition + keys), PLACE.max().over(partition + keys)] if keys else [PART0, PART1]
+        self.add(*(end.alias(name) for end, name in zip(peers, ("peer0", "peer1"))))
+
+    def add(self, *columns: pl.Expr) -> None:
+        """Adds columns to the rows."""
+        self.lazy = self.lazy.with_columns(columns)
+
+    def held(self) -> pl.LazyFrame:
+        """The rows, computed once for what reads them several times."""
+        self._rows = self._frames.held(self.lazy)
+        self.lazy = self._rows.lazy
+        return self.lazy
+
+    def beside(self, columns: pl.LazyFrame) -> None:
+        """Adds the columns of a frame that was made of what `held` gave, and has as many rows in the same order."""
+        self.lazy = self._rows.beside(self._frames.held(columns)).lazy
+
+    def total(self, counts: Sequence[pl.Expr]) -> int:
+        """The sum of counts over the rows, which are held."""
+        summed = self.lazy.select(sum(counts[1:], counts[0]).sum().alias("t"))
+        return self._frames.held(summed).largest("t") or 0
+
+    def repeated(self, lazy: pl.LazyFrame, times: str, number: str) -> pl.LazyFrame:
+        """See `Frames.repeated`."""
+        return self._frames.repeated(self._frames.held(lazy), times, number).lazy
+
+
+def within(place: pl.Expr) -> pl.Expr:
+    """A place, or the nearest one that there is."""
+    return larger(smaller(place, ROWS - 1), pl.lit(0, pl.Int64))

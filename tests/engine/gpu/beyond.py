@@ -15,6 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ class Run:
         self.part("setup", lambda: self.lab.run(SETUP.format(rows=options.rows)) or None)
         device = options.limit << 20
         warm()
-        processes = cpu_processes(1, 4 * device) if options.twin else gpu_processes(["0"], None, device)
+        processes = cpu_processes(1, 4 * device) if options.twin else replace(gpu_processes(["0"]), device=device)
         self.cluster = self.part("cluster", lambda: Cluster(processes))
         self.engine = ClusterEngine(self.cluster, self.lab.database.cpu, "twin" if options.twin else "gpu")
 
@@ -115,7 +116,7 @@ class Run:
         thread = threading.Thread(target=run)
         thread.start()
         time.sleep(self.options.after)
-        (nanny,) = self.cluster._cluster.workers.values()
+        (nanny,) = self.cluster._fleet.cluster.workers.values()
         os.kill(nanny.pid, signal.SIGKILL)
         lost = time.monotonic()
         thread.join(120)

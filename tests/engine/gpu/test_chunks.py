@@ -189,7 +189,7 @@ def _nothing_left(cluster: Cluster) -> bool:
 def _temporary(cluster: Cluster) -> list[str]:
     """The temporary files that workers have open, and those that lie in their folders."""
     found: list[str] = []
-    for nanny in cluster._cluster.workers.values():
+    for nanny in cluster._fleet.cluster.workers.values():
         if nanny.pid is None:
             continue
         try:
@@ -197,7 +197,7 @@ def _temporary(cluster: Cluster) -> list[str]:
         except FileNotFoundError:  # closed meanwhile
             continue
         found += [each for each in links if "/results-" in each]
-    folders = {Path(nanny.local_directory) for nanny in cluster._cluster.workers.values()}
+    folders = {Path(nanny.local_directory) for nanny in cluster._fleet.cluster.workers.values()}
     return found + [str(each) for folder in folders for each in folder.glob("**/results-*/*")]
 
 

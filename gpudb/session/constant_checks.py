@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from gpudb.session.context import Context
 from gpudb.sql.bound import Expr, OutputColumn, Select, Statement
 from gpudb.sql.constants_first import check_constants
@@ -16,7 +18,12 @@ def check(context: Context, statement: Statement) -> None:
 
     def evaluate(exprs: Sequence[Expr]) -> list[object]:
         columns = tuple(OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs, 1))
-        return [column[0].as_py() for column in gathered(context, Select(columns, tuple(exprs))).columns]
+        return [_told(column[0]) for column in gathered(context, Select(columns, tuple(exprs))).columns]
 
     for query in queries(statement):
         check_constants(query, evaluate)
+
+
+def _told(value: pa.Scalar) -> object:
+    """What conditions look at: a boolean or None; any other value stays Arrow's, for Python may have none for it."""
+    return value.as_py() if not value.is_valid or pa.types.is_boolean(value.type) else value

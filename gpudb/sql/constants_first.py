@@ -15,7 +15,7 @@ from gpudb.sql.traverse import children, mapped, walk
 from gpudb.types import BOOL
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[object]]
-"""The values of expressions over nothing; raises what computing them raises."""
+"""Of expressions over nothing what `is None` and `is True` ask; raises what computing them raises."""
 
 _TEXTS = {"text", "varchar", "bpchar"}
 _MOMENTS = {"date", "timestamp", "interval"}

@@ -127,3 +127,5 @@ SELECT nullif('e', coalesce('e', x)) >= 'e', coalesce(1, max(n)), coalesce(2.50,
 -- error 42804
 SELECT generate_series(1, 3) = 1 IS NOT TRUE;
 SELECT count(*) FROM (SELECT coalesce(coalesce('e', n::text), 'y') FROM (VALUES (1)) AS v(n)) AS t(x) WHERE nullif(x, 'z') BETWEEN x AND x;
+-- A constant of a type whose values Python has not all.
+SELECT d <> make_date(-44, 12, 29), coalesce(d, make_date(-44, 12, 29)), CASE WHEN make_date(-44, 12, 29) > d THEN 1 ELSE 2 END FROM (VALUES (date '2024-01-01')) AS v(d);

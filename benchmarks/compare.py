@@ -1,6 +1,7 @@
 """gpudb beside DuckDB and PostgreSQL on the same data: queries, COPY, big results, latency.
 
     python -m benchmarks.compare [--only ssb tpch tpcds copy select latency] [--scale 1] [--without postgresql]
+    python -m benchmarks.compare --only tpch ssb-lines exchange --scale 30 --workers 1 2 4    # on so many GPUs each
 
 Each suite's answers are compared before its times are printed; results go to benchmarks/results/SUITE.MACHINE.json.
 """
@@ -20,6 +21,8 @@ from benchmarks import report
 from benchmarks.harness import Answer, Row, check, row_of, save, timed
 
 SUITES = ("ssb", "tpch", "tpcds", "copy", "select", "latency")
+LARGE = ("ssb-lines", "exchange")
+"""Suites whose files are made on a GPU; they run where they are named."""
 SYSTEMS = ("gpudb", "gpudb server", "gpudb gpu", "duckdb", "cudf-polars", "postgresql")
 ON_GPU = {"gpudb gpu", "cudf-polars"}
 TRUSTED = "postgresql"
@@ -41,6 +44,11 @@ class Session:
         """Whether a system takes part."""
         return system not in self.options.without and (system not in ON_GPU or self._gpu)
 
+    @property
+    def engine(self) -> str:
+        """What has several workers: GPUs, or where there are none the engine twin."""
+        return "gpu" if self._gpu else "twin"
+
     def note(self, system: Any) -> None:
         """Remembers a system's version."""
         self.versions[system.name] = system.version
@@ -55,10 +63,14 @@ class Session:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the suites; status 1 if answers differ."""
     parser = argparse.ArgumentParser(description="gpudb beside its peers on the same data")
-    parser.add_argument("--only", nargs="+", choices=SUITES, default=list(SUITES), metavar="SUITE")
+    parser.add_argument("--only", nargs="+", choices=[*SUITES, *LARGE], default=list(SUITES), metavar="SUITE")
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of ssb, tpch and tpcds; 1 is 1 GB")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of copy and select")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--warm", type=int, default=2, help="runs before them")
+    parser.add_argument(
+        "--workers", nargs="+", type=int, help="gpudb and cudf-polars on so many GPUs each, tables adopted as files"
+    )
     parser.add_argument("--without", nargs="+", choices=SYSTEMS, default=[], metavar="SYSTEM")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine", help="the results' label; cpu2, say")
@@ -79,7 +91,7 @@ def run_queries(session: Session, name: str) -> list[Row]:
     """A suite's queries on each system in turn, each alone on the machine; warm, over loaded tables."""
     from benchmarks import tables
 
-    suite = getattr(tables, name)(session.options.scale, session.options.data)
+    suite = getattr(tables, name.replace("-", "_"))(session.options.scale, session.options.data)
     rows: list[Row] = []
     answers: dict[tuple[str, str], Answer] = {}
     for system in _systems(session, suite):
@@ -96,6 +108,9 @@ def _systems(session: Session, suite: Any) -> Iterator[Any]:
     """Each system with the suite's tables loaded; the last one is closed before the next is opened."""
     from benchmarks.systems import CudfPolars, DuckDb, Gpudb, gpudb_server, postgres
 
+    if session.options.workers:
+        yield from _on_workers(session, suite)
+        return
     with ExitStack() as stack:
         data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-"))) / "data"
         if any(map(session.wants, ("gpudb", "gpudb server", "gpudb gpu"))):
@@ -125,6 +140,33 @@ def _systems(session: Session, suite: Any) -> Iterator[Any]:
             yield server
 
 
+def _on_workers(session: Session, suite: Any) -> Iterator[Any]:
+    """gpudb and cudf-polars on several counts of GPUs, and DuckDB on all processors, over the same files."""
+    from benchmarks.systems import CudfPolars, DuckDb, gpudb_server
+    from benchmarks.tables import adopted
+
+    schema = adopted(suite)
+    with tempfile.TemporaryDirectory(prefix="gpudb-benchmark-", dir=session.options.data) as folder:
+        for number, count in enumerate(session.options.workers):
+            with gpudb_server(Path(folder) / "data", session.engine, count) as server:
+                session.note(server)
+                if number == 0:
+                    times, _ = timed(lambda s=server: s.adopt(schema, suite.tables), warm=0, runs=1)
+                    print(f"{suite.name}: files adopted in {times[0]:.1f} s", file=sys.stderr, flush=True)
+                server.query_none("SET gpudb.fallback = off")
+                yield server
+    if session.wants("duckdb"):
+        with closing(DuckDb()) as duck:
+            session.note(duck)
+            duck.load(schema, suite.tables, [])
+            yield duck
+    if session.wants("cudf-polars"):
+        for count in session.options.workers:
+            with closing(CudfPolars(suite, session.options.scale, count)) as polars:
+                _loaded(session, polars, suite)
+                yield polars
+
+
 def _loaded(session: Session, system: Any, suite: Any) -> None:
     session.note(system)
     times, _ = timed(lambda: system.load(suite.schema, suite.tables, suite.indexes), warm=0, runs=1)
@@ -136,7 +178,10 @@ def _case(
 ) -> Row:
     try:
         times, answer = timed(
-            lambda: system.query(text), runs=session.options.runs, budget_s=BUDGET_S.get(system.name, 60.0)
+            lambda: system.query(text),
+            warm=session.options.warm,
+            runs=session.options.runs,
+            budget_s=BUDGET_S.get(system.name, 60.0),
         )
     except Exception as error:
         return Row(case, system.name, None, None, 0, table_rows, note=f"{type(error).__name__}: {error}"[:200])
@@ -260,6 +305,8 @@ _RUN: dict[str, Callable[[Session], list[Row]]] = {
     "ssb": lambda session: run_queries(session, "ssb"),
     "tpch": lambda session: run_queries(session, "tpch"),
     "tpcds": lambda session: run_queries(session, "tpcds"),
+    "ssb-lines": lambda session: run_queries(session, "ssb-lines"),
+    "exchange": lambda session: run_queries(session, "exchange"),
     "copy": run_copy,
     "select": run_select,
     "latency": run_latency,

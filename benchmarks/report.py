@@ -18,6 +18,11 @@ _TITLES = {
     "fused": "Fused kernels, beside the time in which their columns could be copied,",
     "wire-taxi": "The four queries over taxi rides through a client, beside their kernels,",
     "wire-ssb": "The star schema benchmark through a client, beside its kernels,",
+    "ssb-lines": "Star schema benchmark, tables adopted as files, on one and several GPUs",
+    "exchange": "Rows that change workers to be grouped and joined",
+    "served-ssb-lines": "A served star schema benchmark: start, loading, many clients and a worker killed",
+    "served-exchange": "Served tables of numbers: start, loading, many clients and a worker killed",
+    "served-tpch": "A served TPC-H: start, loading, many clients and a worker killed",
     "optimizer": "TPC-H and the star schema benchmark on two workers, with and without the optimiser's rules",
     "planning": "Planning TPC-H: from the bound statement to the stages",
 }

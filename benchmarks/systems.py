@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from benchmarks.harness import Answer
+from benchmarks.tables import files_of
 
 QUERY_LIMIT_S = 300
 """A statement that takes longer is stopped, and has no time."""
@@ -23,7 +25,7 @@ _PLAIN = "sslmode=disable connect_timeout=10"
 """Neither server encrypts: PostgreSQL as it comes has no certificate."""
 
 Tables = Mapping[str, Path]
-"""Table name → Parquet file."""
+"""Table name → Parquet file, or a folder of such files."""
 
 
 class System(Protocol):
@@ -75,14 +77,15 @@ class Gpudb:
 
 
 class DuckDb:
-    """DuckDB in this process, tables loaded into its memory."""
+    """DuckDB in this process, tables loaded into its memory, which the server's own setting bounds too."""
 
     name = "duckdb"
 
     def __init__(self) -> None:
         import duckdb
 
-        self._connection = duckdb.connect()
+        limit = os.environ.get("GPUDB_MEMORY_LIMIT")
+        self._connection = duckdb.connect(config={"memory_limit": limit} if limit else {})
 
     @property
     def version(self) -> str:
@@ -96,7 +99,8 @@ class DuckDb:
         for statement in schema:
             self._connection.execute(statement)
         for name, path in tables.items():
-            self._connection.execute(f"INSERT INTO {name} SELECT * FROM read_parquet(?)", [str(path)])
+            files = list(map(str, files_of(path)))
+            self._connection.execute(f"INSERT INTO {name} SELECT * FROM read_parquet(?)", [files])
 
     def query(self, sql: str) -> Answer:
         """Rows as Python values."""
@@ -141,6 +145,14 @@ class Wire:
         self.connection.execute(f"SET statement_timeout = '{QUERY_LIMIT_S}s'".encode())
         self.connection.execute("SET work_mem = '256MB'")
 
+    def adopt(self, schema: list[str], tables: Tables) -> None:
+        """Tables of files as they are, which gpudb alone takes; queries that no worker carries fail from now on."""
+        for statement in schema:
+            self.connection.execute(statement.encode())
+        for name, path in tables.items():
+            pattern = f"{path}/*.parquet" if path.is_dir() else str(path)
+            self.query_none(f"SELECT add_files('{name}', '{pattern}')")
+
     def query(self, sql: str) -> Answer:
         """Rows as Python values."""
         return self.connection.execute(sql.encode()).fetchall()
@@ -171,15 +183,19 @@ def pieces(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def gpudb_server(data_dir: Path | None = None, engine: str = "cpu") -> Iterator[Wire]:
-    """gpudb's server program on a free port, and a session of it."""
+def gpudb_server(data_dir: Path | None = None, engine: str = "cpu", workers: int = 0) -> Iterator[Wire]:
+    """gpudb's server program on a free port, and a session of it; on so many GPUs, or workers of the engine twin."""
     from gpudb.cli.program import Program
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
-        program = Program(data_dir or folder / "data", folder / "server.log", engine=engine)
+        environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(workers)))}
+        log = folder / "server.log"
+        stack.callback(lambda: print(log.read_text()[-3000:], file=sys.stderr) if log.exists() else None)
+        program = Program(data_dir or folder / "data", log, engine=engine, environment=environment if workers else {})
         stack.callback(program.stop)
         name = "gpudb server" if engine == "cpu" else f"gpudb {engine}"
+        name = f"gpudb {_counted(workers, engine)}" if workers else name
         system = Wire(name, f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
         stack.callback(system.close)
         yield system
@@ -190,9 +206,11 @@ class CudfPolars:
     by Polars' SQL.
     """
 
-    name = "cudf-polars"
-
-    def __init__(self, suite: Any, scale: float) -> None:
+    def __init__(self, suite: Any, scale: float, gpus: int = 1) -> None:
+        self.name = "cudf-polars" if gpus == 1 else f"cudf-polars {_counted(gpus, 'gpu')}"
+        self._gpus = gpus
+        self._engine: Any = None
+        self._ended: list[Callable[[], None]] = []
         self._suite = suite
         self._scale = scale
         self._names = {text: name for name, text in suite.queries.items()}
@@ -207,25 +225,54 @@ class CudfPolars:
         return str(cudf_polars.__version__)
 
     def load(self, schema: list[str], tables: Tables, indexes: list[str]) -> None:
-        """Nothing is loaded: the files are scanned by every query."""
+        """The exchange's tables are kept on the GPUs; of others nothing is loaded: every query scans the files."""
         import polars as pl
 
-        self._tables = {name: pl.scan_parquet(path) for name, path in tables.items()}
+        if self._suite.name == "exchange":
+            from benchmarks.gpu.ranks import resident
+
+            self._tables = {name: resident(files_of(path)) for name, path in tables.items()}
+        else:
+            self._tables = {name: pl.scan_parquet(files_of(path)) for name, path in tables.items()}
         self._folder = next(iter(tables.values())).parent
+        if self._gpus > 1:
+            self._start()
+        else:
+            self._engine = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
+
+    def _start(self) -> None:
+        """Its engine on several GPUs, a rank on each of Dask's workers."""
+        from cudf_polars.engine.dask import DaskEngine
+        from cudf_polars.engine.hardware_binding import HardwareBindingPolicy
+        from dask_cuda import LocalCUDACluster
+        from distributed import Client
+
+        cluster = LocalCUDACluster(
+            CUDA_VISIBLE_DEVICES=list(range(self._gpus)), protocol="tcp", dashboard_address=None, memory_limit=None
+        )
+        client = Client(cluster)  # type: ignore[no-untyped-call]
+        options = {"hardware_binding": HardwareBindingPolicy(enabled=False)}
+        self._engine = DaskEngine(dask_client=client, engine_options=options)
+        self._ended = [self._engine.shutdown, client.close, cluster.close]
 
     def query(self, sql: str) -> Answer:
         """Rows as Python values."""
         import polars as pl
 
-        engine = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
         if self._suite.name == "tpch":
             lazy = _pdsh(int(self._names[sql].strip("q")), self._folder, self._scale)
         else:
             lazy = pl.SQLContext(frames=self._tables).execute(sql)
-        return lazy.collect(engine=engine).rows()
+        return lazy.collect(engine=self._engine).rows()
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Ends its workers, if it has some."""
+        for end in self._ended:
+            end()
+
+
+def _counted(workers: int, engine: str) -> str:
+    return f"{workers} {'GPU' if engine == 'gpu' else 'worker'}{'s' if workers > 1 else ''}"
 
 
 def _pdsh(number: int, folder: Path, scale: float) -> Any:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 
@@ -36,7 +37,7 @@ _TPCDS_FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Tables, queries and indexes of a benchmark at one scale."""
+    """Tables, queries and indexes of a benchmark at one scale; a table is a Parquet file, or a folder of some."""
 
     name: str
     schema: list[str]
@@ -47,9 +48,19 @@ class Suite:
     @property
     def rows(self) -> int:
         """The rows of all tables."""
-        import pyarrow.parquet as pq
+        return sum(map(rows_of, self.tables.values()))
 
-        return sum(pq.read_metadata(path).num_rows for path in self.tables.values())
+
+def files_of(path: Path) -> list[Path]:
+    """A table's files."""
+    return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+
+
+def rows_of(path: Path) -> int:
+    """A table's rows."""
+    import pyarrow.parquet as pq
+
+    return sum(pq.read_metadata(file).num_rows for file in files_of(path))
 
 
 def tpch(scale: float, folder: Path) -> Suite:
@@ -58,7 +69,9 @@ def tpch(scale: float, folder: Path) -> Suite:
     if not (where / "done").exists():
         where.mkdir(parents=True, exist_ok=True)
         program = Path(sys.executable).with_name("tpchgen-cli")
-        subprocess.run([program, "parquet", "-s", f"{scale:g}", "--output-dir", where, "--quiet"], check=True)
+        # Of row groups of a few MB, as it makes them by itself, a GPU decodes few bytes at once.
+        sizes = ["--row-group-bytes", "64MB"]
+        subprocess.run([program, "parquet", "-s", f"{scale:g}", "--output-dir", where, "--quiet", *sizes], check=True)
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in TPCH}
     return Suite("tpch", schema("tpch"), tables, queries("tpch"), _indexes(_TPCH_KEYS, _TPCH_FOREIGN))
@@ -75,6 +88,53 @@ def ssb(scale: float, folder: Path) -> Suite:
         (where / "done").touch()
     tables = {name: where / f"{name}.parquet" for name in maker.TABLES}
     return Suite("ssb", schema("ssb"), tables, queries("ssb"), _indexes(_SSB_KEYS, _SSB_FOREIGN))
+
+
+def ssb_lines(scale: float, folder: Path) -> Suite:
+    """The star schema benchmark, of lineorder the columns that its queries read; made on a GPU where there is one."""
+    return _made("ssb", round(6_000_000 * scale), folder)
+
+
+def exchange(scale: float, folder: Path) -> Suite:
+    """Rows that change workers to be grouped and joined: 600 million at scale 100."""
+    return _made("exchange", round(6_000_000 * scale), folder)
+
+
+def _made(suite: str, rows: int, folder: Path) -> Suite:
+    from benchmarks.fused.files import SCHEMAS
+
+    where = folder / f"{suite}-{rows}"
+    if not (where / "done").exists():
+        where.mkdir(parents=True, exist_ok=True)
+        # In a process of its own, which leaves nothing on the GPU.
+        command = [sys.executable, "-m", "benchmarks.fused.files", suite, where, str(rows)]
+        subprocess.run(command, check=True, cwd=HERE.parent)
+    declared = {statement.split()[2]: statement for statement in schema(suite)}
+    columns = SCHEMAS[suite]
+    made = [f"CREATE TABLE {name} ({columns[name]})" if name in columns else declared[name] for name in declared]
+    return Suite(suite, made, {name: where / name for name in declared}, queries(suite), [])
+
+
+def adopted(suite: Suite) -> list[str]:
+    """The tables of a suite with the columns that its files have, so that they can be taken as they are."""
+    import pyarrow.parquet as pq
+
+    statements = []
+    for name, path in suite.tables.items():
+        fields = pq.read_schema(files_of(path)[0])
+        columns = ", ".join(f"{field.name} {_sql_type(field.type)} NOT NULL" for field in fields)
+        statements.append(f"CREATE TABLE {name} ({columns})")
+    return statements
+
+
+def _sql_type(kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return f"NUMERIC({kind.precision},{kind.scale})"
+    plain = {pa.int16(): "SMALLINT", pa.int32(): "INTEGER", pa.int64(): "BIGINT", pa.float64(): "DOUBLE PRECISION",
+             pa.date32(): "DATE", pa.timestamp("us"): "TIMESTAMP"}  # fmt: skip
+    return plain.get(kind, "TEXT")
 
 
 def tpcds(scale: float, folder: Path) -> Suite:

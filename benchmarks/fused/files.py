@@ -1,7 +1,8 @@
 """The large tables as Parquet files, of the columns that the queries read: made on the GPU, or with NumPy when small.
 
 python -m benchmarks.fused.files SUITE FOLDER ROWS: taxi rides by month, with NULLs; SSB's fact table, and its
-dimensions as `benchmarks.data.ssb` makes them. On a GPU FOLDER/bandwidth says how many bytes a second a copy moves.
+dimensions as `benchmarks.data.ssb` makes them; two tables whose rows change workers to be grouped and joined. On a GPU
+FOLDER/bandwidth says how many bytes a second a copy moves.
 """
 
 from __future__ import annotations
@@ -33,10 +34,17 @@ SCHEMAS = {
         " lo_orderdate INTEGER NOT NULL, lo_quantity INTEGER NOT NULL, lo_extendedprice INTEGER NOT NULL,"
         " lo_discount INTEGER NOT NULL, lo_revenue INTEGER NOT NULL, lo_supplycost INTEGER NOT NULL",
     },
+    "exchange": {
+        "t": "k BIGINT NOT NULL, g SMALLINT NOT NULL, v DOUBLE PRECISION NOT NULL",
+        "d": "k BIGINT NOT NULL, w INTEGER NOT NULL",
+    },
 }
+KEYS = 30
+"""Rows of the exchange's fact table for each of the other's."""
 _CABS = ("green", "yellow")
 Column = tuple[str, Any, Any]
-"""A column's Parquet type (`cab`, `int16`, `int32`, `money`, `moment`), its values, and a mask of those there are."""
+"""A column's Parquet type (`cab`, `int16`, `int32`, `int64`, `float64`, `money`, `moment`), its values, and a mask of
+those there are."""
 
 
 def make(suite: str, folder: Path, rows: int, xp: Any) -> None:
@@ -50,6 +58,13 @@ def make(suite: str, folder: Path, rows: int, xp: Any) -> None:
         for month in range(MONTHS):
             count = rows * (month + 1) // MONTHS - rows * month // MONTHS
             write(folder / "trips" / f"{month:03d}.parquet", _rides(month, count, xp))
+    elif suite == "exchange":
+        for table, total in (("t", rows), ("d", rows // KEYS)):
+            (folder / table).mkdir(parents=True, exist_ok=True)
+            parts = max(total // 20_000_000, 2)
+            for part in range(parts):
+                first, last = total * part // parts, total * (part + 1) // parts
+                write(folder / table / f"{part:03d}.parquet", _exchanged(table, first, last, rows // KEYS, xp))
     else:
         scale = rows / 6_000_000
         for table in ssb.TABLES[:-1]:
@@ -83,6 +98,20 @@ def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
         "pickup_datetime": ("moment", begins + seconds.astype(np.int64) * 1_000_000, None),
         "trip_distance": ("money", distance, None),
         "total_amount": ("money", amount.astype(np.int64), None),
+    }
+
+
+def _exchanged(table: str, first: int, last: int, keys: int, xp: Any) -> dict[str, Column]:
+    """Rows of a table whose keys are drawn, or of one that has each of them once."""
+    if table == "d":
+        every = xp.arange(first, last, dtype=xp.int64)
+        return {"k": ("int64", every, None), "w": ("int32", (every % 100).astype(np.int32), None)}
+    draws = xp.random.RandomState(SEED + first // 1000 % 2**31)
+    count = last - first
+    return {
+        "k": ("int64", draws.randint(0, keys, count).astype(np.int64), None),
+        "g": ("int16", draws.randint(0, 10, count).astype(np.int16), None),
+        "v": ("float64", draws.randint(0, 2**20, count).astype(np.float64) / 64, None),
     }
 
 
@@ -125,8 +154,7 @@ def _write_host(path: Path, columns: dict[str, Column]) -> None:
             halves = np.stack([values, values >> 63], 1)
             made[name] = pa.Array.from_buffers(pa.decimal128(10, 2), len(values), [None, pa.py_buffer(halves)])
         else:
-            types = {"int16": pa.int16(), "int32": pa.int32(), "moment": pa.timestamp("us")}
-            made[name] = pa.array(values, mask=mask).cast(types[kind])
+            made[name] = pa.array(values, mask=mask).cast(pa.timestamp("us") if kind == "moment" else kind)
     pq.write_table(pa.table(made), path, row_group_size=GROUP_ROWS, store_decimal_as_integer=True)
 
 
@@ -138,6 +166,8 @@ def _write_device(path: Path, columns: dict[str, Column]) -> None:
         "cab": plc.DataType(plc.TypeId.INT32),
         "int16": plc.DataType(plc.TypeId.INT16),
         "int32": plc.DataType(plc.TypeId.INT32),
+        "int64": plc.DataType(plc.TypeId.INT64),
+        "float64": plc.DataType(plc.TypeId.FLOAT64),
         "money": plc.DataType(plc.TypeId.DECIMAL64, scale=-2),
         "moment": plc.DataType(plc.TypeId.TIMESTAMP_MICROSECONDS),
     }

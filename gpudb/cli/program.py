@@ -8,11 +8,13 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from gpudb.errors import GpudbError
 
-START_S = 60.0
+START_S = 120.0
 STOP_S = 20.0
 
 _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
@@ -21,8 +23,16 @@ _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 class Program:
     """A `gpudb serve` of its own: it outlives this process unless `stop` is called."""
 
-    def __init__(self, data_dir: Path, log: Path, port: int = 0, engine: str = "auto") -> None:
-        """Starts it and waits for its port; 08001 with what it said if it ends or says nothing within START_S."""
+    def __init__(
+        self,
+        data_dir: Path,
+        log: Path,
+        port: int = 0,
+        engine: str = "auto",
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Starts it, with more of an `environment` than this process has, and waits for its port; 08001 with what it
+        said if it ends or says nothing within START_S."""
         command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", str(port)]
         command += ["--engine", engine]
         with log.open("ab") as errors:
@@ -31,6 +41,7 @@ class Program:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
+                env={**os.environ, **environment},
                 start_new_session=True,  # Ctrl-C is for us: we end it in order
             )
         try:

@@ -1,0 +1,1 @@
+"""What several GPUs are measured by, beside `benchmarks.compare`: loading, starting, and many clients."""

@@ -1,0 +1,196 @@
+"""A served database: from start to first answer, loading its tables, and many clients while a worker is killed.
+
+    python -m benchmarks.gpu.served [--suite ssb-lines] [--scale 30] [--workers 2] [--minutes 5] [--clients 10] …
+
+The tables are adopted from Parquet files; the server is started anew over them, its caches warm. Loading is timed
+beside reading the same files' bytes from the page cache. Each client runs the suite's queries in its own order, and
+holds every answer against the one from before; halfway one worker's process is killed. Writes
+results/served-SUITE.MACHINE.json. Without GPUs it runs the engine twin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report, tables
+from benchmarks.harness import Row, agree, row_of, save
+from benchmarks.systems import Wire, gpudb_server
+
+_PIECE = 2**24
+HEALED_S = 90.0
+"""How long the killed worker is waited for."""
+
+
+@dataclass
+class Told:
+    """What clients saw: seconds of each right answer, wrong ones, errors by SQLSTATE and when they came."""
+
+    seconds: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    failed: list[float] = field(default_factory=list)
+
+
+def read_rate(paths: Sequence[Path], threads: int) -> tuple[int, list[float]]:
+    """The bytes of some files, and the seconds of three times reading them from the page cache by many threads."""
+    pieces = [(path, start) for path in paths for start in range(0, path.stat().st_size, _PIECE)]
+    room = threading.local()
+
+    def read(piece: tuple[Path, int]) -> int:
+        if not hasattr(room, "buffer"):
+            room.buffer = bytearray(_PIECE)
+        with piece[0].open("rb", buffering=0) as file:
+            return os.preadv(file.fileno(), [room.buffer], piece[1])
+
+    times = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(4):
+            begun = time.perf_counter()
+            total = sum(pool.map(read, pieces))
+            times.append(time.perf_counter() - begun)
+    return total, times[1:]
+
+
+def workers_of(system: Wire) -> dict[int, int]:
+    """Each worker's process."""
+    asked = "SELECT gpu_id, att_value::int FROM pgstrom_device_info() WHERE att_name = 'PROCESS_ID'"
+    return dict(system.query(asked))  # type: ignore[arg-type]
+
+
+def client(number: int, dsn: str, queries: dict[str, str], wanted: dict[str, Any], ends: float, told: Told) -> None:
+    """Runs queries until time is up; an error is told, and the session goes on with the next."""
+    import psycopg
+
+    names = list(queries)
+    random.Random(number).shuffle(names)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        while time.monotonic() < ends:
+            for name in names:
+                if time.monotonic() >= ends:
+                    break
+                begun = time.monotonic()
+                try:
+                    answer = connection.execute(queries[name].encode()).fetchall()
+                except psycopg.Error as error:
+                    told.errors[error.sqlstate or type(error).__name__] += 1
+                    told.failed.append(time.monotonic())
+                    time.sleep(0.05)
+                    continue
+                told.seconds.append(time.monotonic() - begun)
+                if not agree(answer, wanted[name]):
+                    told.wrong.append(name)
+
+
+def clients(system: Wire, suite: Any, count: int, minutes: float) -> Row:
+    """Many clients, and a worker killed halfway."""
+    wanted = {name: system.query(text) for name, text in suite.queries.items()}
+    before = workers_of(system)
+    told = Told()
+    begun = time.monotonic()
+    ends = begun + 60 * minutes
+    threads = [
+        threading.Thread(target=client, args=(number, system.dsn, suite.queries, wanted, ends, told))
+        for number in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(30 * minutes)
+    killed = time.monotonic()
+    os.kill(before[max(before)], signal.SIGKILL)
+    healed = None
+    while healed is None and time.monotonic() < killed + HEALED_S:
+        time.sleep(0.2)
+        now = workers_of(system)
+        if len(now) == len(before) and now != before:
+            healed = time.monotonic() - killed
+    for thread in threads:
+        thread.join()
+    after = {name: system.query(text) for name, text in suite.queries.items()}
+    right = all(agree(after[name], wanted[name]) for name in wanted) and not told.wrong
+    last = max(told.failed, default=killed) - killed
+    note = (
+        f"{count} clients, {60 * minutes:.0f} s: {len(told.seconds):,} answers, {len(told.wrong)} wrong,"
+        f" errors {dict(told.errors)}, the last {last:.1f} s after a worker was killed;"
+        f" it was back after {f'{healed:.1f} s' if healed else 'more than 90 s'}"
+    )
+    print(note, flush=True)
+    return row_of("an answer", system.name, told.seconds, suite.rows, answers_agree=right, note=note)
+
+
+def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path) -> tuple[list[Row], str]:
+    """The rows of results, and the server's version."""
+    workers, rows = options.workers, []
+    schema, data = tables.adopted(suite), folder / "data"
+    with gpudb_server(data, engine, workers) as system:
+        system.adopt(schema, suite.tables)
+        for text in suite.queries.values():
+            system.query(text)
+    begun = time.perf_counter()
+    with gpudb_server(data, engine, workers) as system:
+        ready = time.perf_counter() - begun
+        system.query_none("SET gpudb.fallback = off")
+        system.query(f"SELECT count(*) FROM {next(iter(suite.tables))}")
+        first = time.perf_counter() - begun
+        rows.append(row_of("start to listening", system.name, [ready], 0))
+        rows.append(row_of("start to first answer", system.name, [first], 0))
+        for name, path in suite.tables.items():
+            paths = tables.files_of(path)
+            size, times = read_rate(paths, options.threads)
+            count = tables.rows_of(path)
+            rows.append(row_of(f"load {name}", "reading its files", times, count, bytes=size))
+            taken = []
+            for _ in range(options.runs):
+                system.query(f"SELECT gpudb_evict('{name}')")
+                begun = time.perf_counter()
+                ((held,),) = system.query(f"SELECT pg_prewarm('{name}'::regclass)")
+                taken.append(time.perf_counter() - begun)
+            note = f"{held / 1e9:.2f} GB resident"
+            rows.append(row_of(f"load {name}", system.name, taken, count, bytes=size, note=note))
+        if options.minutes:
+            rows.append(clients(system, suite, options.clients, options.minutes))
+        return rows, system.version
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Status 1 if an answer was wrong."""
+    from gpudb.cli import machine
+
+    parser = argparse.ArgumentParser(description="a served database on several GPUs")
+    parser.add_argument("--suite", choices=("ssb-lines", "tpch", "exchange"), default="ssb-lines")
+    parser.add_argument("--scale", type=float, default=30)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=16, help="that read files")
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--machine")
+    options = parser.parse_args(arguments)
+    engine = "gpu" if machine.engine_of(machine.gpus())[0] == "gpu" else "twin"
+    suite = getattr(tables, options.suite.replace("-", "_"))(options.scale, options.data)
+    with tempfile.TemporaryDirectory(prefix="gpudb-served-", dir=options.data) as folder:
+        rows, version = measured(options, suite, engine, Path(folder))
+    path = save(f"served-{options.suite}", rows, {"gpudb": version}, options.machine, "gpu.served")
+    for row in rows:
+        rate = f", {row.bytes / (row.median_s or 1) / 1e9:.2f} GB/s" if row.bytes else ""
+        print(f"{row.case}, {row.system}: {row.median_s:.3f} s{rate} {row.note or ''}", flush=True)
+    print(path)
+    report.main()
+    return 0 if all(row.answers_agree is not False for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+SELECT g, avg(v), count(*) FROM t GROUP BY g;

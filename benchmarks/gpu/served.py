@@ -30,6 +30,8 @@ from benchmarks.harness import Row, agree, row_of, save
 from benchmarks.systems import Wire, gpudb_server
 
 _PIECE = 2**24
+BLOCK = 8192
+"""Bytes of what pg_prewarm counts."""
 HEALED_S = 90.0
 """How long the killed worker is waited for."""
 
@@ -155,9 +157,9 @@ def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path)
             for _ in range(options.runs):
                 system.query(f"SELECT gpudb_evict('{name}')")
                 begun = time.perf_counter()
-                ((held,),) = system.query(f"SELECT pg_prewarm('{name}'::regclass)")
+                ((blocks,),) = system.query(f"SELECT pg_prewarm('{name}'::regclass)")
                 taken.append(time.perf_counter() - begun)
-            note = f"{held / 1e9:.2f} GB resident"
+            note = f"{blocks * BLOCK / 1e9:.2f} GB resident"
             rows.append(row_of(f"load {name}", system.name, taken, count, bytes=size, note=note))
         if options.minutes:
             rows.append(clients(system, suite, options.clients, options.minutes))

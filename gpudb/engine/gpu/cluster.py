@@ -148,6 +148,7 @@ class Cluster:
             self.doubt(peer)
         else:
             if busy:
+                _LOG.warning("the worker at %s computes on after its statement has ended: its process is ended", peer)
                 await self.restart(peer)
 
     # ---------------------------------------------------------------------------------------- workers
@@ -225,6 +226,7 @@ class Cluster:
                 failures, limit = 0, SILENT_SECONDS
                 self._told[address] = told
                 if told["stray"]:
+                    _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
                     break
                 self._ready[number] = address
                 wake.clear()

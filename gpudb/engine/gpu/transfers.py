@@ -94,6 +94,7 @@ class Transfers:
                 raise asyncio.CancelledError from error  # which a connection over UCX takes for its end
             if isinstance(error.__cause__, MemoryError):
                 raise OutOfMemory("out of GPU memory", detail=str(error.__cause__)[:200]) from error
+            _LOG.warning("rows of %s did not come: %s", door or address, error)
             raise
         if isinstance(data, Attached):
             assert self._packer is not None

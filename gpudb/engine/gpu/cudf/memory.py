@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ POOL = 0.9
 """Of the memory that is free, what is taken at once where other processes' GPUs read from it."""
 LEAST = 0.1
 """What of it has to be free when a worker opens it."""
+FREE_SECONDS = 15.0
+"""How long that is waited for: a process that was killed gives its memory back a little later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,10 @@ def _open(peers: bool, bound: int) -> Device:
 
         _, found = runtime.cudaGetDeviceProperties(0)
         free, total = rmm.mr.available_device_memory()
-        full = free < LEAST * total
+        ends = time.monotonic() + FREE_SECONDS
+        while (full := free < LEAST * total) and time.monotonic() < ends:
+            time.sleep(0.2)
+            free, total = rmm.mr.available_device_memory()
         room = int(min(free, bound or total))
         if peers and not full:
             resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL * room) // 256 * 256)

@@ -35,6 +35,8 @@ BUILD_ROWS = 16_000_000
 
 MANY, SHORT = 1_000_000, 10
 """Of tables of more rows, texts of more characters get no dictionary for the sake of rows that come out."""
+MOST_GROUPS = 1_000_000
+"""A kernel's groups go through the host's memory, 20 million in a second: more of them are the general engine's."""
 MOST_FIRST = 100_000
 """The most rows of ORDER BY … LIMIT."""
 
@@ -56,7 +58,7 @@ class _Matching:
     def node(self, node: Node) -> Node:
         if isinstance(node, nodes.Aggregate) and _is_distinct(node):
             return self._distinct(node)
-        if isinstance(node, nodes.Aggregate) and all(map(is_mergeable, node.calls)):
+        if isinstance(node, nodes.Aggregate) and all(map(is_mergeable, node.calls)) and self._few(node):
             try:
                 return Final(self._aggregate(node), node)
             except (NotFused, NotCarried):
@@ -68,6 +70,9 @@ class _Matching:
             with contextlib.suppress(NotFused, NotCarried):
                 return self._fused(node, lambda below: below)
         return node.with_inputs(*(self.node(each) for each in node.inputs))
+
+    def _few(self, node: nodes.Aggregate) -> bool:
+        return not node.keys or self._estimate(node) <= MOST_GROUPS
 
     def _is_top(self, node: nodes.Sort) -> bool:
         """Whether a sort wants few of many rows."""

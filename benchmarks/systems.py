@@ -191,7 +191,7 @@ def gpudb_server(data_dir: Path | None = None, engine: str = "cpu", workers: int
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
         environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(workers)))}
         log = folder / "server.log"
-        stack.callback(lambda: print(log.read_text()[-3000:], file=sys.stderr) if log.exists() else None)
+        stack.callback(_show_problems, log)
         program = Program(data_dir or folder / "data", log, engine=engine, environment=environment if workers else {})
         stack.callback(program.stop)
         name = "gpudb server" if engine == "cpu" else f"gpudb {engine}"
@@ -199,6 +199,13 @@ def gpudb_server(data_dir: Path | None = None, engine: str = "cpu", workers: int
         system = Wire(name, f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
         stack.callback(system.close)
         yield system
+
+
+def _show_problems(log: Path) -> None:
+    """What a server has logged that is worth a look."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    for line in [each for each in lines if " WARNING " in each or " ERROR " in each or "Error: " in each][-20:]:
+        print(line[:300], file=sys.stderr, flush=True)
 
 
 class CudfPolars:

@@ -6,8 +6,10 @@ same, and the rest from its files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -33,6 +35,10 @@ _Key = tuple[str, int, SqlType, Share]
 """A file's path, a column's field id and type (which may widen), and whose share."""
 _Rows = tuple[int, int]
 """The first row, and the one after the last."""
+
+
+_Part = TypeVar("_Part")
+_Read = TypeVar("_Read")
 
 
 class ResidentTables:
@@ -95,6 +101,20 @@ class ResidentTables:
     def shrink(self, excess: int) -> None:
         """Lets go of so many bytes of columns, if there are so many that are not pinned."""
         self.columns.shrink(self.bytes - excess)
+
+
+def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part]) -> list[_Read]:
+    """What is read of each part, all at once: while one waits for its file another one is decoded."""
+    if len(parts) < 2:
+        return [read(part) for part in parts]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return list(pool.map(read, parts))
+
+
+def batched(parts: Sequence[_Part], count: int) -> Iterator[Sequence[_Part]]:
+    """Parts by so many."""
+    for start in range(0, len(parts), count):
+        yield parts[start : start + count]
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:

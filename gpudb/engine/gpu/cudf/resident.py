@@ -19,10 +19,10 @@ from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.read import nothing, read
-from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.resident import AHEAD, PackedTables
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
-from gpudb.engine.gpu.resident import column_bounds, files_of
+from gpudb.engine.gpu.resident import batched, column_bounds, files_of, side_by_side
 from gpudb.engine.gpu.share import Share, held_share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
@@ -153,7 +153,13 @@ def _read(
     column: Column, files: Sequence[tuple[DataFile, _Rows]], old: Mapping[str, list[Any]] | None = None
 ) -> list[Any]:
     """A column's lanes over rows of files, of which some may have been read before."""
-    parts = [(old or {}).get(file.path) or read(file, column, *rows) for file, rows in files]
+    known = old or {}
+    missing = [(file, rows) for file, rows in files if file.path not in known]
+    made: list[list[Any]] = []
+    for few in batched(missing, AHEAD):
+        made += side_by_side(lambda one: read(one[0], column, *one[1]), few)
+    fresh = {file.path: lanes for (file, _), lanes in zip(missing, made, strict=True)}
+    parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
     if not parts:
         return nothing(column)
     return [_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(len(lanes(column.type)))]

@@ -16,13 +16,16 @@ from gpudb.engine.gpu.fused.prepare import Known
 from gpudb.engine.gpu.fused.runs import Run, Runs
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary
-from gpudb.engine.gpu.resident import files_of
+from gpudb.engine.gpu.resident import batched, files_of, side_by_side
 from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
 
 PIECE = 1 << 26
 """Rows that are read and packed at once: their values lie there with 64 bits each meanwhile."""
+
+AHEAD = 4
+"""So many of them are read at once."""
 
 _Key = tuple[Run, int, SqlType]
 
@@ -102,10 +105,14 @@ class PackedTables:
         if held and all(each is not None for each in held.values()):
             return [each for each in held.values() if each is not None]
         rows = share.rows(table)
-        for file in run.files:
-            first, last = rows[file.path]
-            for start in range(first, last, PIECE):
-                piece = self._pieces.piece(file, column, start, min(start + PIECE, last))
+        todo = [
+            (file, start, min(start + PIECE, rows[file.path][1]))
+            for file in run.files
+            for start in range(*rows[file.path], PIECE)
+        ]
+        for few in batched(todo, AHEAD):
+            # Files are read side by side; a dictionary grows in their order.
+            for piece in side_by_side(lambda one: self._pieces.piece(one[0], column, *one[1:]), few):
                 found.append(self._packed(table, column, piece))
         return found
 

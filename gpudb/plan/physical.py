@@ -7,7 +7,7 @@ from functools import cached_property
 
 from gpudb.plan import nodes
 from gpudb.plan.nodes import Named, Node
-from gpudb.types import SqlType
+from gpudb.types import BOOL, INT8, SqlType
 
 
 class _Part(Node):
@@ -54,6 +54,38 @@ class Kept(Node):
 
     input: Node
     number: int
+
+
+@dataclass(frozen=True)
+class Defer(Node):
+    """A scan's rows; the first of its `strings`, by their places, is the place of the row among those that are read,
+    the others are NULL. A `Fetch` of the same number takes them from there."""
+
+    input: nodes.Scan
+    number: int
+    strings: tuple[int, ...]
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        stand_in = dict.fromkeys(self.strings, BOOL) | {self.strings[0]: INT8}
+        return tuple(stand_in.get(place, kind) for place, kind in enumerate(self.input.types))
+
+
+@dataclass(frozen=True)
+class Fetch(Node):
+    """The input's rows with the strings that a `Defer` put off: at some places those of the scan's columns, of the row
+    whose place is in the input's column `at`. Its columns are of these `kinds`."""
+
+    input: Node
+    number: int
+    at: int
+    columns: tuple[tuple[int, int], ...]
+    kinds: tuple[SqlType, ...]
+
+    @cached_property
+    def types(self) -> tuple[SqlType, ...]:
+        stood_in = dict(self.columns)
+        return tuple(self.kinds[n] if n in stood_in else kind for n, kind in enumerate(self.input.types))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gpudb.plan.logical import plan_query
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize import optimized
 from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.physical import Final, Partial, Receive
+from gpudb.plan.physical import Defer, Fetch, Final, Partial, Receive
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
 from tests.engine.conftest import Lab
@@ -70,6 +70,9 @@ def _line(node: Any) -> str:
             return f"sort {keys}{limit}".rstrip()
         case nodes.Shared():
             return f"shared {abs(node.number)}"
+        case Defer() | Fetch():
+            strings = node.strings if isinstance(node, Defer) else [place for place, _ in node.columns]
+            return f"{type(node).__name__.lower()} {', '.join(node.names[place] for place in strings)}"
         case Receive():
             return f"receive {node.stage}"
         case _:

@@ -14,7 +14,7 @@ from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.profile import width
-from gpudb.plan.physical import Final, Partial, Receive
+from gpudb.plan.physical import Defer, Fetch, Final, Partial, Receive
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
 from gpudb.sql import bound
@@ -204,6 +204,10 @@ def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             return "Scan", tuple(details)
         case Fused():
             return "Fused", _fused(node.root)
+        case Defer():
+            return "Defer", (("Columns", ", ".join(node.names[place] for place in node.strings)),)
+        case Fetch():
+            return "Fetch", (("Columns", ", ".join(node.names[place] for place, _ in node.columns)),)
         case nodes.Filter():
             return "Filter", (("Condition", text(node.condition, node.input.names)),)
         case nodes.Project():

@@ -25,6 +25,7 @@ from gpudb.plan.nodes import WHOLE, Node, Plan, Scan
 from gpudb.plan.optimize import RULES, Rule, optimized
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
+from gpudb.plan.optimize.late_strings import late_strings
 from gpudb.plan.optimize.narrow_scans import narrowed
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage, stages_of
@@ -129,7 +130,7 @@ class Planner:
         workers = self._costs.workers
         if not chunks:
             chunks = chunks_of(physical, workers, space) if space is not None else 1
-        stages = narrowed(stages_of(physical, is_mergeable, self._cut(chunks, space)))
+        stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
         if id(request.query) not in self._hosted:
             hosted = check(stages, request.parameters)
             with self._lock:
@@ -141,6 +142,12 @@ class Planner:
             with self._lock:
                 kept.tables, kept.planned, kept.ends = tables, made, ends
         return made
+
+    def _finished(self, stages: Sequence[Stage]) -> list[Stage]:
+        """The stages after the rules that look at each of them."""
+        made = narrowed(stages)
+        # Places of rows are looked at on the host.
+        return made if self._gpu else late_strings(made)
 
     def _cut(self, chunks: int, space: Space | None) -> Costs:
         """What exchanges are chosen by where each chunk is a share of its own."""
@@ -166,7 +173,7 @@ class Planner:
             return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
 
         root = rebuild(fold_constants(kept.plan.root, evaluate), own)
-        stages = narrowed(stages_of(root, is_mergeable, replace(self._costs, workers=1)))
+        stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1)))
         check(stages, request.parameters)
         return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1))
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.frames import Frames, Order
-from gpudb.engine.gpu.lower import sets, windows
+from gpudb.engine.gpu.lower import late, sets, windows
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, worst
 from gpudb.engine.gpu.lower.groups import Groups
@@ -27,7 +27,7 @@ from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Built, Fused
-from gpudb.plan.physical import Final, Kept, Partial, Receive, Sample
+from gpudb.plan.physical import Defer, Fetch, Final, Kept, Partial, Receive, Sample
 from gpudb.plan.traversal import conjuncts, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
@@ -60,6 +60,8 @@ class Lowering:
         self._worker = worker
         self._working: dict[int, Frame] = {}
         self._kept: dict[int, Frame] = {}
+        # By number, the rows of scans whose strings are fetched later.
+        self._deferred: dict[int, pl.LazyFrame] = {}
 
     @singledispatchmethod
     def frame(self, node: Any) -> Frame:
@@ -74,6 +76,17 @@ class Lowering:
         if node.filter is None:
             return frame
         return self._filtered(frame, node.filter)
+
+    @frame.register
+    def _(self, node: Defer) -> Frame:
+        frame = self._source(node.input)
+        self._deferred[node.number] = frame.lazy
+        rows, condition = late.numbered(frame), node.input.filter
+        return late.deferred(rows if condition is None else self._filtered(rows, condition), node)
+
+    @frame.register
+    def _(self, node: Fetch) -> Frame:
+        return late.fetched(self.frame(node.input), node, self._deferred[node.number], self._frames)
 
     @frame.register(Receive)
     @frame.register(Fused)

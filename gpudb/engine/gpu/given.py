@@ -172,6 +172,12 @@ class ResultRoom:
             self.bytes -= size
 
 
+def joined(parts: Sequence[Held | Spilled]) -> pl.DataFrame:
+    """The rows of parts, on the host, one after the other; ValueError where a file of them is closed."""
+    frames = [read(each.data()) if isinstance(each, Spilled) else each.frame() for each in parts]
+    return pl.concat([each for each in frames if each.height] or frames[:1])
+
+
 def written(frame: pl.DataFrame) -> bytes:
     """A frame as Arrow's IPC stream."""
     out = io.BytesIO()

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from gpudb.engine.gpu.connections import Attached, Connections
 from gpudb.engine.gpu.frames import Frames, Held
-from gpudb.engine.gpu.given import read, written
+from gpudb.engine.gpu.given import Spilled, joined, read, written
 from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
@@ -68,8 +68,13 @@ class Transfers:
         """The doors of other workers, by their addresses."""
         self._doors = dict(zip(peers, doors, strict=True)) if self.door and doors else {}
 
-    async def sent(self, held: Held, *, by_door: bool) -> bytes | Attached:
-        """Rows for another worker, which asks at this one's door, or by TCP."""
+    async def sent(self, parts: Sequence[Held | Spilled], *, by_door: bool) -> bytes | Attached:
+        """Rows for another worker, which asks at this one's door, or by TCP; ValueError where their file is closed."""
+        held, *more = parts
+        if more:
+            return await asyncio.to_thread(lambda: written(joined(parts)))
+        if isinstance(held, Spilled):
+            return await asyncio.to_thread(held.data)
         if by_door and self._packer is not None:
             packed = await asyncio.to_thread(self._packer.packed, held)
             if packed is not None:
@@ -78,6 +83,13 @@ class Transfers:
             return written(held.frame())
         # What a GPU computes meanwhile may hold a copy up.
         return await asyncio.to_thread(lambda: written(held.frame()))
+
+    async def kept(self, parts: Sequence[Held | Spilled]) -> Held:
+        """Rows that stay on this worker, where frames lie; ValueError where their file is closed."""
+        held, *more = parts
+        if more or isinstance(held, Spilled):
+            return await asyncio.to_thread(lambda: self._frames.given(joined(parts)))
+        return held
 
     async def fetched(self, address: str, **wanted: object) -> Held | None:
         """Rows that another worker gives for what its handler gpudb_part wants; None if the statement has ended there.
@@ -102,9 +114,5 @@ class Transfers:
         if not data:
             return None
         if self._packer is not None or len(data) >= LARGE_BYTES:
-            return await asyncio.to_thread(lambda: self.restored(data))
-        return self.restored(data)
-
-    def restored(self, data: bytes) -> Held:
-        """The rows of an IPC stream, where frames lie."""
+            return await asyncio.to_thread(lambda: self._frames.given(read(data)))
         return self._frames.given(read(data))

@@ -11,6 +11,7 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,10 @@ class Running:
         if found is None:
             found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
         return found
+
+    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Spilled]:
+        """What a stage gives to a share on others, once it is there."""
+        return [(await asyncio.shield(self.parts(stage, giver))).take(taker) for giver in givers]
 
     def file(self, folder: Path) -> SpillFile:
         """A new file for parts, which ends with the statement."""
@@ -216,15 +221,16 @@ class Work:
             self._running.parts(stage.number, share).set_result(Parts(frames, readers))
 
     async def _received(self, number: int, share: int) -> list[Held]:
-        """A stage's rows for a share."""
+        """A stage's rows for a share: from each worker those of all its shares at once."""
         if self._stages[number].output == "broadcast":
             share -= share % self._chunks
-        parts = [self._fetch(number, giver, share) for giver in givers(self._stages[number], share, self._count)]
-        return list(await asyncio.gather(*parts))
+        found = givers(self._stages[number], share, self._count)
+        by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
+        return list(await asyncio.gather(*(self._fetch(number, group, share) for group in by_peer)))
 
-    async def _fetch(self, stage: int, giver: int, taker: int) -> Held:
-        address = self._peers[giver // self._chunks]
-        return await self._worker.fetch(address, self._running.number, stage, giver, taker)
+    async def _fetch(self, stage: int, givers: tuple[int, ...], taker: int) -> Held:
+        address = self._peers[givers[0] // self._chunks]
+        return await self._worker.fetch(address, self._running.number, stage, givers, taker)
 
 
 def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:

@@ -3,7 +3,7 @@
 The coordinator and the other workers call it by handlers of Dask's worker, one message each:
 
     gpudb_run    run shares of a statement, stage by stage; tells what each did, and the result if it is small
-    gpudb_part   what a stage gave on a share, as soon as it is there (see `transfers`); asked by other workers
+    gpudb_part   what a stage gave on shares, as soon as it is there (see `transfers`); asked by other workers
     gpudb_rows   a chunk of a result
     gpudb_drop   end a statement and forget it; tells whether it computes still
     gpudb_hold   load, pin or drop a table's columns; its bytes
@@ -163,28 +163,21 @@ class StageWorker(WorkerPlugin):
         finally:
             self._forget_if_read(running)
 
-    async def part(self, statement: int, stage: int, giver: int, taker: int, by_door: bool = False) -> bytes | Attached:
-        """A stage's rows for another worker; nothing if the statement has ended."""
+    async def part(
+        self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False
+    ) -> bytes | Attached:
+        """A stage's rows on shares that ran here, for another worker's; nothing if the statement has ended."""
         if statement in self._gone:
             return b""
         running = self._statement(statement)
         try:
-            held = (await asyncio.shield(running.parts(stage, giver))).take(taker)
-        except asyncio.CancelledError:
+            return await self._transfers.sent(await running.taken(stage, givers, taker), by_door=by_door)
+        except (asyncio.CancelledError, ValueError):  # which a closed file raises
             if not running.ended:
                 raise
             return b""
-        if isinstance(held, Spilled):
-            try:
-                return await asyncio.to_thread(held.data)
-            except ValueError:  # closed
-                if not running.ended:
-                    raise
-                return b""
-            finally:
-                self._forget_if_read(running)
-        self._forget_if_read(running)
-        return await self._transfers.sent(held, by_door=by_door)
+        finally:
+            self._forget_if_read(running)
 
     async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
         """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
@@ -304,19 +297,16 @@ class StageWorker(WorkerPlugin):
 
     # ---------------------------------------------------------------------------------------- what work asks for
 
-    async def fetch(self, address: str, statement: int, stage: int, giver: int, taker: int) -> Held:
-        """A part of what a stage gave, from the worker that has it."""
+    async def fetch(self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int) -> Held:
+        """What a stage gave on some shares, from the worker that has run them."""
         if address == self._worker.address:
-            held = (await asyncio.shield(self._statement(statement).parts(stage, giver))).take(taker)
-            if isinstance(held, Spilled):
-                return await asyncio.to_thread(lambda: self._transfers.restored(held.data()))
-            return held
+            return await self._transfers.kept(await self._statement(statement).taken(stage, givers, taker))
         try:
-            rows = await self._transfers.fetched(address, statement=statement, stage=stage, giver=giver, taker=taker)
+            rows = await self._transfers.fetched(address, statement=statement, stage=stage, givers=givers, taker=taker)
         except OSError as error:
-            raise Lost(giver) from error
+            raise Lost(givers[0]) from error
         if rows is None:
-            raise Lost(giver)
+            raise Lost(givers[0])
         return rows
 
     async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:

@@ -22,14 +22,14 @@ POINTS = ("compute", "give")
 
 
 class Faulty(WorkerPlugin):
-    """Adds the handlers `fault_arm` and `fault_struck` to workers."""
+    """Adds the handlers `fault_arm`, `fault_struck` and `fault_asked` to workers."""
 
     name = "faulty"
 
     def setup(self, worker: Any) -> None:
         self._worker = worker
         self._armed: tuple[str, str, str] | None = None
-        self.struck = 0
+        self.struck = self.asked = 0
         stages = worker.plugins["gpudb"]
         computed, part, rows = stages.computed, stages.part, stages.rows
 
@@ -38,6 +38,7 @@ class Faulty(WorkerPlugin):
             return computed(task, received, **arguments)
 
         async def give(statement: int, stage: int, **arguments: Any) -> Any:
+            self.asked += 1
             self._strike("give", "any")
             return await part(statement=statement, stage=stage, **arguments)
 
@@ -50,6 +51,7 @@ class Faulty(WorkerPlugin):
         worker.handlers["gpudb_rows"] = handling(read)
         worker.handlers["fault_arm"] = handling(self._arm)
         worker.handlers["fault_struck"] = handling(self._struck)
+        worker.handlers["fault_asked"] = handling(self._asked)
 
     async def _arm(self, fault: str, point: str, stage: str) -> bool:
         self._armed = fault, point, stage
@@ -57,6 +59,9 @@ class Faulty(WorkerPlugin):
 
     async def _struck(self) -> int:
         return self.struck
+
+    async def _asked(self) -> int:
+        return self.asked
 
     def _strike(self, point: str, stage: str) -> None:
         if self._armed is None or self._armed[1] != point or (stage != "any" and self._armed[2] not in (stage, "any")):
@@ -103,6 +108,11 @@ def arm(cluster: Cluster, worker: int, fault: str, point: str = "compute", stage
     assert cluster.run(cluster.call(cluster._ready[worker], "fault_arm", fault=fault, point=point, stage=stage)).result(
         5
     )
+
+
+def asked(cluster: Cluster) -> int:
+    """How often workers have been asked for rows by others."""
+    return sum(cluster.run(cluster.call(address, "fault_asked")).result(5) for _, address, _ in cluster.told())
 
 
 def whole(cluster: Cluster, within: float = 20) -> bool:

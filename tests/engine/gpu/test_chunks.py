@@ -93,6 +93,17 @@ def test_the_answer_is_the_same(engine: ClusterEngine, lab: Lab, cluster: Cluste
     assert _nothing_left(cluster)
 
 
+def test_a_share_asks_each_worker_once_for_all_its_chunks(
+    engine: ClusterEngine, lab: Lab, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "space", lambda: Space(SPACE.tables, 2**18))
+    request = lab.request(STATEMENTS["many groups"])
+    planned, before = engine._planned(request), faults.asked(cluster)
+    _rows(engine, request)
+    assert planned.chunks > 10
+    assert 0 < faults.asked(cluster) - before <= WORKERS * planned.chunks * (WORKERS - 1) * len(planned.stages)
+
+
 def test_explain_analyze_tells_chunks_and_what_was_spilled(engine: ClusterEngine, lab: Lab) -> None:
     request = lab.request(STATEMENTS["join of two large"])
     told = engine.explain(request, analyze=True)

@@ -9,7 +9,7 @@ import pytest
 
 from gpudb.engine.gpu.exchange import givers, runners, takers
 from gpudb.engine.gpu.frames import HostHeld
-from gpudb.engine.gpu.given import Parts, ResultRoom
+from gpudb.engine.gpu.given import Parts, ResultRoom, SpillFile, joined
 from gpudb.plan.nodes import Values
 from gpudb.plan.stages import Stage
 
@@ -76,6 +76,17 @@ def test_a_part_is_freed_by_its_last_reader() -> None:
     assert parts.read
     with pytest.raises(AssertionError):
         parts.take(2)
+
+
+def test_parts_in_memory_and_in_files_are_joined_in_their_order(tmp_path: Path) -> None:
+    frames = [pl.DataFrame({"c0": values}, {"c0": pl.Int64}) for values in ([1, 2], [], [3], [])]
+    file = SpillFile(tmp_path)
+    parts = [file.write(frame) if number % 2 == 0 else HostHeld(frame) for number, frame in enumerate(frames)]
+    assert joined(parts).rows() == [(1,), (2,), (3,)]
+    assert joined(parts[1::2]).schema == frames[0].schema
+    file.close()
+    with pytest.raises(ValueError):
+        joined(parts)
 
 
 def _nameless(folder: Path) -> int:

@@ -44,7 +44,7 @@ async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tup
 
     async def part(statement: int, by_door: bool) -> Any:
         found = rows()
-        return b"" if found is None else await made.sent(found, by_door=by_door)
+        return b"" if found is None else await made.sent([found], by_door=by_door)
 
     server.handlers["gpudb_part"] = handling(part)
     return server, made

@@ -166,8 +166,7 @@ def _make_timestamptz(operands: Operands) -> str:
     local = _local(operands)
     if len(operands.sql) == 6:
         return f"CAST({local} AS TIMESTAMPTZ)"
-    zone = _zone(operands, 6)
-    return let(lambda v: _from_local(v, zone), local)
+    return let(lambda v: _from_local(v, f"pg_made_zone({operands.sql[6]})"), local)
 
 
 declare("make_timestamptz", _make_timestamptz)

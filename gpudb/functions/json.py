@@ -200,11 +200,15 @@ _NO_KEY = "null value not allowed for object key"
 
 def key_text(operands: Operands, index: int) -> str:
     """The text of an object's key; 22023 for a type that is none."""
-    item = operands.types[index]
+    return text_of(operands.sql[index], operands.scales[index], key_type(operands.types[index]))
+
+
+def key_type(item: SqlType) -> SqlType:
+    """The type itself; 22023 where it is none of an object's keys."""
     if item.element is not None or item.name in {"json", "jsonb"} or item.fields:
         message = "key value must be scalar, not array, composite, or json"
         raise SqlError.of("invalid_parameter_value", message)
-    return text_of(operands.sql[index], operands.scales[index], item)
+    return item
 
 
 def _key(operands: Operands, index: int, *, numbered: bool = False) -> str:

@@ -72,6 +72,8 @@ def _value(sql: str, item: SqlType) -> str:
 
 def _target(operands: Operands, name: str) -> SqlType:
     item = operands.result
+    if operands.types[0].domain is not None:
+        raise FeatureNotSupported(f"{name} of a domain over a row type is not supported")
     if item.name != "record" and (item.user is None or item.user.kind != "c" or item.element is not None):
         raise DatatypeMismatch(f"first argument of {name} must be a row type")
     if not item.fields and name.endswith(("to_record", "to_recordset")):

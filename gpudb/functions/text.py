@@ -169,6 +169,9 @@ def _format(operands: Operands) -> str:
 
 
 declare("format", _format)
+declare("to_ascii(text)", "pg_to_ascii({0}, '#6')")  # the database's encoding is UTF8, which is none of the four
+declare("to_ascii(text,int4)", "pg_to_ascii({0}, '#' || CAST({1} AS VARCHAR))")
+declare("to_ascii(text,name)", "pg_to_ascii({0}, {1})")
 
 # ---------------------------------------------------------------------------------------------- lists of text
 

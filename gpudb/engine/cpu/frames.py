@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.plan.failing import may_fail
 from gpudb.sql import bound
 
@@ -59,8 +60,13 @@ def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool
 
 
 def _check(offset: bound.Constant, unit: str, name: str) -> None:
-    """22004 or 22013 for a distance that is NULL or negative, be there rows or not."""
+    """22004 or 22013 for a distance that is NULL, negative or NaN, be there rows or not; 0A000 for an infinite one."""
     if offset.value is None:
         raise SqlError.of("null_value_not_allowed", f"frame {name} offset must not be null")
     if unit != "RANGE" and isinstance(offset.value, int) and offset.value < 0:
         raise SqlError.of("invalid_preceding_or_following_size", f"frame {name} offset must not be negative")
+    if isinstance(offset.value, float) and math.isnan(offset.value):
+        message = "invalid preceding or following size in window function"
+        raise SqlError.of("invalid_preceding_or_following_size", message)
+    if isinstance(offset.value, float) and math.isinf(offset.value):
+        raise FeatureNotSupported("an infinite distance in a window frame is not supported")

@@ -239,9 +239,11 @@ def _printed(fields: Fields, token: Token) -> str:
             short = len(key) == 3
             return _cased(name[:3] if short else name, key, 0 if short else 9, token.fill)
         case "RM" | "rm":
-            if not fields.month:
+            if not fields.month and not fields.year:
                 return ""
-            made = ROMAN[12 - fields.month if fields.month > 0 else -fields.month - 1]
+            # of whole years the last month, or of years ago the first
+            month = fields.month or (12 if fields.year > 0 else -12)
+            made = ROMAN[12 - month if month > 0 else -month - 1]
             made = made if key == "RM" else made.lower()
             return made.ljust(4) if token.fill else made
         case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":

@@ -18,6 +18,7 @@ Fields = tuple[int, int, int]
 def register(registry: Registry) -> None:
     """Adds them."""
     parts = "INTEGER INTEGER BIGINT"
+    registry.scalar("pg_made_zone", "VARCHAR", "VARCHAR", _made_zone)
     registry.scalar("pg_zone_utc", "VARCHAR BIGINT", "BIGINT",
                     lambda name, us: zones.offset_at(zones.zone_at(name), us))  # fmt: skip
     registry.scalar("pg_zone_local", "VARCHAR BIGINT", "BIGINT",
@@ -105,3 +106,19 @@ def _justified(months: int, days: int, microseconds: int) -> Fields:
     elif days < 0 < microseconds:
         days, microseconds = days + 1, microseconds - _DAY_US
     return interval_value(months, days, microseconds)
+
+
+def _made_zone(text: str) -> str:
+    """make_timestamptz's zone as AT TIME ZONE takes it: a bare offset counts eastward, not westward. 22023."""
+    if text[:1].isdigit():
+        hint = 'Numeric time zones must have "-" or "+" as first character.'
+        message = f'invalid input syntax for type numeric time zone: "{text}"'
+        raise SqlError.of("invalid_parameter_value", message, hint=hint)
+    try:
+        seconds = zones.parse_offset(text)
+    except SqlError:
+        raise SqlError.of("invalid_parameter_value", f'numeric time zone "{text}" out of range') from None
+    if seconds is None:
+        return text
+    minutes, rest = divmod(abs(seconds), 60)
+    return f"{'+' if seconds < 0 else '-'}{minutes // 60:02d}:{minutes % 60:02d}:{rest:02d}"

@@ -15,6 +15,7 @@ from gpudb.errors import SqlError
 from gpudb.functions.keywords import QUOTED_KEYWORDS
 from gpudb.types import INT4
 from gpudb.values.numbers import parse_integer
+from gpudb.values.to_ascii import to_ascii
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 _FORMAT = re.compile(r"%(?:(\d+)\$)?(-)?(?:(\d+)|(\*)(?:(\d+)\$)?)?(.)?", re.DOTALL)
@@ -53,6 +54,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
     registry.scalar("pg_bytes_overlay", "BLOB BLOB INTEGER INTEGER", "BLOB", _bytes_overlay)
     registry.scalar("pg_bytes_join", "BLOB[] BLOB", "BLOB", _bytes_join)
+    registry.scalar("pg_to_ascii", "VARCHAR VARCHAR", "VARCHAR", to_ascii)
     registry.scalar("pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", _convert)
     registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
 

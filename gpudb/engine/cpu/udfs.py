@@ -38,7 +38,7 @@ _COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TI
 MODULES = tuple(
     "udf_texts udf_quotient udf_numeric udf_regex udf_strings udf_intervals udf_mathematics udf_json udf_json_records"
     " udf_jsonb_assign udf_jsonb_order udf_formats udf_readings udf_numbers udf_to_number udf_ranges udf_inet"
-    " udf_jsonpath udf_sql_json".split()
+    " udf_jsonpath udf_sql_json udf_input_checks".split()
 )
 
 

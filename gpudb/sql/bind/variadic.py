@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
+from gpudb.functions.spread import over_items
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import settled
 from gpudb.sql.bind.operators import call
-from gpudb.sql.bound import Array, Case, Constant, Expr, Test
+from gpudb.sql.bound import Array, Call, Case, Constant, Expr, Test
 from gpudb.types import INT4, TEXT, SqlType
 
 # What they give for no items at all, where there is no such call.
@@ -31,8 +32,11 @@ def spread(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
         between = before or [Constant("", TEXT)]
         text = _called(binder, "array_to_string", [array, *between])
         return Case(((Test(array, "NULL"), Constant(None, TEXT)),), text, TEXT)
-    message = f"function {function.name} of a VARIADIC array that is not written out is not supported"
-    raise FeatureNotSupported(message)
+    over = over_items(function)
+    if over is None:
+        message = f"function {function.name} of a VARIADIC array that is not written out is not supported"
+        raise FeatureNotSupported(message)
+    return Call(over, (*before, array), function.result)
 
 
 def _called(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:

@@ -63,3 +63,30 @@ SELECT width_bucket(10.5::float8, -1.797e+308::float8, 1.797e+308::float8, 2), w
 SELECT regexp_replace('A PostgreSQL function', 'a|e', 'X', 1, -1, 'i');
 -- error 22023
 SELECT unistr('wrong: \+2FFFFF');
+-- of a column's items
+CREATE TABLE fn_v (id integer, f text, a text[], n integer[], m integer[][], d numeric[], k text[]);
+INSERT INTO fn_v VALUES (1, '%s-%I-%L', '{a,"B c",NULL}', '{1,2,NULL}', '{{1,2},{3,4}}', '{1.5,2.50}', '{a,1,b,2}'), (2, 'none', '{x,y}', '{}', '{}', NULL, '{}'), (3, 'none', NULL, NULL, NULL, '{}', NULL);
+SELECT id, format(f, VARIADIC a), format('%1$s', VARIADIC n || 7), concat_ws(',', VARIADIC a), concat(VARIADIC n) FROM fn_v;
+SELECT id, num_nulls(VARIADIC a), num_nonnulls(VARIADIC n), num_nulls(VARIADIC m), num_nonnulls(VARIADIC d) FROM fn_v;
+SELECT id, json_build_array(VARIADIC a), jsonb_build_array(VARIADIC n), json_build_array(VARIADIC m), jsonb_build_array(VARIADIC d), json_build_object(VARIADIC k), jsonb_build_object(VARIADIC m) FROM fn_v;
+-- error 22023
+SELECT json_build_object(VARIADIC a) FROM fn_v;
+-- error 22004
+SELECT json_build_object(VARIADIC ARRAY[a[3], 'x']) FROM fn_v WHERE id = 1;
+-- texts that are no constants, as values of a type
+SELECT t, pg_input_is_valid(t, 'integer'), pg_input_is_valid(t, 'date'), pg_input_is_valid(t, 'integer[]'), pg_input_is_valid(t, 'timestamptz') FROM (VALUES ('1'), ('x'), ('2020-01-01'), ('{1,2}'), (NULL), ('2020-02-30')) AS v(t);
+SELECT t, i.* FROM (VALUES ('1'), ('x'), ('99999999999'), (NULL)) AS v(t), LATERAL pg_input_error_info(t, 'integer') AS i;
+SELECT t, (pg_input_error_info(t, 'json')).* FROM (VALUES ('{}'), ('{'), (NULL)) AS v(t);
+SELECT pg_input_is_valid(NULL, 'integer'), pg_input_is_valid('1', NULL), pg_input_is_valid('12345', 'varchar(3)'), pg_input_is_valid('123.45', 'numeric(3,2)');
+-- error 42704
+SELECT pg_input_is_valid(t, 'nosuch') FROM (VALUES ('1')) AS v(t);
+-- bytes of UTF-8 taken for others
+SELECT to_ascii(chr(128 + n) || chr(300 + n) || chr(8000 + n), 'LATIN1'), to_ascii(chr(128 + n) || chr(300 + n), 'latin-2'), to_ascii(chr(128 + n) || chr(1300 + n), 16), to_ascii(chr(128 + n) || chr(500 + n), 'WIN1250') FROM generate_series(0, 127) AS n;
+-- error 0A000
+SELECT to_ascii('abc');
+-- error 0A000
+SELECT to_ascii('abc', 'KOI8R');
+-- error 42704
+SELECT to_ascii('abc', 99);
+-- error 42704
+SELECT to_ascii('abc', 'nope');

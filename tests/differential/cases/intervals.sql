@@ -83,3 +83,4 @@ SELECT '1:20:05 5 microseconds'::interval;
 SELECT interval 'P1Y2-03';
 -- refused 22008: Arrow's intervals count nanoseconds
 SELECT interval '1 second' * 1e10;
+SELECT to_char(i * interval '1 month', 'rm'), to_char(i * interval '1 month', 'FMRM') FROM generate_series(-13, 13) AS i;

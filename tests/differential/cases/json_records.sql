@@ -5,6 +5,8 @@ CREATE TYPE jr_one AS (v numeric);
 CREATE TABLE jr_t (a int, b text, c numeric(6,2), d date, e int[], f jr_in, g json, h jsonb, i boolean, k text[]);
 CREATE TABLE jr_d (id int, j json, jb jsonb);
 INSERT INTO jr_d VALUES (1, '{"a": 1, "b": "x", "c": 2.345, "d": "2024-02-29", "e": [1, null, 3], "f": {"x": 5, "y": "z"}, "g": {"q": [1]}, "h": {"r": 2.50}, "i": true, "k": ["p", "q r"]}', '{"a": 2, "b": null, "e": "{4,5}", "f": "(7,w)", "g": null, "h": null}'), (2, '{}', '{"c": "1.5", "zzz": 1}'), (3, NULL, NULL);
+CREATE TYPE jr_domain_pair AS (x integer, y integer);
+CREATE DOMAIN jr_domain AS jr_domain_pair CHECK ((VALUE).x <= (VALUE).y);
 -- cases
 SELECT json_populate_record(NULL::jr_t, j) FROM jr_d;
 SELECT jsonb_populate_record(NULL::jr_t, jb) FROM jr_d;
@@ -63,3 +65,5 @@ SELECT json_to_record('{"x": 1}');
 SELECT * FROM jsonb_to_record('{"x": 1}');
 -- error 42601
 SELECT * FROM json_populate_record(NULL::jr_in, '{"x": 1}') AS r(x int, y text, z int);
+-- refused 0A000: the row that is read has no place for the domain's checks
+SELECT json_populate_record(NULL::jr_domain, '{"x": 1, "y": 2}');

@@ -53,3 +53,12 @@ SELECT '2024-02-29 10:00+99'::timestamptz;
 SELECT '2024-02-30 10:00+00'::timestamptz;
 SELECT x, date_trunc('decade', x), date_trunc('century', x), date_trunc('millennium', x) FROM (VALUES (timestamptz '2040-04-10 BC'), ('2041-04-10 BC'), ('0001-04-10 BC'), ('0010-01-01 BC'), ('0011-01-01 BC'), ('0009-01-01'), ('2001-01-01'), ('1001-01-01 BC'), ('infinity')) AS t(x);
 SELECT x, date_trunc('decade', x), date_trunc('century', x), date_trunc('millennium', x) FROM (VALUES (timestamp '2040-04-10 BC'), ('2041-04-10 BC'), ('0001-04-10 BC'), ('0010-01-01 BC'), ('0009-01-01'), ('1001-01-01 BC')) AS t(x);
+-- a bare offset of make_timestamptz counts eastward
+SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, z) FROM (VALUES ('+2'), ('-3:30'), ('UTC'), ('Europe/Prague'), ('EST'), (NULL)) AS v(z);
+SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, '+2') = '1973-07-15 08:15:55.33+02'::timestamptz;
+-- error 22023
+SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, '2');
+-- error 22023
+SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, '+16');
+-- error 22023
+SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, 'nowhere');

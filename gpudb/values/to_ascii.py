@@ -1,0 +1,69 @@
+"""to_ascii: letters of four encodings of one byte without their marks (PostgreSQL's ascii.c, with its tables)."""
+
+from __future__ import annotations
+
+import re
+
+from gpudb.errors import FeatureNotSupported, SqlError
+
+# Of each encoding the first byte that the table has, and what each one from there on becomes.
+_TABLES = {
+    "LATIN1": (
+        160,
+        "  cL Y  \"Ca  -R     'u .,      ?AAAAAAACEEEEIIII NOOOOOxOUUUUYTBaaaaaaaceeeeiiii nooooo/ouuuuyty",
+    ),
+    "LATIN2": (
+        160,
+        ' A L LS "SSTZ-ZZ a,l\'ls ,sstz"zzRAAAALCCCEEEEIIDDNNOOOOxRUUUUYTBraaaalccceeeeiiddnnoooo/ruuuuyt.',
+    ),
+    "LATIN9": (
+        160,
+        "  cL YS sCa  -R     Zu .z   EeY?AAAAAAACEEEEIIII NOOOOOxOUUUUYTBaaaaaaaceeeeiiii nooooo/ouuuuyty",
+    ),
+    "WIN1250": (
+        128,
+        '  \' "    %S<STZZ `\'"".--  s>stzz   L A  "CS  -RZ  ,l\'u .,as L"lz'
+        "RAAAALCCCEEEEIIDDNNOOOOxRUUUUYTBraaaalccceeeeiiddnnoooo/ruuuuyt ",
+    ),
+}
+_ENCODINGS = (
+    "SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5 LATIN6"
+    " LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874 KOI8R WIN1251 WIN1252 ISO_8859_5 ISO_8859_6"
+    " ISO_8859_7 ISO_8859_8 WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC GB18030 JOHAB"
+    " SHIFT_JIS_2004"
+).split()
+_ALIASES = {
+    "iso88591": "LATIN1", "iso88592": "LATIN2", "iso885915": "LATIN9", "windows1250": "WIN1250", "unicode": "UTF8",
+}  # fmt: skip
+
+
+def to_ascii(text: str, encoding: str) -> str:
+    """The bytes of a text taken for one encoding's, as ASCII; `encoding` is a name, or PostgreSQL's number as `#8`.
+
+    0A000 for an encoding other than the four, 42704 for none at all.
+    """
+    name = _by_number(int(encoding[1:])) if encoding.startswith("#") else _by_name(encoding)
+    if name not in _TABLES:
+        raise FeatureNotSupported(f"encoding conversion from {name} to ASCII not supported")
+    first, table = _TABLES[name]
+
+    def one(byte: int) -> str:
+        if byte < 128:
+            return chr(byte)
+        return table[byte - first] if byte >= first else " "
+
+    return "".join(map(one, text.encode()))
+
+
+def _by_number(number: int) -> str:
+    if not 0 <= number < len(_ENCODINGS):
+        raise SqlError.of("undefined_object", f"{number} is not a valid encoding code")
+    return _ENCODINGS[number]
+
+
+def _by_name(name: str) -> str:
+    plain = re.sub("[^a-z0-9]", "", name.lower())
+    known = {re.sub("[^a-z0-9]", "", each.lower()): each for each in _ENCODINGS} | _ALIASES
+    if plain not in known:
+        raise SqlError.of("undefined_object", f"{name} is not a valid encoding name")
+    return known[plain]

@@ -12,7 +12,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
 from gpudb.session.context import Context, command, handles
-from gpudb.session.names import identifier, target_schema
+from gpudb.session.names import identifier, lasting_schema
 from gpudb.session.results import Result
 from gpudb.session.routines import check_polymorphic, in_place, parameter_type
 from gpudb.sql.bind.coerce import coerce
@@ -50,7 +50,7 @@ def create_aggregate(context: Context) -> Result:
     node: Any = context.statement.node
     context.session.check_writable("CREATE AGGREGATE")
     names = strings(node.defnames)
-    schema = target_schema(context, names[-2] if len(names) > 1 else "")
+    schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "aggregates")
     options = _options(context, node)
     arguments = _old_arguments(context, options) if node.oldstyle else _arguments(context, node)
     if "stype" not in options:

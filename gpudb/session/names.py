@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from gpudb.catalog.model import Catalog, Relation, Schema
-from gpudb.errors import DuplicateTable, SqlError
+from gpudb.errors import DuplicateTable, FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.from_clause import SYSTEM_SCHEMAS
 from gpudb.sql.parse import position
@@ -35,6 +35,13 @@ def target_schema(context: Context, schema: str, *, temporary: bool = False, loc
         if name in catalog.schemas and name != session.temporary_schema:
             return name
     raise SqlError.of("invalid_schema_name", "no schema has been selected to create in")
+
+
+def lasting_schema(context: Context, schema: str, what: str) -> str:
+    """The schema in which something is made that no session has of its own; 0A000 for the temporary one."""
+    if schema in ("pg_temp", context.session.temporary_schema):
+        raise FeatureNotSupported(f"temporary {what} are not supported")
+    return target_schema(context, schema)
 
 
 def named_relation(context: Context, node: Any) -> Relation | None:

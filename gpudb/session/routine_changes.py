@@ -13,7 +13,7 @@ from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context, command
 from gpudb.session.dependents import Dependent, settle, through_views
 from gpudb.session.drops import drop_with_dependents
-from gpudb.session.names import target_schema
+from gpudb.session.names import lasting_schema
 from gpudb.session.results import Result
 from gpudb.session.routines import parameter_type
 from gpudb.sql.parse import inner, parse, strings
@@ -156,7 +156,7 @@ def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:
 def move_routine(context: Context, node: Any, what: str) -> Result:
     """ALTER FUNCTION … SET SCHEMA."""
     found = needed_routine(context, inner(node.object), what)
-    put_routine(context, found, replace(found, schema=target_schema(context, node.newschema)))
+    put_routine(context, found, replace(found, schema=lasting_schema(context, node.newschema, "functions")))
     return command(f"ALTER {what}")
 
 

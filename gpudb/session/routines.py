@@ -14,7 +14,7 @@ from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.binding import BINDABLE, bind_statement
 from gpudb.session.context import Context, command, handles
 from gpudb.session.kept_expressions import default_expression
-from gpudb.session.names import identifier, target_schema
+from gpudb.session.names import identifier, lasting_schema
 from gpudb.session.results import Result
 from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bind.coerce import stored
@@ -58,7 +58,7 @@ def create_routine(context: Context) -> Result:
     what = "PROCEDURE" if node.is_procedure else "FUNCTION"
     context.session.check_writable(f"CREATE {what}")
     names = strings(node.funcname)
-    schema = target_schema(context, names[-2] if len(names) > 1 else "")
+    schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "functions")
     options = _options(context, node)
     arguments = _arguments(context, node.parameters)
     result, returns_set, table_columns = _result(context, node, arguments)

@@ -14,7 +14,7 @@ from gpudb.session.constraint_changes import without_columns
 from gpudb.session.context import Context, command
 from gpudb.session.dependents import views_of_column
 from gpudb.session.drops import drop_with_dependents
-from gpudb.session.names import identifier, target_schema
+from gpudb.session.names import identifier, lasting_schema
 from gpudb.session.results import Result
 from gpudb.session.routine_changes import drop_routine
 from gpudb.session.types import check_type_free, named_type
@@ -173,7 +173,7 @@ def rename_type(context: Context, node: Any, what: str) -> Result:
 def move_type(context: Context, node: Any, what: str) -> Result:
     """ALTER TYPE | DOMAIN … SET SCHEMA."""
     made = named_type(context, strings(inner(node.object).items))
-    schema = target_schema(context, node.newschema)
+    schema = lasting_schema(context, node.newschema, "types")
     if schema != made.schema:
         check_type_free(context.transaction.catalog, schema, made.name)
     return _put(context, renamed_type(made, schema, made.name), what)

@@ -10,7 +10,7 @@ from gpudb.catalog.postgres.oids import type_array
 from gpudb.catalog.type_changes import with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command, handles
-from gpudb.session.names import identifier, target_schema
+from gpudb.session.names import identifier, lasting_schema
 from gpudb.session.queried_columns import check_column_type
 from gpudb.session.results import Result
 from gpudb.sql.bind.type_names import type_name
@@ -22,7 +22,7 @@ _LABEL_BYTES = 63
 
 def new_type(context: Context, names: tuple[str, ...], kind: str) -> tuple[UserType, Catalog]:
     """A fresh type's name and OIDs, and the catalog that knows the OID is taken; 42710 if there is one."""
-    schema = target_schema(context, "".join(names[-2:-1]))
+    schema = lasting_schema(context, "".join(names[-2:-1]), "types")
     name = identifier(names[-1])
     check_type_free(context.transaction.catalog, schema, name)
     oid, catalog = context.transaction.catalog.allocate_oid()

@@ -187,3 +187,5 @@ INSERT INTO cm_lates SELECT ROW(1, 'x') FROM generate_series(1, 2);
 -- error 42846
 SELECT r::cm_late FROM (SELECT ROW(1, 'x') AS r) AS s;
 INSERT INTO cm_lates VALUES (ROW(1, 'x')) RETURNING p;
+-- refused 0A000: a session's own schema holds relations alone
+CREATE TYPE pg_temp.cm_own AS (x integer);

@@ -33,6 +33,11 @@ Finer = Callable[[int], Planned]
 """Plans a statement anew, each worker's share cut into so many chunks."""
 
 
+def parameters_of(request: Request) -> bytes:
+    """What of a request workers are sent with each run."""
+    return pickle.dumps((request.parameters, request.settings.timezone))
+
+
 @dataclass
 class Measured:
     """What a stage did on each worker that ran it, over all its chunks."""
@@ -83,7 +88,7 @@ class Execution:
         self._finer = finer
         self._cancel, self._session = request.cancel, request.settings.session
         self._node = request.settings.node
-        self._parameters = pickle.dumps((request.parameters, request.settings.timezone))
+        self._parameters = parameters_of(request)
         self._attempts = 0
         self._closed = False
         self._statement = 0
@@ -138,6 +143,8 @@ class Execution:
         figures = [each for answer in answers for each in answer["measured"]]
         for number, share, *rest in sorted(figures, key=lambda each: tuple(each[:2])):
             self.measured[number].add(share // chunks, rest)
+        if all(answer["again"] for answer in answers):
+            self._cluster.shortcuts.learn(self.planned.digest, self._parameters)
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.coordinator import Execution, Measured
+from gpudb.engine.gpu.coordinator import Execution, Measured, parameters_of
 from gpudb.engine.gpu.display import displayed
 from gpudb.engine.gpu.members import Members
 from gpudb.engine.gpu.outcome import schema_of, unpacked
@@ -39,10 +39,15 @@ class ClusterEngine:
         self.members = Members(cluster)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
-    def run(self, request: Request) -> ClusterStream:
+    def run(self, request: Request) -> ClusterStream | GivenStream:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
-        stream = self._started(self._planned(request), request)
+        planned = self._planned(request)
+        if planned.cost.short and planned.chunks == 1 and request.settings.node is None:
+            data = self._cluster.at_once(planned.digest, parameters_of(request), request.cancel)
+            if data is not None:
+                return GivenStream(data, planned.plan)
+        stream = self._started(planned, request)
         stream.wait()
         return stream
 
@@ -72,6 +77,22 @@ class ClusterEngine:
     def close(self) -> None:
         """Ends the workers."""
         self._cluster.close()
+
+
+class GivenStream:
+    """The rows of a statement that a worker has answered at once."""
+
+    def __init__(self, data: bytes, plan: Plan) -> None:
+        types = tuple(column.type for column in plan.columns)
+        self.schema = schema_of(types)
+        self._batches = [unpacked(data, types)]
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield from self._batches
+
+    def close(self) -> None:
+        """Frees the rows."""
+        self._batches = []
 
 
 class ClusterStream:

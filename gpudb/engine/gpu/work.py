@@ -20,13 +20,13 @@ from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.given import Kept, Parts, Spilled, SpillFile
-from gpudb.engine.gpu.outcome import packed
+from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.stage import Again, Task
+from gpudb.engine.gpu.stage import FEW, Again, Task
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Fused
-from gpudb.plan.nodes import Node
+from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.physical import Receive
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
@@ -42,6 +42,8 @@ Figures = tuple[int, int, int, int, int, float, tuple[str, ...], _Tuples, _Tuple
 """What a stage did on a share: both numbers, rows, bytes, bytes of them that went to files, milliseconds, what ran on
 the host, what was launched, what its scans were narrowed to."""
 _MANY = 10_000_000
+INLINE_BYTES = 2**20
+"""A result of fewer bytes comes with the answer."""
 
 
 class Lost(Exception):
@@ -149,7 +151,7 @@ class Work:
             return await self._failed(_first(failed))
         except Exception as error:
             return await self._failed(error)
-        return {"measured": self._measured, "results": self._results}
+        return {"measured": self._measured, "results": self._results, "again": self._bound()}
 
     async def _failed(self, error: BaseException) -> dict[str, Any]:
         if not isinstance(error, Exception) or isinstance(error, Lost | NotCarried):
@@ -170,6 +172,30 @@ class Work:
             self._results.append((0, await self._worker.keep(self._running, 0, rows[0])))
         if self._finished is not None:
             self._results.append((0, packed(self._finished.batch)))
+
+    def _bound(self) -> bool:
+        """Whether the statement could be answered at once now: it left few rows, made of bound parts alone."""
+        if self._count > 1 or any(data is None for _, data in self._results):
+            return False
+        again = self._worker.again(self._stages, self._key)
+        wanted = needed(self._stages, again)
+        few = all(figures[2] <= FEW for figures in self._measured)
+        return few and all(_is_bound(stage.root, again) for stage in self._stages if stage.number in wanted)
+
+    def at_once(self) -> bytes | None:
+        """The rows of a statement that is bound, in the caller's thread; None where they are many, or it is not."""
+        again = self._worker.again(self._stages, self._key)
+        wanted = needed(self._stages, again)
+        left = [stage for stage in self._stages if stage.number in wanted]
+        given: dict[int, list[Held]] = {}
+        if not all(_is_bound(stage.root, again) for stage in left) or self._some(left, given, again):
+            return None
+        if self._finished is not None:
+            return packed(self._finished.batch)
+        ((rows,),) = given.values()
+        if rows.bytes > INLINE_BYTES:
+            return None
+        return packed(to_batch(rows.frame(), self._running.types))
 
     def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
         """Runs stages until the statement has to change its lane, or ends; those that are left."""
@@ -248,6 +274,13 @@ def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[i
     for node in (node for stage in stages for node in walk_nodes(stage.root)):
         if isinstance(node, Fused) and id(node) not in again:
             yield scan_of(node.root).table.rows
+
+
+def _is_bound(node: Node, again: Mapping[int, object]) -> bool:
+    """Whether a stage reads nothing but what bound parts give."""
+    if id(node) in again:
+        return True
+    return not isinstance(node, Scan | Fused) and all(_is_bound(each, again) for each in node.inputs)
 
 
 def _received(node: Node, again: Mapping[int, object]) -> set[int]:

@@ -19,6 +19,7 @@ import os
 import pickle
 import signal
 import tempfile
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -39,10 +40,11 @@ from gpudb.engine.gpu.given import ResultRoom, Spilled
 from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.shortcut import Entry
 from gpudb.engine.gpu.stage import Again, Task, compute, finished
 from gpudb.engine.gpu.transfers import Transfers
 from gpudb.engine.gpu.warm import warm
-from gpudb.engine.gpu.work import Figures, Lost, Running, Work, told
+from gpudb.engine.gpu.work import INLINE_BYTES, Figures, Lost, Running, Work, told
 from gpudb.errors import OutOfMemory, SqlError
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Scan
@@ -51,8 +53,6 @@ from gpudb.plan.traversal import walk_nodes
 
 _LOG = logging.getLogger(__name__)
 
-INLINE_BYTES = 2**20
-"""A result of fewer bytes comes with the answer."""
 _SPILL_BYTES = 2**16
 _PLANS = 256
 _GONE = 10_000
@@ -103,6 +103,8 @@ class StageWorker(WorkerPlugin):
         self._holding = Holding(self._tables, packed)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         self._room = ResultRoom(self._results, Path(self._folder.name))
+        self._entry = Entry(Path(self._folder.name), self.at_once)
+        self._at_once = threading.Lock()
         self._statements: dict[int, Running] = {}
         # Statements that have ended: a message for one may still come. And those that compute on regardless.
         self._gone: OrderedDict[int, None] = OrderedDict()
@@ -120,6 +122,7 @@ class StageWorker(WorkerPlugin):
         """Called by Dask as the worker ends."""
         self._watch.cancel()
         self._transfers.close()
+        self._entry.close()
         for lane in self._lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
         self._folder.cleanup()
@@ -220,7 +223,7 @@ class StageWorker(WorkerPlugin):
     async def ping(self, upto: int, live: Sequence[int]) -> dict[str, Any]:
         """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones."""
         known = set(live)
-        for number in [number for number in self._statements if number <= upto and number not in known]:
+        for number in [number for number in list(self._statements) if number <= upto and number not in known]:
             self._end(number)
         self._strays = [each for each in self._strays if each.computing]
         now = time.monotonic()
@@ -231,10 +234,29 @@ class StageWorker(WorkerPlugin):
             "memory": memory.used(),
             "room": self._space,
             "door": self._transfers.door,
+            "shortcut": self._entry.path,
             "stray": any(now - each.ended > _STRAY_SECONDS for each in self._strays),
         }
 
     # ---------------------------------------------------------------------------------------- statements
+
+    def at_once(self, statement: int, digest: bytes, parameters: bytes) -> bytes | None:
+        """A statement's rows, made in the caller's thread of parts that are bound, one statement after the other; None
+        where it takes more, and for an error, which it meets again on the usual way."""
+        plan = self._plans.get(digest)
+        if plan is None:
+            return None
+        running = self._statements[statement] = Running(statement)
+        running.short = True
+        work = Work(self, running, plan, (self._worker.address,), 1, parameters)
+        try:
+            with self._at_once:
+                return self._counted(running, work.at_once)
+        except Exception as error:
+            _LOG.info("statement %s goes the usual way: %s", statement, error)
+            return None
+        finally:
+            self._statements.pop(statement, None)
 
     def _plan(self, digest: bytes, stages: bytes) -> list[Stage] | None:
         plan = self._plans.get(digest)
@@ -282,7 +304,7 @@ class StageWorker(WorkerPlugin):
 
     def _over(self, used: int) -> None:
         """Memory is over its bound: the statement that computes ends, and if it goes on, the process."""
-        computing = [each for each in self._statements.values() if each.computing]
+        computing = [each for each in list(self._statements.values()) if each.computing]
         if not computing:
             return
         most = min(computing, key=lambda each: each.short)

@@ -1,0 +1,132 @@
+"""Statements that a worker answers at once: the usual way's rows and errors, and the usual way wherever it declines."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.engine import ClusterEngine, GivenStream
+from gpudb.engine.gpu.processes import cpu_processes
+from gpudb.engine.gpu.shortcut import Entry, Shortcuts
+from gpudb.engine.protocol import Cancel, Request
+from gpudb.errors import GpudbError, QueryCanceled
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+
+GROUPS = "SELECT name, count(*), sum(f.a), avg(v) FROM f JOIN g ON f.k = g.k WHERE f.a > 2 GROUP BY name ORDER BY name"
+MANY = "SELECT k * 17 + a AS c, count(*) FROM f GROUP BY c ORDER BY c DESC"
+PLAIN = (
+    "SELECT sum(length(n.name) + v) FROM g n WHERE name LIKE 'n1' OR EXISTS (SELECT 1 FROM g WHERE v = n.k + 1000000)"
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run("CREATE TABLE f AS SELECT i % 50 AS k, i % 17 AS a FROM generate_series(1, 20000) i")
+    made.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name, i * 10 AS v FROM generate_series(0, 40) i")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def engine(lab: Lab) -> Iterator[ClusterEngine]:
+    made = ClusterEngine(Cluster(cpu_processes(1, fuse=True)), lab.database.cpu)
+    yield made
+    made.close()
+
+
+Rows = list[tuple[str | None, ...]]
+
+
+def _run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
+    """Whether a statement was answered at once, and its rows."""
+    stream = engine.run(request)
+    return isinstance(stream, GivenStream), local.as_text(stream, [column.type for column in request.query.columns])
+
+
+def _until_at_once(engine: ClusterEngine, request: Request) -> Rows:
+    """The rows of a statement, once it is answered so: a worker tells of its entry by a ping."""
+    for _ in range(20):
+        short, rows = _run(engine, request)
+        if short:
+            return rows
+        time.sleep(0.1)
+    raise AssertionError("the statement always goes the usual way")
+
+
+@pytest.mark.timeout(240)
+def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
+    for sql in (GROUPS, MANY):
+        request = lab.request(sql)
+        wanted = local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
+        assert _until_at_once(engine, request) == wanted
+    # Other tables' files, and parameters, are another statement.
+    lab.run("INSERT INTO f VALUES (1, 3)")
+    newer = replace(request, snapshot=lab.request("SELECT 1").snapshot)
+    short, rows = _run(engine, newer)
+    assert not short
+    assert [int(count or 0) for _, count in rows] != [int(count or 0) for _, count in wanted]
+    assert sum(int(count or 0) for _, count in rows) == 20001
+
+
+@pytest.mark.timeout(240)
+def test_what_is_not_bound_goes_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
+    request = lab.request(PLAIN)
+    assert not any(_run(engine, request)[0] for _ in range(4))
+    failing = lab.request("SELECT sum(a * 2147483647) FROM f")
+    for _ in range(3):
+        with pytest.raises(GpudbError) as caught:
+            _run(engine, failing)
+        assert caught.value.sqlstate == "22003"
+
+
+@pytest.mark.timeout(240)
+def test_a_lost_worker_and_a_cancel_are_met(lab: Lab, engine: ClusterEngine) -> None:
+    request = lab.request(GROUPS)
+    wanted = _until_at_once(engine, request)
+    stopped = Cancel()
+    stopped.stop()
+    with pytest.raises(QueryCanceled):
+        engine.run(replace(request, cancel=stopped))
+    cluster = engine._cluster
+    ((_, address, _),) = cluster.told()
+    cluster.run(cluster.restart(address)).result(30)
+    assert _run(engine, request) == (False, wanted)
+    assert _until_at_once(engine, request) == wanted
+
+
+@pytest.mark.timeout(60)
+def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None:
+    go_on = threading.Event()
+
+    def answer(statement: int, digest: bytes, parameters: bytes) -> bytes | None:
+        assert statement < 9 or go_on.wait(30)
+        return None if digest == b"no" else digest * 300_000
+
+    entry, shortcuts = Entry(tmp_path, answer), Shortcuts()
+    try:
+        shortcuts.learn(b"no", b"")
+        assert shortcuts.ask(entry.path, 1, b"no", b"", Cancel()) is None
+        assert not shortcuts.knows(b"no", b"")
+        assert shortcuts.ask(entry.path, 2, b"some", b"", Cancel()) == b"some" * 300_000
+        cancel = Cancel()
+        threading.Timer(0.1, cancel.stop).start()
+        assert shortcuts.ask(entry.path, 9, b"some", b"", cancel) is None
+        assert cancel.reason is not None
+        go_on.set()
+        assert shortcuts.ask(entry.path, 3, b"some", b"", Cancel()) == b"some" * 300_000
+        entry.close()
+        assert Shortcuts().ask(entry.path, 4, b"some", b"", Cancel()) is None
+        assert shortcuts.ask(str(tmp_path / ("x" * 200)), 4, b"some", b"", Cancel()) is None
+    finally:
+        go_on.set()
+        entry.close()
+        shortcuts.close()
+    assert not Entry(tmp_path / ("x" * 200), answer).path

@@ -25,7 +25,7 @@ from gpudb.plan.physical import Final, Receive
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 
-FEW = 256
+FEW = 1024
 """So many groups at most."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS

@@ -38,7 +38,7 @@ LEFT = (
     "SELECT k, sum(i) + 1 FROM t GROUP BY k",
     "SELECT p FROM t GROUP BY p ORDER BY p",
     "SELECT k, sum(r) FROM t WHERE r < 3 GROUP BY k HAVING sum(r) > 1",
-    "SELECT d, m, z, l, count(*) FROM t, generate_series(1, 5) j GROUP BY d, m, z, l, j",
+    "SELECT d, m, z, l, count(*) FROM t, generate_series(1, 20) j GROUP BY d, m, z, l, j",
     "SELECT sum(2e36 + i) FROM t",
     "SELECT sum(r * 4e306) FROM t WHERE r <> 'NaN'",
     "SELECT k FROM t",

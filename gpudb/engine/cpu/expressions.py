@@ -285,7 +285,10 @@ class Expressions:
             if maker is None:
                 raise FeatureNotSupported(f"function {expr.function} is not supported here")
             return self._constant(maker(*constants) if callable(maker) else maker, expr.type)
-        return self.applied(expr.function, self.operands(expr.args, expr.type))
+        operands = self.operands(expr.args, expr.type)
+        if expr.function.name in _FLOATS_EQUAL and not any(isinstance(each, _KNOWN) for each in expr.args):
+            operands = replace(operands, sql=(_unlike(operands.sql[0]), *operands.sql[1:]))
+        return self.applied(expr.function, operands)
 
     @_render.register
     def _(self, expr: bound.AnyArray) -> Lanes:
@@ -489,6 +492,15 @@ def _among(lefts: Sequence[str], query: str) -> str:
 
 
 _TEXTS = frozenset({"text", "varchar", "name", "unknown"})
+_FLOATS_EQUAL = frozenset({"float4eq", "float8eq", "float48eq", "float84eq"})
+_KNOWN = (bound.Constant, bound.Parameter)
+
+
+def _unlike(sql: str) -> str:
+    """A float that is compared with another: DuckDB would have what tells 0 and -0 apart of one hold for the other."""
+    return f"({sql} + 0)"
+
+
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gpudb.session.database import Database
 
 GRACE_S = 5.0
+WARM_AFTER_S = 2.0
+"""How long a server has been listening when it loads what the first question about the catalog needs."""
 TWIN_WORKERS = 2
 
 
@@ -77,6 +79,8 @@ def serve(settings: Settings) -> None:
         host, port = server.address
         print(f"listening on {host}:{port}", flush=True)
         try:
+            if not stop.wait(WARM_AFTER_S):
+                database.cpu.warm()
             stop.wait()
         finally:
             server.shutdown(GRACE_S)

@@ -189,6 +189,13 @@ class CpuEngine:
                 raise told from error
         return self.instance.system.columns(schema, relation)
 
+    def warm(self) -> None:
+        """Loads the system catalog, for which the first statement that asks it would wait a second."""
+        try:
+            self.instance.system.warm()
+        except duckdb.Error as error:
+            _LOG.warning("the system catalog was not loaded beforehand: %s", error)
+
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """DuckDB's plan."""
         instance = self.instance

@@ -17,6 +17,8 @@ from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
 
 _MOST_CHARACTERS = 4_000  # Python reads no more digits into an int
+_MOST_DIGITS = 131_072
+"""Of a numeric before its point in PostgreSQL, which reads a literal whether anything needs it or not."""
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 
 
@@ -61,6 +63,8 @@ def decimal(value: Decimal) -> Constant:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise FeatureNotSupported(f"numeric {value} is not supported")
+    if value and value.adjusted() >= _MOST_DIGITS:
+        raise NumericOutOfRange("value overflows numeric format")
     if exponent > 0:
         value = Decimal(int(value)) if exponent + len(value.as_tuple().digits) <= MAX_DIGITS else value
         exponent = 0

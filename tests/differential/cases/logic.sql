@@ -129,3 +129,6 @@ SELECT generate_series(1, 3) = 1 IS NOT TRUE;
 SELECT count(*) FROM (SELECT coalesce(coalesce('e', n::text), 'y') FROM (VALUES (1)) AS v(n)) AS t(x) WHERE nullif(x, 'z') BETWEEN x AND x;
 -- A constant of a type whose values Python has not all.
 SELECT d <> make_date(-44, 12, 29), coalesce(d, make_date(-44, 12, 29)), CASE WHEN make_date(-44, 12, 29) > d THEN 1 ELSE 2 END FROM (VALUES (date '2024-01-01')) AS v(d);
+-- A literal that no numeric holds, where nothing reads it.
+-- error 22003
+SELECT x FROM (SELECT 1 AS x, (SELECT max(y) FROM (VALUES (1e999999), (2)) AS v(y)) AS z) AS t;

@@ -61,16 +61,16 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
     space = room, device.memory - room
     if not fuse:
         tables = CudfTables(room, frames)
-        frames.make_room = partial(tables.columns.shrink, 0)
+        frames.shrink = partial(tables.columns.shrink, 0)
         return Device(frames, tables, None, space, failure, packer)
     packed = PackedTables(room * 3 // 4, CudfPieces())
     tables = CudfTables(room, frames, packed)
 
-    def make_room() -> None:
+    def shrink() -> None:
         tables.columns.shrink(0)
         packed.columns.shrink(0)
 
-    frames.make_room = make_room
+    frames.shrink = shrink
     return Device(frames, tables, Kernels(packed), space, failure, packer)
 
 

@@ -81,6 +81,9 @@ class Frames(Protocol):
         """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
         next 1, and so on."""
 
+    def make_room(self) -> None:
+        """Lets go of what nobody reads, and of what can be read again."""
+
     def last(self, last: bool) -> None:
         """Whether there are no smaller chunks for the rows that memory is too small for: they are computed elsewhere
         then, if they can be."""
@@ -182,6 +185,9 @@ class HostFrames:
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
         numbers = pl.Series(number, np.arange(len(places)) - firsts, pl.Int64)
         return HostHeld(frame[places].with_columns(numbers))
+
+    def make_room(self) -> None:
+        """See `Frames`: whoever bounds this process's memory does."""
 
     def last(self, last: bool) -> None:
         """See `Frames`: there is no other memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -31,6 +32,7 @@ from gpudb.storage.buckets import buckets_of
 from gpudb.storage.stored import stored_type, to_stored
 from gpudb.types import SqlType
 
+_LOG = logging.getLogger(__name__)
 FEW = 1 << 16
 """A fused part's result of no more rows, and what becomes of it, is computed on the host."""
 
@@ -100,54 +102,80 @@ def compute(
     Raises what the statement does, or NotCarried for what only the lowering finds out.
     """
 
-    def source(node: Node) -> Frame:
-        if isinstance(node, Scan):
-            return tables.frame(node, work.share, work.parameters)
-        if isinstance(node, Fused):
-            return fused(node)
-        assert isinstance(node, Receive)
-        found = [part.lazy for part in received[node.stage]] or [_nothing(node.types)]
-        lazy = pl.concat(found) if len(found) > 1 else found[0]
-        return Frame(lazy, tuple(map(type_bounds, node.types)))
-
-    def fused(node: Fused) -> Frame:
-        if id(node) in work.again:
-            return result(node, work.again[id(node)]())
-        sides = [lowering.frame(each) for each in node.builds]
-        builds = [frames.held(side.lazy) for side in sides]
-        if kernels is not None:
-            made = kernels(node, [each.frame() for each in builds], work.share, work.parameters, work.key)
-            if made is not None:
-                return result(node, made)
-
-        def inside(part: Node) -> Frame:
-            if isinstance(part, Built):
-                return Frame(builds[part.number].lazy, sides[part.number].bounds)
-            return source(part)
-
-        return Lowering(inside, frames, host, work.share.index).frame(node.root)
-
-    def result(node: Fused, made: pl.DataFrame) -> Frame:
-        # Few rows stay on the host, where what is left to do with them takes least.
-        held = HostHeld(made) if made.height <= FEW else frames.given(made)
-        if node is work.stage.root:
-            whole.append(held)
-        return Frame(held.lazy, tuple(map(type_bounds, node.types)))
-
     frames.last(work.share.chunks >= MOST)
-    whole: list[Held] = []
     host = asked or Host(work.parameters, work.timezone)
-    lowering = Lowering(source, frames, host, work.share.index)
+    sources = _Sources(work, tables, received, frames, host, kernels)
     root = work.stage.root
     if work.stage.narrows:
         root, told = narrowed(work.stage, work.share, work.parameters, received, frames)
         work.narrowed.extend(told)
-    frame = lowering.frame(root)
-    if whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
-        return whole
+    frame = Lowering(sources.frame, frames, host, work.share.index).frame(root)
+    if sources.whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
+        return sources.whole
     if work.stage.output == "hash":
         return _split(work, frame, frames, host)
     return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.held(frame.lazy)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where a stage's rows come from. Nothing here knows of the lowering that asks: what both hold would live on until
+    Python looks for cycles, a GPU's memory with it."""
+
+    work: Task
+    tables: Tables
+    received: Mapping[int, Sequence[Held]]
+    frames: Frames
+    host: Host
+    kernels: Kernels | None
+    whole: list[Held] = field(default_factory=list)
+    """The stage's rows where a fused part is all of it."""
+
+    def frame(self, node: Node, lowering: Lowering) -> Frame:
+        """The rows of a node that reads them."""
+        if isinstance(node, Scan):
+            return self.tables.frame(node, self.work.share, self.work.parameters)
+        if isinstance(node, Fused):
+            return self._fused(node, lowering)
+        assert isinstance(node, Receive)
+        found = [part.lazy for part in self.received[node.stage]] or [_nothing(node.types)]
+        lazy = pl.concat(found) if len(found) > 1 else found[0]
+        return Frame(lazy, tuple(map(type_bounds, node.types)))
+
+    def _fused(self, node: Fused, lowering: Lowering) -> Frame:
+        work, frames = self.work, self.frames
+        if id(node) in work.again:
+            return self._result(node, work.again[id(node)]())
+        sides = [lowering.frame(each) for each in node.builds]
+        builds = [frames.held(side.lazy) for side in sides]
+        made = self._by_kernel(node, builds)
+        if made is not None:
+            return self._result(node, made)
+
+        def inside(part: Node, lowering: Lowering) -> Frame:
+            if isinstance(part, Built):
+                return Frame(builds[part.number].lazy, sides[part.number].bounds)
+            return self.frame(part, lowering)
+
+        return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
+
+    def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | None:
+        """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller."""
+        if self.kernels is None:
+            return None
+        work = self.work
+        try:
+            return self.kernels(node, [each.frame() for each in builds], work.share, work.parameters, work.key)
+        except MemoryError as error:
+            _LOG.warning("a fused part runs as the general engine's: %s", error)
+            return None
+
+    def _result(self, node: Fused, made: pl.DataFrame) -> Frame:
+        # Few rows stay on the host, where what is left to do with them takes least.
+        held = HostHeld(made) if made.height <= FEW else self.frames.given(made)
+        if node is self.work.stage.root:
+            self.whole.append(held)
+        return Frame(held.lazy, tuple(map(type_bounds, node.types)))
 
 
 def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:

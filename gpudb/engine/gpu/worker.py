@@ -364,9 +364,8 @@ class StageWorker(WorkerPlugin):
         started = time.perf_counter()
         frames, kernels = self._frames, self._kernels
         few = self._gpu and task.share.count == 1 and _few(task.stage, received)
-        made: Sequence[Held | Spilled] = (
-            parts := compute(task, self._tables, received, HOST if few else frames, kernels)
-        )
+        work = partial(compute, task, self._tables, received, HOST if few else frames, kernels)
+        made: Sequence[Held | Spilled] = (parts := self._with_room(work, task))
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
         spilled = 0
         if spill is not None and size > _SPILL_BYTES:
@@ -378,6 +377,18 @@ class StageWorker(WorkerPlugin):
         launched = tuple(map(astuple, kernels.launched())) if kernels is not None else ()
         seen = tuple(map(astuple, task.narrowed))
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, seen)
+
+    def _with_room(self, work: Callable[[], list[Held]], task: Task) -> list[Held]:
+        """What a stage gives; tried again where a GPU's memory was too small, once there is more room in it."""
+        try:
+            return work()
+        except (MemoryError, OutOfMemory):
+            if not self._gpu:
+                raise
+        # Here nothing holds what the first try held.
+        self._frames.make_room()
+        task.narrowed.clear()
+        return work()
 
     def again(self, stages: Sequence[Stage], key: bytes) -> dict[int, Again]:
         """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""

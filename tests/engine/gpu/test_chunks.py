@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from gpudb.engine.gpu import coordinator
 from gpudb.engine.gpu.chunks import MOST, Space, chunks_of, finer
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.lower.nodes import Lowering
 from gpudb.engine.gpu.planning import CAREFUL_SECONDS
 from gpudb.engine.gpu.processes import cpu_processes
 from gpudb.engine.gpu.share import Share
@@ -230,3 +234,18 @@ def test_what_fits_is_not_cut(lab: Lab) -> None:
     few, many = (chunks_of(root, WORKERS, Space(2**20, size)) for size in (2**24, 2**22))
     assert 1 < few < many <= MOST
     assert chunks_of(root, WORKERS, Space(2**10, 2**10)) == MOST
+
+
+def test_a_stage_leaves_nothing_that_only_a_search_for_cycles_frees(lab: Lab) -> None:
+    """A GPU's memory would be held by it meanwhile."""
+    request = lab.request(
+        "SELECT name, count(*) FROM ch_big JOIN ch_kinds ON v % 90 = w GROUP BY name ORDER BY 2 LIMIT 3"
+    )
+    gc.collect()
+    gc.disable()
+    try:
+        for fused in (None, Twin(PackedTables(2**30))):
+            local.rows(request, 2, lab.database.cpu, kernels=fused, chunks=2)
+            assert not [each for each in gc.get_objects() if isinstance(each, Lowering)]
+    finally:
+        gc.enable()

@@ -7,6 +7,7 @@ chunks can be no smaller; why is kept for EXPLAIN ANALYZE. What does not fit bef
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -114,7 +115,7 @@ class CudfFrames:
         self.hosting = False
         self._computing = threading.RLock()
         self._told = _Told()
-        self.make_room: Callable[[], None] = lambda: None
+        self.shrink: Callable[[], None] = lambda: None
         """Lets go of what can be read again."""
 
     def held(self, lazy: pl.LazyFrame) -> CudfHeld:
@@ -202,6 +203,11 @@ class CudfFrames:
         every = [*table.columns, of([numbers], [number], [data_type(pl.Int64())], repeated.num_rows()).columns[0]]
         names, kinds = [each.name for each in every], [each.dtype for each in every]
         return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
+
+    def make_room(self) -> None:
+        """See `frames.Frames`."""
+        gc.collect()
+        self.shrink()
 
     def last(self, last: bool) -> None:
         """See `frames.Frames`."""

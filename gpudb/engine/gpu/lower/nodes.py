@@ -41,13 +41,13 @@ _FIRST = 10_000
 class Lowering:
     """Lowers one stage on one worker.
 
-    `source` gives the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames` computes lazy
-    frames, `host` what has no lanes' operation; `worker` is which of the workers this is.
+    `source` gives a lowering the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames`
+    computes lazy frames, `host` what has no lanes' operation; `worker` is which of the workers this is.
     """
 
     def __init__(
         self,
-        source: Callable[[nodes.Node], Frame],
+        source: Callable[[nodes.Node, Lowering], Frame],
         frames: Frames,
         host: Host,
         worker: int = 0,
@@ -72,14 +72,14 @@ class Lowering:
 
     @frame.register
     def _(self, node: nodes.Scan) -> Frame:
-        frame = self._source(node)
+        frame = self._source(node, self)
         if node.filter is None:
             return frame
         return self._filtered(frame, node.filter)
 
     @frame.register
     def _(self, node: Defer) -> Frame:
-        frame = self._source(node.input)
+        frame = self._source(node.input, self)
         self._deferred[node.number] = frame.lazy
         rows, condition = late.numbered(frame), node.input.filter
         return late.deferred(rows if condition is None else self._filtered(rows, condition), node)
@@ -92,7 +92,7 @@ class Lowering:
     @frame.register(Fused)
     @frame.register(Built)
     def _(self, node: nodes.Node) -> Frame:
-        return self._source(node)
+        return self._source(node, self)
 
     @frame.register
     def _(self, node: nodes.Values) -> Frame:

@@ -105,7 +105,8 @@ def run_queries(session: Session, name: str) -> list[Row]:
     except KeyboardInterrupt:
         print("interrupted: kept is what the systems before took", file=sys.stderr, flush=True)
     held = {name for _, name in answers}
-    check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
+    if len(held) > 1:  # one alone has nothing to be held against
+        check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
     return rows
 
 

@@ -4,7 +4,7 @@ One process a worker, under Dask's nanny, which brings a worker back that has di
 away from the threads that hold the sockets.
 
     starting -answers a ping→ ready -a connection is lost→ doubted -answers→ ready
-    ready, doubted -silent for SILENT_SECONDS, or ended on purpose→ its process is killed → starting
+    ready, doubted -silent for `Processes.silent`, or ended on purpose→ its process is killed → starting
 
 While a worker is away another one runs its shares: it reads the columns that it lacks.
 """
@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from gpudb.engine.gpu.chunks import Space
 from gpudb.engine.gpu.connections import Connections
 from gpudb.engine.gpu.fleet import START_SECONDS, Ender
-from gpudb.engine.gpu.processes import Processes
+from gpudb.engine.gpu.processes import SILENT_SECONDS, Processes
 from gpudb.engine.gpu.shortcut import Shortcuts
 from gpudb.engine.gpu.worker import StageWorker
 from gpudb.engine.protocol import Cancel
@@ -35,8 +35,6 @@ _T = TypeVar("_T")
 
 PING_SECONDS = 0.4
 """How often a worker is asked for a sign of life."""
-SILENT_SECONDS = 2.0
-"""How long it may take to give one before its process is ended."""
 RETURN_SECONDS = 3.0
 """How long a statement waits when no worker is ready."""
 WAIT_EVENT = "ClusterWorker"
@@ -161,7 +159,7 @@ class Cluster:
     async def _forget(self, statement: int, peer: str) -> None:
         patience = self.processes.patience
         try:
-            async with asyncio.timeout(patience + SILENT_SECONDS):
+            async with asyncio.timeout(patience + self.processes.silent):
                 busy = await self.call(peer, "gpudb_drop", statement=statement, patience=patience)
         except (OSError, TimeoutError):
             self.doubt(peer)
@@ -242,7 +240,7 @@ class Cluster:
                 if told is None:  # it has not the handlers yet
                     await asyncio.sleep(0.02)
                     continue
-                failures, limit = 0, SILENT_SECONDS
+                failures, limit = 0, self.processes.silent
                 self._told[address] = told
                 if told["stray"]:
                     _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)

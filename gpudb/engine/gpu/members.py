@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.cluster import SILENT_SECONDS, Cluster
+from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.columns import Held
 from gpudb.engine.gpu.holding import Action, Facts
+from gpudb.engine.gpu.processes import SILENT_SECONDS
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
 

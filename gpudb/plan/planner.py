@@ -1,4 +1,4 @@
-"""dask-sql's planner: text over relations of opaque values in, a decorrelated and ordered relational plan out.
+"""dask-sql's planner: text over relations of opaque values in, a relational plan out.
 
 The only file that imports dask-sql, and it does so late: that takes seconds. Its SQL dialect, parser, planner and
 optimiser (a DataFusion of 2024) are all that is used of it; what it plans over are names, numbers of columns and

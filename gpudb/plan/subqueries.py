@@ -1,4 +1,4 @@
-"""Scalar subqueries, each made a subquery over one aggregate: the form that the planner decorrelates.
+"""Scalar subqueries, each made a subquery over one aggregate: the form that `unnest` joins.
 
 A value of at most one row is the aggregate `single_value`, which raises 21000 for a second row. What is computed from
 aggregates is computed outside the subquery, since a group that is not there must still count 0.

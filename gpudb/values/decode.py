@@ -286,7 +286,7 @@ class _Decoder:
         elif (abbreviation := zones.abbreviations().get(word)) is not None or word == "z":
             if self.zone is not None:
                 raise self._bad()
-            self.zone = zones.fixed(abbreviation or 0)
+            self.zone = abbreviation or zones.fixed(0)
         elif word in _MONTH:
             if "month" in self.have:
                 if self.text_month or "day" in self.have:

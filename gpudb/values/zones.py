@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import groupby
 from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
@@ -27,9 +29,56 @@ def _names() -> dict[str, str]:
 
 
 @cache
-def abbreviations() -> dict[str, int]:
-    """Zone abbreviation, in lower case → seconds east: PostgreSQL's default set."""
-    return {row["abbrev"].lower(): int(row["seconds"]) for row in pgdata.table("timezone_abbrev")}
+def abbreviations() -> dict[str, Zone]:
+    """Zone abbreviation, in lower case → what it means: PostgreSQL's default set.
+
+    Some mean what the clocks of a place showed at the time, or what they showed last when IANA's data called it so:
+    `MSK` was four hours east from 2011 to 2014.
+    """
+    found: dict[str, Zone] = {}
+    for row in pgdata.table("timezone_abbrev"):
+        found[row["abbrev"].lower()] = fixed(int(row["seconds"]))
+    for abbreviation, rows in groupby(pgdata.table("moving_abbrev"), lambda row: row["abbrev"]):
+        first, *more = rows
+        found[abbreviation.lower()] = Called([first, *more]) if more else ZoneInfo(first["zone"])
+    return found
+
+
+class Called(dt.tzinfo):
+    """The offsets that an abbreviation has meant: each from a local time (`since`) on, in `seconds` east."""
+
+    def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
+        offsets = [dt.timedelta(seconds=int(row["seconds"])) for row in rows]
+        self._spans = [
+            (dt.datetime.fromisoformat(row["since"]), before, after)
+            for row, before, after in zip(rows[1:], offsets[:-1], offsets[1:], strict=True)
+        ]
+        self._first = offsets[0]
+
+    def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta | None:
+        """See `datetime.tzinfo`; what clocks show twice is `fold` 0 first."""
+        if moment is None:
+            return None
+        found, local = self._first, moment.replace(tzinfo=None)
+        for since, before, after in self._spans:
+            if local >= since and (moment.fold or local - since >= before - after):
+                found = after
+        return found
+
+    def fromutc(self, moment: dt.datetime) -> dt.datetime:
+        """See `datetime.tzinfo`."""
+        offset, fold, utc = self._first, 0, moment.replace(tzinfo=None)
+        for since, before, after in self._spans:
+            passed = utc - (since - min(before, after))
+            if passed >= dt.timedelta(0):
+                offset, fold = after, int(passed < before - after)
+        return (moment + offset).replace(fold=fold)
+
+    def dst(self, moment: dt.datetime | None) -> None:
+        """See `datetime.tzinfo`: unknown."""
+
+    def tzname(self, moment: dt.datetime | None) -> None:
+        """See `datetime.tzinfo`: unknown."""
 
 
 def fixed(seconds: int) -> Zone:
@@ -71,16 +120,16 @@ def session_zone(name: str) -> Zone:
         return fixed(round(float(word) * 3600))
     if (zone := named(word)) is not None:
         return zone
-    if (seconds := abbreviations().get(word.lower())) is not None:
-        return fixed(seconds)
+    if (meant := abbreviations().get(word.lower())) is not None:
+        return meant
     raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "TimeZone": "{name}"')
 
 
 def zone_of(name: str) -> Zone:
     """The zone of AT TIME ZONE's text: abbreviations first, then names; 22023 if there is none."""
     word = name.strip()
-    if (seconds := abbreviations().get(word.lower())) is not None:
-        return fixed(seconds)
+    if (meant := abbreviations().get(word.lower())) is not None:
+        return meant
     zone = named(word)
     if zone is None:
         raise SqlError.of("invalid_parameter_value", f'time zone "{name}" not recognized')

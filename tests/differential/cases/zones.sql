@@ -62,3 +62,8 @@ SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, '2');
 SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, '+16');
 -- error 22023
 SELECT make_timestamptz(1973, 7, 15, 8, 15, 55.33, 'nowhere');
+-- abbreviations that mean what a place's clocks showed at the time
+SELECT x::timestamptz FROM (VALUES ('2010-07-01 00:00 MSK'), ('2011-03-27 01:30 MSK'), ('2011-03-27 02:30 MSK'), ('2012-01-01 12:00 MSK'), ('2014-10-26 00:30 MSK'), ('2014-10-26 01:30 MSK'), ('2015-01-01 MSK'), ('1975-01-01 SGT'), ('2001-01-01 SGT'), ('2000-06-01 CLT'), ('2010-01-01 VET'), ('2020-01-01 VET'), ('2003-07-01 YEKT'), ('2020-02-01 AMST')) AS v(x);
+SELECT timestamptz '2012-01-01 12:00 MSK', timestamptz '1981-12-31 16:30+00' AT TIME ZONE 'SGT', timestamp '2013-06-01 00:00' AT TIME ZONE 'msk', timestamptz '2013-06-01 00:00+00' AT TIME ZONE 'MSK';
+SELECT x AT TIME ZONE 'MSK', x AT TIME ZONE 'CLT', x::timestamp AT TIME ZONE 'MSK', x::timestamp AT TIME ZONE 'VET' FROM (VALUES (timestamptz '2011-03-26 22:59:59+00'), ('2011-03-26 23:00+00'), ('2011-07-01 00:00+00'), ('2014-10-25 21:59:59+00'), ('2014-10-25 22:00+00'), ('2014-10-25 23:00+00'), ('2020-01-01 00:00+00'), ('infinity'), (NULL)) AS v(x);
+SELECT timezone(z, timestamptz '2012-01-01 00:00+00') FROM (VALUES ('MSK'), ('MSD'), ('IRKT'), ('EAST'), ('PST')) AS v(z);

@@ -55,5 +55,5 @@ SELECT * FROM jn_emp e JOIN jn_dept d ON e.name = d.id;
 -- error 42P01
 SELECT * FROM jn_emp e JOIN (SELECT * FROM jn_dept d WHERE d.id = e.dept) s ON true;
 -- What tells 0 and -0 apart of one side does not hold for the other.
-SELECT a.x, b.x FROM (VALUES (0::float8), ('-0')) AS a(x) JOIN (VALUES (0::float8), ('-0')) AS b(x) ON a.x = b.x WHERE a.x::text = '0';
+SELECT a.x::text, b.x::text FROM (VALUES (0::float8), ('-0')) AS a(x) JOIN (VALUES (0::float8), ('-0')) AS b(x) ON a.x = b.x WHERE a.x::text = '0';
 SELECT count(*) FROM (VALUES (0::float8), ('-0')) AS a(x) WHERE EXISTS (SELECT FROM (VALUES ('-0'::float4)) AS b(x) WHERE b.x = a.x) AND x::text = '0';

@@ -15,6 +15,7 @@ from collections import Counter
 import psycopg
 import pytest
 
+from gpudb.engine.gpu import planning
 from gpudb.server.server import PgServer
 from gpudb.session.database import Database
 from tests.engine.gpu import faults
@@ -171,6 +172,12 @@ def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  
             return True  # it is gone, or it stands still
         time.sleep(0.02)
     return False
+
+
+@pytest.fixture(autouse=True)
+def _as_if_memory_had_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes the memory is no statement's size: the next one is not cut finer for it."""
+    monkeypatch.setattr(planning, "CAREFUL_SECONDS", 0.0)
 
 
 @pytest.mark.timeout(400)

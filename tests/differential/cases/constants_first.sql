@@ -60,3 +60,7 @@ WITH c AS (SELECT 1 AS x, (SELECT y FROM (VALUES (1), (2)) AS v(y)) AS z) SELECT
 SELECT x FROM (SELECT DISTINCT 1 AS x, (SELECT y FROM (VALUES (1), (2)) AS v(y)) AS z) AS s;
 -- error 21000
 SELECT x FROM (SELECT 1 AS x, (SELECT y FROM (VALUES (1), (2)) AS v(y)) AS z ORDER BY 2) AS s;
+PREPARE cf_q (integer) AS SELECT CASE WHEN x < -100 THEN 1 / $1 ELSE 0 END FROM cf_t;
+-- error 22012
+-- differs: a plan is made once for all its parameters, which are no constants
+EXECUTE cf_q (0);

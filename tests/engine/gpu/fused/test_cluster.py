@@ -13,17 +13,7 @@ from gpudb.engine.protocol import PlanNode
 from gpudb.errors import GpudbError
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
-
-JOIN = "SELECT name, count(*), sum(f.a), avg(v) FROM f JOIN g ON f.k = g.k WHERE f.a > 2 GROUP BY name ORDER BY name"
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run("CREATE TABLE f AS SELECT i % 50 AS k, i % 17 AS a FROM generate_series(1, 20000) i")
-    made.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name, i * 10 AS v FROM generate_series(0, 40) i")
-    yield made
-    made.close()
+from tests.engine.gpu.fused.conftest import JOIN
 
 
 @pytest.fixture(scope="module")

@@ -18,21 +18,12 @@ from gpudb.engine.protocol import Cancel, Request
 from gpudb.errors import GpudbError, QueryCanceled
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
+from tests.engine.gpu.fused.conftest import JOIN
 
-GROUPS = "SELECT name, count(*), sum(f.a), avg(v) FROM f JOIN g ON f.k = g.k WHERE f.a > 2 GROUP BY name ORDER BY name"
 MANY = "SELECT k * 17 + a AS c, count(*) FROM f GROUP BY c ORDER BY c DESC"
 PLAIN = (
     "SELECT sum(length(n.name) + v) FROM g n WHERE name LIKE 'n1' OR EXISTS (SELECT 1 FROM g WHERE v = n.k + 1000000)"
 )
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run("CREATE TABLE f AS SELECT i % 50 AS k, i % 17 AS a FROM generate_series(1, 20000) i")
-    made.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name, i * 10 AS v FROM generate_series(0, 40) i")
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +54,7 @@ def _until_at_once(engine: ClusterEngine, request: Request) -> Rows:
 
 @pytest.mark.timeout(240)
 def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
-    for sql in (GROUPS, MANY):
+    for sql in (JOIN, MANY):
         request = lab.request(sql)
         wanted = local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
         assert _until_at_once(engine, request) == wanted
@@ -89,7 +80,7 @@ def test_what_is_not_bound_goes_the_usual_way(lab: Lab, engine: ClusterEngine) -
 
 @pytest.mark.timeout(240)
 def test_a_lost_worker_and_a_cancel_are_met(lab: Lab, engine: ClusterEngine) -> None:
-    request = lab.request(GROUPS)
+    request = lab.request(JOIN)
     wanted = _until_at_once(engine, request)
     stopped = Cancel()
     stopped.stop()

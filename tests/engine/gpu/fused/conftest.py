@@ -1,0 +1,21 @@
+"""Tables whose joins and groups are fused: a large one, and a small one that it is joined with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.engine.conftest import Lab
+
+JOIN = "SELECT name, count(*), sum(f.a), avg(v) FROM f JOIN g ON f.k = g.k WHERE f.a > 2 GROUP BY name ORDER BY name"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """`f`, of 20,000 rows, and `g`, of 41."""
+    made = Lab()
+    made.run("CREATE TABLE f AS SELECT i % 50 AS k, i % 17 AS a FROM generate_series(1, 20000) i")
+    made.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name, i * 10 AS v FROM generate_series(0, 40) i")
+    yield made
+    made.close()

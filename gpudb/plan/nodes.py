@@ -253,7 +253,6 @@ class Sort(Node):
     keys: tuple[bound.SortKey, ...]
     limit: Expr | None = None
     offset: Expr | None = None
-    with_ties: bool = False
 
 
 @dataclass(frozen=True)

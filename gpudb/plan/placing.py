@@ -76,7 +76,7 @@ class _Placing:
         return self.place(node)
 
     def _by_ranges(self, node: nodes.Sort) -> bool:
-        if not node.keys or node.limit is not None or node.offset is not None or node.with_ties:
+        if not node.keys or node.limit is not None or node.offset is not None:
             return False
         if self._costs.workers == 1:
             return False
@@ -293,7 +293,7 @@ def _gathered(node: Node, where: Distribution) -> Node:
 
 def _first_rows(node: nodes.Sort) -> Any | None:
     """How many of each worker's first rows there may be among a sort's; None for all of them."""
-    if node.limit is None or node.with_ties:
+    if node.limit is None:
         return None
     if node.offset is None:
         return node.limit

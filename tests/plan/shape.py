@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpudb.engine.gpu.display import text
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.operators import text
 from gpudb.plan import nodes
 from gpudb.plan.logical import plan_query
 from gpudb.plan.nodes import Node

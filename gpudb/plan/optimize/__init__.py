@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from gpudb.plan.nodes import Node
 from gpudb.plan.optimize.filters_into_joins import filters_into_joins
+from gpudb.plan.optimize.group_before_joins import group_before_joins
 from gpudb.plan.optimize.inline_shared import inline_shared
+from gpudb.plan.optimize.late_columns import late_columns
 from gpudb.plan.optimize.lower_semi_joins import lower_semi_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
 from gpudb.plan.optimize.order_joins import order_joins
@@ -19,6 +21,8 @@ RULES: tuple[Rule, ...] = (
     merge_projects,
     filters_into_joins,
     lower_semi_joins,
+    group_before_joins,
+    late_columns,
     order_joins,
     share_subplans,
     prune_columns,

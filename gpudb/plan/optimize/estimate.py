@@ -12,6 +12,7 @@ from typing import Any
 from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node
+from gpudb.plan.optimize.derived import most_values
 from gpudb.plan.optimize.profile import DISTINCT, ColumnProfile, Profile, table_profile, unknown, width
 from gpudb.plan.optimize.selectivity import kept, share_of
 from gpudb.plan.physical import Final, Partial, Receive
@@ -63,13 +64,19 @@ def distinct(expr: Any, over: Profile) -> float:
     inner = bare(expr)
     if isinstance(inner, bound.Column):
         return over.columns[inner.index].distinct
-    found = prod(over.columns[index].distinct for index in used(expr))
+    found = min(prod(over.columns[index].distinct for index in used(expr)), most_values(inner, over.columns) + 1)
     return max(min(found, DISTINCT if _narrows(inner) else over.rows, over.rows), 1.0)
 
 
 def _narrows(expr: Any) -> bool:
     """Whether an expression has fewer values than its arguments, as a rule: a year of a date, a part of a text."""
-    return isinstance(expr, bound.Call) and expr.function.name in {"extract", "date_part", "date_trunc", "substr"}
+    return isinstance(expr, bound.Call) and expr.function.name in {
+        "extract",
+        "date_part",
+        "date_trunc",
+        "substr",
+        "substring",
+    }
 
 
 @singledispatch

@@ -1,0 +1,172 @@
+"""Columns that a group's other keys determine are fetched once ORDER BY … LIMIT has left few groups.
+
+`GROUP BY c.id, c.name, c.address … ORDER BY sum(x) LIMIT 20`, where id is a key of c: rows are grouped by id alone,
+and the names of the twenty that are left come from c, by its key. So do columns of what c refers to by another's key.
+Only texts are worth it, and where there are many groups.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudb.plan.nodes import Aggregate, Join, Node, Project, Scan, Sort, column
+from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.optimize.unique import Origin, equal_columns, origin, table_keys
+from gpudb.plan.traversal import moved, rebuild, used, walk_nodes
+from gpudb.sql import bound
+
+_MOST, _WORTH = 10_000, 100_000
+"""Rows of LIMIT at most, and groups at least."""
+_TEXT = frozenset({"text", "varchar", "bpchar"})
+
+
+def late_columns(root: Node) -> Node:
+    """The plan with texts that keys determine fetched after the limit of an order of groups."""
+    return rebuild(root, _late)
+
+
+def _late(node: Node) -> Node:
+    if not isinstance(node, Sort) or not isinstance(node.limit, bound.Constant) or not node.keys:
+        return node
+    if not isinstance(node.limit.value, int) or node.limit.value > _MOST:
+        return node
+    above = node.input
+    groups = above.input if isinstance(above, Project) else above
+    if not isinstance(groups, Aggregate) or estimate(groups) < _WORTH:
+        return node
+    if isinstance(above, Project):
+        places = [expr.index for expr in above.exprs if isinstance(expr, bound.Column)]
+        if len(places) < len(above.exprs):
+            return node
+    else:
+        places = list(range(len(groups.types)))
+    sorted_by = {places[index] for key in node.keys for index in used(key.expr)}
+    found = _Determined(groups).found({place for place in places if place not in sorted_by})
+    return _Made(node, groups, places, found).node() if found else node
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A scan whose columns are determined: `by` are its key's columns, by name, and the group's keys, or the columns of
+    another source, that they equal; `columns` are the group's keys that are fetched from it, and what they are there.
+    """
+
+    scan: Scan
+    by: tuple[tuple[str, int | tuple[int, str]], ...]
+    columns: dict[int, str] = field(default_factory=dict)
+
+
+class _Determined:
+    """What the keys of groups determine of each other."""
+
+    def __init__(self, groups: Aggregate) -> None:
+        self._groups = groups
+        self._origins: dict[int, Origin] = {}
+        # A scan that stands twice in a plan has two rows beside each other: it tells neither apart.
+        self._times = Counter(id(node) for node in walk_nodes(groups.input))
+        for place, key in enumerate(groups.keys):
+            held = origin(groups.input, key.index) if isinstance(key, bound.Column) else None
+            if held is not None and self._times[id(held[0])] == 1:
+                self._origins[place] = held
+        self._sources: dict[int, _Source] = {}
+
+    def found(self, free: set[int]) -> list[_Source]:
+        """The sources from which some of the `free` keys are fetched, each after those that it needs."""
+        self._by_keys()
+        self._by_references()
+        kept = {number for each in self._sources.values() for _, number in each.by if isinstance(number, int)}
+        for place, (scan, index) in self._origins.items():
+            source = self._sources.get(id(scan))
+            if place in free and place not in kept and source is not None:
+                source.columns[place] = scan.names[index]
+        if not any(
+            self._groups.types[place].name in _TEXT for each in self._sources.values() for place in each.columns
+        ):
+            return []
+        wanted: set[int] = set()
+        for number, each in reversed(list(self._sources.items())):
+            if each.columns or number in wanted:
+                wanted |= {number, *(one[0] for _, one in each.by if isinstance(one, tuple))}
+        return [each for number, each in self._sources.items() if number in wanted]
+
+    def _by_keys(self) -> None:
+        """Scans of which a whole key is among the groups' keys."""
+        for scan in {id(scan): scan for scan, _ in self._origins.values()}.values():
+            held = {scan.names[at]: place for place, (each, at) in self._origins.items() if each is scan}
+            key = next((key for key in table_keys(scan.table) if held.keys() >= set(key)), None)
+            if key is not None:
+                self._sources[id(scan)] = _Source(scan, tuple((name, held[name]) for name in key))
+
+    def _by_references(self) -> None:
+        """Scans of which a key of one column equals a column of a source."""
+        pairs = list(equal_columns(self._groups.input))
+        pairs += [(b, a) for a, b in pairs]
+        changed = True
+        while changed:
+            changed = False
+            for (scan, at), (other, there) in pairs:
+                if id(scan) not in self._sources or id(other) in self._sources or self._times[id(other)] > 1:
+                    continue
+                if scan.types[at] == other.types[there] and (other.names[there],) in table_keys(other.table):
+                    by = ((other.names[there], (id(scan), scan.names[at])),)
+                    self._sources[id(other)] = _Source(other, by)
+                    changed = True
+
+
+class _Made:
+    """An order of groups with what is fetched above it."""
+
+    def __init__(self, order: Sort, groups: Aggregate, places: list[int], sources: list[_Source]) -> None:
+        self._order, self._groups, self._places, self._sources = order, groups, places, sources
+        # Where each of the groups' columns lies, and those of the sources.
+        self._at: dict[int | tuple[int, str], int] = {}
+
+    def node(self) -> Node:
+        """The rows that the order gave."""
+        order, groups = self._order, self._groups
+        fetched = {place for source in self._sources for place in source.columns}
+        kept = [place for place in range(len(groups.keys)) if place not in fetched]
+        calls = range(len(groups.keys), len(groups.types))
+        narrow = Aggregate(groups.input, tuple(groups.keys[place] for place in kept), groups.calls)
+        self._at = {place: number for number, place in enumerate((*kept, *calls))}
+        keys = self._over(self._at)
+        made: Node = Sort(narrow, keys, order.limit, order.offset)
+        for source in self._sources:
+            made = self._joined(made, source)
+        exprs = tuple(column(self._at[place], groups.types[place], groups.names[place]) for place in self._places)
+        labels = order.input.labels if isinstance(order.input, Project) else ()
+        wide = Project(made, exprs, labels)
+        return Sort(wide, order.keys)
+
+    def _over(self, at: dict[int | tuple[int, str], int]) -> tuple[bound.SortKey, ...]:
+        def place(index: int) -> int:
+            return at[self._places[index]]
+
+        return tuple(replace(key, expr=moved(key.expr, place)) for key in self._order.keys)
+
+    def _joined(self, made: Node, source: _Source) -> Node:
+        table = source.scan.table
+        wanted = dict.fromkeys((*(name for name, _ in source.by), *source.columns.values(), *self._asked(source)))
+        numbers = {each.name: number for number, each in enumerate(table.columns)}
+        scan = Scan(table, tuple(numbers[name] for name in wanted))
+        width = len(made.types)
+        own = {name: place for place, name in enumerate(wanted)}
+        pairs = tuple(
+            (column(self._at[by], scan.types[own[name]]), column(own[name], scan.types[own[name]]))
+            for name, by in source.by
+        )
+        for place, name in source.columns.items():
+            self._at[place] = width + own[name]
+        for name, place in own.items():
+            self._at[id(source.scan), name] = width + place
+        return Join("INNER", made, scan, pairs)
+
+    def _asked(self, source: _Source) -> Iterator[Any]:
+        """The columns of a source by which others are found."""
+        for other in self._sources:
+            for _, by in other.by:
+                if isinstance(by, tuple) and by[0] == id(source.scan):
+                    yield by[1]

@@ -1,0 +1,106 @@
+"""The right side of a left join is grouped before it where each group is one row of the left side."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from gpudb.plan.optimize import group_before_joins as rule
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import embedded
+from tests.plan.shape import plan, shape
+
+FIXTURES = {
+    "counted before": (
+        "SELECT a.a, count(f.v), min(f.d) FROM dim_a a LEFT JOIN facts f ON f.a = a.a AND f.b > 3 GROUP BY a.a",
+        """
+        project a, CHOICE, min
+          left join a = a
+            dim_a(a)
+            aggregate by a
+              project a, v, d
+                facts(a, b, v, d) where int4gt(b, '3')
+        """,
+    ),
+    "not without a key": (
+        "SELECT a.b, count(f.v) FROM dim_a a LEFT JOIN facts f ON f.a = a.a GROUP BY a.b",
+        """
+        aggregate by b
+          left join a = a
+            dim_a(a, b)
+            facts(a, v)
+        """,
+    ),
+    "not what may fail": (
+        "SELECT a.a, count(10 / f.b) FROM dim_a a LEFT JOIN facts f ON f.a = a.a GROUP BY a.a",
+        """
+        aggregate by a
+          left join a = a
+            dim_a(a)
+            facts(a, b)
+        """,
+    ),
+    "not what reads both sides": (
+        "SELECT a.a, max(f.b + a.b) FROM dim_a a LEFT JOIN facts f ON f.a = a.a GROUP BY a.a",
+        """
+        aggregate by a
+          left join a = a
+            dim_a(a, b)
+            facts(a, b)
+        """,
+    ),
+}
+SETUP = """
+CREATE TABLE p (k int PRIMARY KEY, n int);
+INSERT INTO p SELECT i, i % 3 FROM generate_series(0, 40) i;
+CREATE TABLE c (k int, x int, t text);
+INSERT INTO c SELECT nullif(i % 31, 7), nullif(i % 5, 0), 't' || i FROM generate_series(1, 400) i;
+CREATE TABLE e (k int, x int, t text)
+"""
+ANSWERS = (
+    "SELECT p.k, p.n, count(c.x), count(*), max(c.t), min(c.x) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k, p.n",
+    "SELECT p.k, count(DISTINCT c.x), count(*) FILTER (WHERE c.x > 2) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k",
+    "SELECT p.k, count(*), count(e.x), max(e.t) FROM p LEFT JOIN e ON e.k = p.k GROUP BY p.k",
+    "SELECT n, count(*) FROM (SELECT p.k, count(c.x) AS n FROM p LEFT JOIN c ON c.k = p.k AND c.t NOT LIKE '%3%'"
+    " GROUP BY p.k) q GROUP BY n",
+)
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_shape(star: Lab, name: str) -> None:
+    sql, wanted = FIXTURES[name]
+    assert shape(plan(star, sql)) == dedent(wanted).strip()
+
+
+def test_a_group_of_no_rows_is_kept() -> None:
+    lab = Lab()
+    try:
+        lab.run("CREATE TABLE p AS SELECT i AS k FROM generate_series(0, 40) i")
+        lab.run("CREATE TABLE f AS SELECT 40 AS k, i AS x FROM generate_series(1, 400) i")
+        for most, wanted in ((100, ("0", "0")), (10, ("400", "400"))):
+            one = f"(SELECT max(k) AS k FROM p HAVING max(k) > {most}) q"
+            request = lab.request(f"SELECT count(f.x), count(*) FROM {one} LEFT JOIN f ON f.k = q.k")
+            for workers in (1, 3):
+                assert local.rows(request, workers, lab.database.cpu) == [wanted]
+    finally:
+        lab.close()
+
+
+def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setattr(sys.modules[rule.__module__], "_FEWER", 0)
+    lab = Lab()
+    try:
+        for statement in SETUP.split(";"):
+            lab.run(statement)
+        for sql in ANSWERS:
+            request = lab.request(sql)
+            assert "left join" in shape(plan(lab, sql))
+            assert "aggregate by k" in shape(plan(lab, sql))
+            for workers in (1, 3):
+                assert sorted(local.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request)), sql
+    finally:
+        lab.close()

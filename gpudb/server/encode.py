@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
+from gpudb.server.narrow import narrow_rows
 from gpudb.types import SqlType
 from gpudb.values.columns import Resolve, numeric_texts, text_column
 from gpudb.values.columns_binary import RowPieces, binary_column, binary_of
@@ -22,11 +24,11 @@ TEXT, BINARY = 0, 1
 ROWS = 16_384
 """Rows that are encoded at once: their columns stay within the processor's caches."""
 
-FEW = 32
-"""Rows that are framed sooner one by one than as columns."""
+FEW = 128
+"""Rows that are framed sooner one by one than as columns, unless they are long."""
 
 _SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
-_BYTES = 32 << 20
+_BYTES, _FEW_BYTES = 32 << 20, 1 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
 _NULL = b"\xff\xff\xff\xff"
 _COPY_HEAD = [("type", "u1"), ("length", ">i4")]
@@ -57,11 +59,16 @@ def encoders(
     resolve: Resolve | None = None,
 ) -> Iterator[Callable[[], bytes | memoryview]]:
     """What makes each of these pieces, to be called in any order and from any thread."""
-    if batch.num_rows <= FEW:
+    if is_few(batch):
         yield partial(few_rows, batch, types, formats, zone, resolve)
         return
     for start, count in _pieces(batch):
         yield partial(_rows, batch.slice(start, count), types, formats, zone, resolve)
+
+
+def is_few(batch: pa.RecordBatch) -> bool:
+    """Whether `few_rows` frames a batch soonest."""
+    return bool(batch.num_rows <= FEW and batch.nbytes <= _FEW_BYTES)
 
 
 def few_rows(
@@ -72,35 +79,26 @@ def few_rows(
     resolve: Resolve | None,
 ) -> bytes:
     """The DataRow messages of a batch, one by one."""
-    columns: list[list[bytes | None]] = []
+    columns: list[list[bytes]] = []
     for at, (type_, form) in enumerate(zip(types, formats)):
         column = batch.column(at)
+        values: list[bytes | None]
         if form == BINARY:
-            columns.append(binary_column(type_, column).to_pylist())
-            continue
-        if type_.name in _SPELLED:
-            texts = [None if value is None else str(value) for value in column.to_pylist()]
-        elif type_.name == "numeric":
-            texts = numeric_texts(column)
+            values = binary_column(type_, column).to_pylist()
+        elif type_.name in _SPELLED:
+            values = [None if value is None else str(value).encode() for value in column.to_pylist()]
         else:
-            texts = text_column(type_, column, zone, resolve).to_pylist()
-        columns.append([None if text is None else text.encode() for text in texts])
-    out = []
-    for row in zip(*columns) if columns else ((),) * batch.num_rows:
-        size = 6
-        parts = [b""]
-        for value in row:
-            if value is None:
-                parts.append(_NULL)
-                size += 4
-            else:
-                parts += (len(value).to_bytes(4, "big"), value)
-                size += 4 + len(value)
-        if size > _LARGEST_MESSAGE:
-            raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
-        parts[0] = b"D" + size.to_bytes(4, "big") + len(types).to_bytes(2, "big")
-        out += parts
-    return b"".join(out)
+            spelled = type_.name == "numeric"
+            texts = numeric_texts(column) if spelled else text_column(type_, column, zone, resolve).to_pylist()
+            values = [None if text is None else text.encode() for text in texts]
+        columns.append([_NULL if value is None else len(value).to_bytes(4, "big") + value for value in values])
+    rows = list(map(b"".join, zip(*columns))) if columns else [b""] * batch.num_rows
+    sizes = list(map(len, rows))
+    if max(sizes, default=0) + 6 > _LARGEST_MESSAGE:
+        raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
+    width = len(types).to_bytes(2, "big")
+    heads = {size: b"D" + (size + 6).to_bytes(4, "big") + width for size in set(sizes)}
+    return b"".join(chain.from_iterable(zip(map(heads.__getitem__, sizes), rows)))
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
@@ -121,6 +119,9 @@ def _rows(
     zone: str,
     resolve: Resolve | None,
 ) -> memoryview:
+    narrow = narrow_rows(batch, types, formats)
+    if narrow is not None:
+        return narrow
     rows = RowPieces(batch.num_rows)
     length = np.empty(batch.num_rows, np.int64)
     rows.fixed("u1", ord("D"))

@@ -99,6 +99,8 @@ class Handler(BuenaVistaHandler):
             kind, payload = stream.message() or self._awaited(conversation)
             if kind == _TERMINATE:
                 return
+            if self._ending is not None:  # the message came after a reader was told to stop, and before it woke
+                raise self._ending
             conversation.receive(kind, payload)
         raise self._ending
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.server import messages, replies
-from gpudb.server.encode import FEW, copy_data, encoders, few_rows
+from gpudb.server.encode import copy_data, encoders, few_rows, is_few
 from gpudb.session.results import CopyOut, Result
 from gpudb.storage.copy.pipeline import in_order
 from gpudb.values.columns import Resolve
@@ -41,7 +41,7 @@ class Rows:
         batches = self._within(limit)
         try:
             first = next(batches, None)
-            if first is not None and first.num_rows <= FEW:
+            if first is not None and is_few(first):
                 send(few_rows(first, self._types, self._formats, zone, resolve))
                 first = next(batches, None)
             if first is not None:

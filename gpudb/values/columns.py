@@ -187,8 +187,8 @@ def _at_scale(values: pa.Array, scale: int) -> pa.StringArray:
         zeros = "0" * (scale - held)
         point = "." if held == 0 and zeros else ""
         return pc.binary_join_element_wise(text, point + zeros, "") if zeros else text
-    text = _decimal_text(pc.round(values, ndigits=scale, round_mode="half_towards_infinity"))
-    return pc.utf8_slice_codeunits(text, 0, scale - held - (scale == 0))
+    rounded = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
+    return _decimal_text(pc.cast(rounded, pa.decimal128(values.type.precision, scale)))
 
 
 def _bytea_text(column: pa.Array) -> pa.StringArray:

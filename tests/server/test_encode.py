@@ -100,6 +100,7 @@ def test_rows_without_columns() -> None:
 
 def test_wide_rows_come_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "_BYTES", 10_000)
+    monkeypatch.setattr(encode, "FEW", 32)
     data = pa.record_batch({"a": pa.array(["x" * 1000] * 100)})
     pieces = [len(piece) for piece in encode_rows(data, (TEXT,), (0,))]
     assert len(pieces) >= 10
@@ -127,6 +128,7 @@ def test_copied_rows_are_framed_one_by_one() -> None:
 
 def test_fields_of_one_width_are_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """Joining costs by the piece: two integers and a date between lengths are gathered beforehand."""
+    monkeypatch.setattr(encode, "FEW", 32)
     joined: list[int] = []
     join = pc.binary_join_element_wise
     monkeypatch.setattr(pc, "binary_join_element_wise", lambda *parts, **how: joined.append(len(parts)) or join(*parts))

@@ -1,0 +1,67 @@
+"""Rows of short values, byte by byte: as value by value, whatever the values are; others are left to the usual way."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from gpudb.server.encode import few_rows
+from gpudb.server.narrow import narrow_rows
+from gpudb.types import INT4, INT8, TEXT, SqlType, numeric
+
+INT2 = SqlType("int2")
+ENDS = {2: 2**15, 4: 2**31, 8: 2**32}
+
+
+def column(kind: SqlType, size: int, draws: np.random.Generator, count: int, nulls: float) -> pa.Array:
+    """Values of few digits and of many, both ends among them."""
+    end = ENDS[size]
+    values = [int(x) >> int(draws.integers(0, 8 * size)) for x in draws.integers(-end, end, count)]
+    values[: min(count, 4)] = [1 - end, end - 1, 0, -1][:count]
+    there = draws.random(count) >= nulls
+    if kind.name == "numeric":
+        scale = kind.numeric_digits[1]
+        made = [Decimal(value).scaleb(-scale) if ok else None for value, ok in zip(values, there)]
+        return pa.array(made, pa.decimal128(38, scale)).cast(kind.arrow)
+    return pa.array([value if ok else None for value, ok in zip(values, there)], kind.arrow)
+
+
+def same(batch: pa.RecordBatch, types: tuple[SqlType, ...]) -> bool:
+    made = narrow_rows(batch, types, (0,) * len(types))
+    return made is not None and bytes(made) == few_rows(batch, types, (0,) * len(types), "UTC", None)
+
+
+@pytest.mark.parametrize("nulls", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("count", [1, 3, 700, 8192])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_are_those_of_single_values(seed: int, count: int, nulls: float) -> None:
+    draws = np.random.default_rng(seed)
+    types = INT2, INT4, INT8, numeric(38, 0), numeric(30, 2), numeric(38, 9)
+    sizes = (2, 4, 8, 8, 4, 8)
+    columns = [column(kind, size, draws, count, nulls) for kind, size in zip(types, sizes)]
+    batch = pa.RecordBatch.from_arrays(columns, names=list("abcdef"))
+    assert same(batch, types)
+    for at, kind in enumerate(types):
+        assert same(batch.select([at]), (kind,))
+        assert same(batch.select([at]).slice(count // 2), (kind,))
+
+
+def test_what_is_left_to_the_usual_way() -> None:
+    numbers = pa.array(range(200), pa.int32())
+
+    def made(values: pa.Array, kind: SqlType, form: int = 0) -> memoryview | None:
+        batch = pa.RecordBatch.from_arrays([numbers, values], names=["a", "b"])
+        return narrow_rows(batch, (INT4, kind), (0, form))
+
+    assert made(numbers, INT4) is not None
+    assert made(numbers, INT4, 1) is None
+    assert narrow_rows(pa.record_batch([pa.array(range(8193), pa.int32())], ["a"]), (INT4,), (0,)) is None
+    assert made(pa.array([n / 2 for n in range(200)]), SqlType("float8")) is None
+    assert made(pa.array([f"text {n}" for n in range(200)]), TEXT) is None
+    assert made(pa.array([-(2**32)] * 200), INT8) is None
+    assert made(pa.array([-(2**63)] * 200), INT8) is None
+    assert made(pa.array([Decimal(2**64)] * 200, pa.decimal128(38, 0)), numeric(38, 0)) is None
+    assert narrow_rows(pa.RecordBatch.from_arrays([], names=[]), (), ()) is None

@@ -230,9 +230,7 @@ def _single(call: bound.Aggregate) -> State:
         return [*(expr.first().alias(at) for at, expr in parts), pl.len().cast(pl.Int64).alias(name + "n")]
 
     def merge(name: str) -> list[pl.Expr]:
-        there = pl.col(name + "n") > 0
-        names = [name, *(name + suffix for suffix in lanes(call.type) if suffix)]
-        return [*(pl.col(each).filter(there).first() for each in names), pl.col(name + "n").sum()]
+        return [*(_only(name + suffix, kind) for suffix, kind in lanes(call.type).items()), pl.col(name + "n").sum()]
 
     def final(name: str, put_off: PutOff) -> Value:
         others = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(call.type) if suffix)
@@ -240,6 +238,12 @@ def _single(call: bound.Aggregate) -> State:
         return Value(call.type, pl.col(name), error, type_bounds(call.type), others)
 
     return State(partial, merge, final)
+
+
+def _only(name: str, kind: pl.DataType) -> pl.Expr:
+    """The value that one state has, if one has any: the others are of no rows, and NULL."""
+    value = pl.col(name)
+    return value.drop_nulls().first() if kind.is_nested() else value.max()
 
 
 # -------------------------------------------------------------------------------------------- whole groups

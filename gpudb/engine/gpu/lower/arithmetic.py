@@ -11,7 +11,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.faults import DIVISION, OVERFLOW, RANGES, UNDERFLOW, fault, worst
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
-from gpudb.engine.gpu.lower.values import Bounds, Value, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, quotient, type_bounds
 from gpudb.types import SqlType
 
 _FAMILIES = "int2{0} int4{0} int8{0} int24{0} int42{0} int28{0} int82{0} int48{0} int84{0}"
@@ -144,7 +144,7 @@ def _float_multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers(_FLOATS.format("div"))
 def _float_divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    made = _float(a / b, kind, a)
+    made = _float(quotient(a, b), kind, a)
     zero = fault((b == 0) & ~a.is_nan(), DIVISION)
     under = fault((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
     over = fault(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)

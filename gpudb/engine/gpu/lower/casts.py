@@ -9,7 +9,7 @@ from gpudb.engine.gpu.lower.dates import to_date, to_timestamp
 from gpudb.engine.gpu.lower.faults import LENGTH, RANGES, fault
 from gpudb.engine.gpu.lower.numeric import rounded, to_numeric
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
-from gpudb.engine.gpu.lower.values import Value, is_keyed, type_bounds
+from gpudb.engine.gpu.lower.values import Value, is_keyed, quotient, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
@@ -18,8 +18,8 @@ _FLOATS = {"float4", "float8"}
 _STRINGS = {"text", "varchar", "bpchar", "unknown", "name"}
 
 
-def cast(value: Value, kind: SqlType, *, explicit: bool) -> Value:
-    """A value converted; its own error is kept by the caller."""
+def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> Value:
+    """A value converted; its own error is kept by the caller. `utc` says that the session's time zone is UTC."""
     source, target = value.type, kind
     same = source.name == target.name and target.modifier == -1 and target.name != "numeric" and not is_keyed(target)
     if source == target or same:
@@ -43,7 +43,8 @@ def cast(value: Value, kind: SqlType, *, explicit: bool) -> Value:
         return Value(kind, value.expr.cast(pl.String))
     if target.name == "text" and source.name == "date":
         raise NotCarried("cast from date to text")
-    if target.name in {"timestamp", "date"} and source.name in {"timestamp", "date"} and target.modifier == -1:
+    moments = {"timestamp", "timestamptz", "date"} if utc else {"timestamp", "date"}
+    if target.name in moments and source.name in moments and target.modifier == -1:
         made = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)
         return Value(kind, made)
     raise NotCarried(f"cast from {source.plain} to {target.plain}")
@@ -72,7 +73,7 @@ def _to_float(value: Value, kind: SqlType) -> Value:
         # Through its text, which rounds once; two integers below 2⁵³ divide as exactly.
         limits = value.bounds or type_bounds(value.type)
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
-            return Value(kind, (value.expr.cast(pl.Float64) / float(10**value.scale)).cast(held))
+            return Value(kind, quotient(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(held))
         made = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
         return Value(kind, made.cast(held))
     raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import polars as pl
@@ -10,7 +11,7 @@ from gpudb.engine.gpu.lower.faults import CALENDAR, DATE, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import DAY as _DAY
-from gpudb.engine.gpu.lower.values import Value, interval
+from gpudb.engine.gpu.lower.values import Value, interval, quotient
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
@@ -40,6 +41,11 @@ _FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 }
 
 
+_PLURAL = {f"{unit}s": unit for unit in ("year", "month", "day", "hour", "minute", "week")}
+_WITHIN = {"second": 6, "milliseconds": 3, "microseconds": 0, "epoch": 6}
+"""Fields with decimals: so many of them there are, of microseconds."""
+
+
 _CALENDAR_DAYS = 11_200_000
 """libcudf's years are of 16 bits: it knows the fields of so many days before and after 1970."""
 
@@ -51,8 +57,20 @@ def _known(value: Value) -> pl.Expr:
     return fault(value.expr.cast(count).abs() > limit, CALENDAR)
 
 
+def _name(value: Value) -> str:
+    name = constant_text(value).lower()
+    return _PLURAL.get(name, name)
+
+
+def _microseconds(name: str, value: pl.Expr) -> pl.Expr:
+    """The microseconds of a timestamp's minute, or since 1970."""
+    if name == "epoch":
+        return value.cast(pl.Int64)
+    return value.dt.second().cast(pl.Int64) * 1_000_000 + value.dt.microsecond().cast(pl.Int64)
+
+
 def _field(args: tuple[Value, ...]) -> pl.Expr:
-    name = constant_text(args[0]).lower()
+    name = _name(args[0])
     if name not in _FIELDS:
         raise NotCarried(f"extract({name})")
     if args[1].type.name == "date" and name in {"hour", "minute"}:
@@ -62,6 +80,12 @@ def _field(args: tuple[Value, ...]) -> pl.Expr:
 
 @lowers("extract(text,date) extract(text,timestamp)")
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
+    name = _name(args[0])
+    if name in _WITHIN and args[1].type.name != "date":
+        if kind.carried or kind.numeric_digits[1] != _WITHIN[name]:
+            raise NotCarried(f"extract({name}) as {kind.plain}")
+        most = 10**19 if name == "epoch" else 60_000_000
+        return Value(kind, _microseconds(name, args[1].expr), _known(args[1]), (-most, most))
     digits = 10 ** kind.numeric_digits[1]
     made = _field(args).cast(pl.Int64) * digits
     shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
@@ -70,6 +94,10 @@ def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("date_part(text,date) date_part(text,timestamp)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
+    name = _name(args[0])
+    if name in _WITHIN and args[1].type.name != "date":
+        made = _microseconds(name, args[1].expr).cast(pl.Float64)
+        return Value(kind, quotient(made, pl.lit(float(10 ** _WITHIN[name]))), _known(args[1]))
     return Value(kind, _field(args).cast(pl.Float64), _known(args[1]))
 
 
@@ -99,6 +127,31 @@ def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
     if unit not in _UNITS:
         raise NotCarried(f"date_trunc({unit})")
     return Value(kind, value.dt.truncate(_UNITS[unit]), _known(args[1]))
+
+
+_FORMATS = {"YYYY": "%Y", "DDD": "%j", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S"}
+_PATTERN = re.compile("(YYYY|DDD|MM|DD|HH24|MI|SS)|[-/:., ]", re.IGNORECASE)
+_YEAR_1, _YEAR_10000 = -719_162, 2_932_897
+"""Their first days, since 1970: a year has four digits between them."""
+
+
+@lowers("to_char(timestamp,text)")
+def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
+    """Fields in digits alone, with what stands between them."""
+    pattern = constant_text(args[1])
+    made, place = "", 0
+    while place < len(pattern):
+        found = _PATTERN.match(pattern, place)
+        if found is None or pattern[place : place + 4].upper() == "SSSS":
+            raise NotCarried(f"to_char as {pattern}")
+        made += _FORMATS[found[1].upper()] if found[1] else found[0]
+        place = found.end()
+    value = args[0].expr
+    micros = value.cast(pl.Int64)
+    there = (micros >= _YEAR_1 * _DAY) & (micros < _YEAR_10000 * _DAY)
+    safe = pl.when(there).then(value).otherwise(None)
+    text = safe.dt.to_string(made) if "%" in made else pl.when(value.is_null()).then(None).otherwise(pl.lit(made))
+    return Value(kind, text, fault(~there, CALENDAR))
 
 
 _FIRST, _LAST = -2_440_588, 2_145_031_948

@@ -91,14 +91,14 @@ class Expressions:
             shown = larger(args[0].shown, args[1].shown)
             made = self.put_off.quotient(args[0], args[1], shown, expr.type)
         else:
-            made = lowering(expr.function)(args, expr.type)
+            made = lowering(expr.function, utc=self._host.utc)(args, expr.type)
         errors = [each.error for each in args]
         return made if not any(each is not None for each in errors) else made.failing(worst(made.error, *errors))
 
     @_value.register
     def _(self, expr: bound.Cast) -> Value:
         arg = self.value(expr.arg)
-        made = cast(arg, expr.type, explicit=expr.explicit)
+        made = cast(arg, expr.type, explicit=expr.explicit, utc=self._host.utc)
         return made if arg.error is None else made.failing(worst(made.error, arg.error))
 
     @_value.register

@@ -130,7 +130,8 @@ class Groups:
             named.append(Value(BOOL, pl.col(f"f{number}")))
         return made, named
 
-    def merged(self, lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
+    @staticmethod
+    def merged(lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
         """Each group's states from several workers as one."""
         calls = [expr for n, call in enumerate(node.calls) for expr in state_of(call).merge(f"a{n}")]
         if not node.keys:

@@ -36,6 +36,7 @@ from gpudb.types import INT8, SqlType
 SLICE = 1 << 18
 """Rows that go to the host at a time."""
 _MEMORY = "1GiB"
+_UTC = {"UTC", "ETC/UTC", "GMT", "ETC/GMT"}
 _ELSEWHERE = (
     bound.Aggregate, bound.Window, bound.Grouping, bound.SetReturning, bound.ScalarSubquery, bound.ArraySubquery,
     bound.Exists, bound.AnySubquery, bound.Default,
@@ -53,6 +54,11 @@ class Host:
     timezone: str = "UTC"
     dry: bool = False
     used: list[str] = field(default_factory=list)
+
+    @property
+    def utc(self) -> bool:
+        """Whether the session's time zone is UTC."""
+        return self.timezone.upper() in _UTC
 
     def step(self, name: str, expr: Any) -> HostStep:
         """The step that makes an expression's value the lanes under a name.

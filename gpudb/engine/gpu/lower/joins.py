@@ -27,11 +27,11 @@ def joined(
         how = {"INNER": "inner", "LEFT": "left", "FULL": "full"}[kind]
         return left.join(right, left_on=names[0], right_on=names[1], how=how, coalesce=False)  # type: ignore[arg-type]
     if kind == "INNER":
-        return _pairs(left, right, names, condition)
+        return _pairs(left, right, names, condition, frames)
     # Which rows of either side found a partner decides the rest: rows are numbered.
     one = frames.held(left.with_row_index("i")).lazy
     other = frames.held(right.with_row_index("j")).lazy
-    pairs = frames.held(_pairs(one, other, names, condition)).lazy
+    pairs = frames.held(_pairs(one, other, names, condition, frames)).lazy
     if kind in {"SEMI", "ANTI"}:
         return one.join(pairs.select("i").unique(), on="i", how="semi" if kind == "SEMI" else "anti").drop("i")
     parts = [pairs, one.join(pairs.select("i").unique(), on="i", how="anti")]
@@ -41,13 +41,21 @@ def joined(
 
 
 def _pairs(
-    left: pl.LazyFrame, right: pl.LazyFrame, names: tuple[list[str], list[str]], condition: Condition | None
+    left: pl.LazyFrame,
+    right: pl.LazyFrame,
+    names: tuple[list[str], list[str]],
+    condition: Condition | None,
+    frames: Frames,
 ) -> pl.LazyFrame:
     if names[0]:
         made = left.join(right, left_on=names[0], right_on=names[1], how="inner", coalesce=False)
-    else:
-        made = left.join(right, how="cross")
-    return made if condition is None else condition(made)
+        return made if condition is None else condition(made)
+    if condition is None:
+        return left.join(right, how="cross")
+    held = frames.held(right)
+    made = left.join(held.lazy, how="cross")
+    # Beside one row every row stands once: a filter can compute what a join's condition on a GPU cannot.
+    return condition(frames.held(made).lazy if held.rows <= 1 else made)
 
 
 def not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Frames) -> pl.LazyFrame:

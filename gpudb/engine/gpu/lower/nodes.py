@@ -42,7 +42,9 @@ class Lowering:
     """Lowers one stage on one worker.
 
     `source` gives a lowering the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames`
-    computes lazy frames, `host` what has no lanes' operation; `worker` is which of the workers this is.
+    computes lazy frames, `host` what has no lanes' operation; `worker` is which of the workers this is. `seen` is given
+    each node's frame, and gives the one that goes on. One that is `alone`, and has all rows at once, makes each group
+    once: its parts of aggregates need not be put together.
     """
 
     def __init__(
@@ -51,50 +53,59 @@ class Lowering:
         frames: Frames,
         host: Host,
         worker: int = 0,
+        seen: Callable[[nodes.Node, Frame], Frame] | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
         self._source = source
+        self._seen = seen
         self._frames = frames
         self._host = host
         self._steps = Steps(frames, host)
         self._groups = Groups(self._steps)
         self._worker = worker
+        self._alone = alone
         self._working: dict[int, Frame] = {}
         self._kept: dict[int, Frame] = {}
         # By number, the rows of scans whose strings are fetched later.
         self._deferred: dict[int, pl.LazyFrame] = {}
 
-    @singledispatchmethod
-    def frame(self, node: Any) -> Frame:
+    def frame(self, node: nodes.Node) -> Frame:
         """The frame of a node."""
+        made: Frame = self._frame(node)
+        return made if self._seen is None else self._seen(node, made)
+
+    @singledispatchmethod
+    def _frame(self, node: Any) -> Frame:
         raise NotCarried(type(node).__name__)
 
     # -------------------------------------------------------------------------------------------- rows
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Scan) -> Frame:
         frame = self._source(node, self)
         if node.filter is None:
             return frame
         return self._filtered(frame, node.filter)
 
-    @frame.register
+    @_frame.register
     def _(self, node: Defer) -> Frame:
         frame = self._source(node.input, self)
         self._deferred[node.number] = frame.lazy
         rows, condition = late.numbered(frame), node.input.filter
         return late.deferred(rows if condition is None else self._filtered(rows, condition), node)
 
-    @frame.register
+    @_frame.register
     def _(self, node: Fetch) -> Frame:
         return late.fetched(self.frame(node.input), node, self._deferred[node.number], self._frames)
 
-    @frame.register(Receive)
-    @frame.register(Fused)
-    @frame.register(Built)
+    @_frame.register(Receive)
+    @_frame.register(Fused)
+    @_frame.register(Built)
     def _(self, node: nodes.Node) -> Frame:
         return self._source(node, self)
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Values) -> Frame:
         one = pl.LazyFrame({NOTHING: [True]})
         if not node.columns:
@@ -102,7 +113,7 @@ class Lowering:
         parts = [self._project(Frame(one, ()), row, node.columns).lazy for row in node.rows]
         return Frame(pl.concat(parts), tuple(map(type_bounds, node.columns)))
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Filter) -> Frame:
         return self._filtered(self.frame(node.input), node.condition)
 
@@ -123,7 +134,7 @@ class Lowering:
         _, error = over.condition(condition)
         return error is not None or bool(over.put_off.steps)
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Project) -> Frame:
         return self._project(self.frame(node.input), node.exprs, node.types)
 
@@ -137,7 +148,7 @@ class Lowering:
 
     # -------------------------------------------------------------------------------------------- joins
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Join) -> Frame:
         left, right = self.frame(node.left), self.frame(node.right)
         width = len(node.left.types)
@@ -176,24 +187,25 @@ class Lowering:
 
     # -------------------------------------------------------------------------------------------- groups
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Aggregate) -> Frame:
         """All of it on one worker: a partial aggregate and its end."""
         partial = self._groups.partial(self.frame(node.input), node)
         return self._groups.final(partial, node)
 
-    @frame.register
+    @_frame.register
     def _(self, node: Partial) -> Frame:
         return Frame(self._groups.partial(self.frame(node.input), node.aggregate), ())
 
-    @frame.register
+    @_frame.register
     def _(self, node: Final) -> Frame:
-        merged = self._groups.merged(self.frame(node.input).lazy, node.aggregate)
+        frame = self.frame(node.input)
+        merged = frame.lazy if self._alone else self._groups.merged(frame.lazy, node.aggregate)
         return self._groups.final(merged, node.aggregate)
 
     # -------------------------------------------------------------------------------------------- order and sets
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Sort) -> Frame:
         frame = self.frame(node.input)
         limit, offset = self._count(node.limit, "LIMIT"), self._count(node.offset, "OFFSET")
@@ -235,7 +247,7 @@ class Lowering:
             raise SqlError.of(_COUNTS[clause], f"{clause} must not be negative")
         return int(count)
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Window) -> Frame:
         frame = self.frame(node.input)
         try:
@@ -267,20 +279,24 @@ class Lowering:
         assert len(values) == width + len(node.calls)
         return Frame(self._steps.named(made, values, put_off), tuple(each.bounds for each in values))
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Numbered) -> Frame:
         frame = self.frame(node.input)
         first = self._worker << 48
         number = pl.int_range(first, pl.len() + first, dtype=pl.Int64).alias(f"c{len(node.input.types)}")
         return Frame(frame.lazy.with_columns(number), (*frame.bounds, type_bounds(INT8)))
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.ProjectSet) -> Frame:
         frame = self.frame(node.input)
         over = self._steps.over(frame)
         found, errors = self._sets(node, over)
         lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(sets.counts(found))
-        made = sets.expanded(self._frames.fetched(lazy, "set-returning functions"), found, "i")
+        if all(isinstance(each, sets.Set) for each in found):
+            made = sets.repeated(lazy, len(found), self._frames, "i")
+        else:
+            fetched = self._frames.fetched(lazy, "set-returning functions")
+            made = self._frames.given(sets.expanded(fetched, found, "i"))
         place = pl.col("i")
         values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         for n, each in enumerate(found):
@@ -291,9 +307,7 @@ class Lowering:
             values.append(Value(item.type, there.then(item.expr).otherwise(None), item.error, item.bounds, rest))
         if node.numbered:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
-        return Frame(
-            self._steps.named(self._frames.given(made).lazy, values, PutOff()), tuple(each.bounds for each in values)
-        )
+        return Frame(self._steps.named(made.lazy, values, PutOff()), tuple(each.bounds for each in values))
 
     def _sets(self, node: nodes.ProjectSet, over: Expressions) -> tuple[list[sets.Set | sets.HostSet], list[Error]]:
         """The calls' sets, and the errors of those that are not the host's."""
@@ -317,7 +331,7 @@ class Lowering:
             errors += [*(arg.error for arg in args), made.error]
         return found, errors
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:
         frame = self.frame(node.input)
         over = self._steps.over(frame)
@@ -328,7 +342,7 @@ class Lowering:
         made = made.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
         return Frame(made.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.SetOperation) -> Frame:
         left, right = self.frame(node.left), self.frame(node.right)
         names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)] or [NOTHING]
@@ -360,7 +374,7 @@ class Lowering:
             kept = self._frames.repeated(self._frames.held(kept), "t", "i").lazy
         return Frame(kept.select(names), left.bounds)
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Recursive) -> Frame:
         names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
         bounds = tuple(map(type_bounds, node.types))
@@ -375,18 +389,18 @@ class Lowering:
         made = recursive(first, step, keys, distinct=node.distinct)
         return Frame(self._frames.given(made).lazy, bounds)
 
-    @frame.register
+    @_frame.register
     def _(self, node: nodes.Working) -> Frame:
         return self._working[node.number]
 
-    @frame.register
+    @_frame.register
     def _(self, node: Kept) -> Frame:
         if node.number not in self._kept:
             frame = self.frame(node.input)
             self._kept[node.number] = Frame(self._frames.held(frame.lazy).lazy, frame.bounds)
         return self._kept[node.number]
 
-    @frame.register
+    @_frame.register
     def _(self, node: Sample) -> Frame:
         frame = self.frame(node.input)
         found = self._frames.held(frame.lazy)

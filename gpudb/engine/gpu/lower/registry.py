@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -14,8 +15,9 @@ from gpudb.types import SqlType
 Lowering = Callable[[tuple[Value, ...], SqlType], Value]
 """From the operands and the call's type to its value. Operands' errors are added by the caller."""
 
+_BOTH = re.compile(r"^timestamp_(\w+)_timestamp$")
 _LOWERED: dict[str, Lowering] = {}
-TOPICS = ("arithmetic", "numeric", "comparison", "text", "dates", "limits")
+TOPICS = ("arithmetic", "numeric", "rounding", "comparison", "text", "dates", "limits")
 
 
 def lowers(names: str) -> Callable[[Lowering], Lowering]:
@@ -31,10 +33,17 @@ def lowers(names: str) -> Callable[[Lowering], Lowering]:
     return add
 
 
-def lowering(function: Function) -> Lowering:
-    """How a function is lowered; NotCarried for one that runs on the embedded engine alone."""
+def lowering(function: Function, *, utc: bool = False) -> Lowering:
+    """How a function is lowered; NotCarried for one that runs on the embedded engine alone.
+
+    Where the session's time zone is UTC, moments with a time zone are those without.
+    """
     _load()
-    found = _LOWERED.get(function.signature) or _LOWERED.get(function.name)
+    names = [function.signature, function.name]
+    if utc:
+        plain = [each.replace("timestamptz", "timestamp") for each in names if "timestamptz" in each]
+        names += [_BOTH.sub(r"timestamp_\1", each) for each in plain]
+    found = next((_LOWERED[each] for each in names if each in _LOWERED), None)
     if found is None:
         raise NotCarried(f"function {function}")
     return found

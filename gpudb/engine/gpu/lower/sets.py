@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import polars as pl
 import pyarrow.compute as pc
 
+from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.engine.gpu.lower.faults import STEP, Error, fault
 from gpudb.engine.gpu.lower.host import HostRows
-from gpudb.engine.gpu.lower.values import Value, is_keyed, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Value, is_keyed, lanes, larger, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -90,6 +92,18 @@ class HostSet:
 def counts(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
     """Of the sets that are lowered, how many rows each row of the input gets: t0, t1, … by their numbers."""
     return [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found) if isinstance(each, Set)]
+
+
+def repeated(lazy: pl.LazyFrame, sets: int, frames: Frames, place: str) -> Held:
+    """The same as `expanded` where the rows lie, of so many sets that are all lowered."""
+    known = [pl.col(f"t{n}").fill_null(0) for n in range(sets)]
+    held = frames.held(lazy.with_columns(reduce(larger, known).alias("times")))
+    most = held.largest("times") or 0
+    if most * held.rows > ROWS:
+        most = frames.held(held.lazy.select(pl.col("times").clip(0, ROWS + 1).sum())).largest("times") or 0
+        if most > ROWS:
+            raise NotCarried(f"sets of more than {ROWS} rows")
+    return frames.repeated(held, "times", place)
 
 
 def expanded(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:

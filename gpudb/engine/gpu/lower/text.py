@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import reduce
 
 import polars as pl
 
@@ -12,6 +13,9 @@ from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
+
+_MOST_PARTS, _MOST_LENGTH, _MOST_TIMES = 64, 10_000, 16
+"""What is worth a column of its own."""
 
 
 def constant_text(value: Value) -> str:
@@ -53,10 +57,25 @@ def _piece(part: str) -> str:
     return re.escape(part[1:] if part[0] == "\\" and len(part) > 1 else part)
 
 
+def _one_to_one(convert: Callable[[pl.Expr], pl.Expr], python: Callable[[str], str]) -> Callable[[pl.Expr], pl.Expr]:
+    """A change of case that leaves characters alone whose other case is more than one (ß), as PostgreSQL does."""
+    kept = [each for each in map(chr, range(0x80, 0xFFFF)) if len(python(each)) > 1]
+    private = [chr(0xE000 + number) for number in range(len(kept))]
+    return lambda value: convert(value.str.replace_many(kept, private)).str.replace_many(private, kept)
+
+
+_upper = _one_to_one(lambda value: value.str.to_uppercase(), str.upper)
+_lower = _one_to_one(lambda value: value.str.to_lowercase(), str.lower)
+
+
 def _declare_like(names: str, *, negated: bool, ignore_case: bool) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        made = like(args[0].expr, constant_text(args[1]), ignore_case=ignore_case)
+        value, pattern = args[0].expr, constant_text(args[1])
+        if ignore_case and pattern.isascii():
+            made = like(_lower(value), pattern.lower())
+        else:
+            made = like(value, pattern, ignore_case=ignore_case)
         return Value(BOOL, ~made if negated else made)
 
 
@@ -72,15 +91,8 @@ def _declare_plain(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
         return Value(kind, made(args[0].expr))
 
 
-def _one_to_one(convert: Callable[[pl.Expr], pl.Expr], python: Callable[[str], str]) -> Callable[[pl.Expr], pl.Expr]:
-    """A change of case that leaves characters alone whose other case is more than one (ß), as PostgreSQL does."""
-    kept = [each for each in map(chr, range(0x80, 0xFFFF)) if len(python(each)) > 1]
-    private = [chr(0xE000 + number) for number in range(len(kept))]
-    return lambda value: convert(value.str.replace_many(kept, private)).str.replace_many(private, kept)
-
-
-_declare_plain("upper(text)", _one_to_one(lambda value: value.str.to_uppercase(), str.upper))
-_declare_plain("lower(text)", _one_to_one(lambda value: value.str.to_lowercase(), str.lower))
+_declare_plain("upper(text)", _upper)
+_declare_plain("lower(text)", _lower)
 _declare_plain(
     "length(text) char_length(text) character_length(text)", lambda value: value.str.len_chars().cast(pl.Int32)
 )
@@ -162,3 +174,64 @@ def _position(args: tuple[Value, ...], kind: SqlType) -> Value:
     before = args[0].expr.str.split_exact(searched, 1).struct.field("field_0").str.len_chars()
     found = pl.when(byte.is_null()).then(pl.lit(0, pl.Int64)).otherwise(before.cast(pl.Int64) + 1)
     return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(found).cast(pl.Int32))
+
+
+def _shown(value: Value) -> pl.Expr:
+    """A text or an integer as text; NotCarried for what is shown by its type's own rules."""
+    if value.type.name in {"text", "varchar"}:
+        return value.expr
+    if value.type.name in {"int2", "int4", "int8"}:
+        return value.expr.cast(pl.String)
+    raise NotCarried(f"the text of {value.type.plain}")
+
+
+@lowers("textanycat anytextcat")
+def _concatenate_any(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, _shown(args[0]) + _shown(args[1]))
+
+
+@lowers("concat(any)")
+def _concatenate_all(args: tuple[Value, ...], kind: SqlType) -> Value:
+    made = [_shown(each).fill_null("") for each in args]
+    return Value(kind, reduce(lambda left, right: left + right, made))
+
+
+@lowers("split_part(text,text,int4)")
+def _split_part(args: tuple[Value, ...], kind: SqlType) -> Value:
+    between, place = constant_text(args[1]), _number(args[2])
+    if not between or place is None or not 0 < place <= _MOST_PARTS:
+        raise NotCarried("split_part by no text, or not from the start")
+    part = args[0].expr.str.split_exact(between, place).struct.field(f"field_{place - 1}").fill_null("")
+    return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(part))
+
+
+def _declare_pad(names: str, pad: Callable[[pl.Expr, int, str], pl.Expr]) -> None:
+    @lowers(names)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        length, fill = _number(args[1]), constant_text(args[2]) if len(args) > 2 else " "
+        if length is None or length > _MOST_LENGTH or len(fill) != 1:
+            raise NotCarried("padding by more than one character, or to a length that is no constant")
+        size = max(length, 0)
+        return Value(kind, pad(args[0].expr.str.head(size), size, fill))
+
+
+_declare_pad("lpad(text,int4) lpad(text,int4,text)", lambda value, size, fill: value.str.pad_start(size, fill))
+_declare_pad("rpad(text,int4) rpad(text,int4,text)", lambda value, size, fill: value.str.pad_end(size, fill))
+
+
+@lowers("repeat(text,int4)")
+def _repeat(args: tuple[Value, ...], kind: SqlType) -> Value:
+    times = _number(args[1])
+    if times is None or times > _MOST_TIMES:
+        raise NotCarried("repeat by a number that is no constant, or large")
+    nothing = pl.when(args[0].expr.is_null()).then(None).otherwise(pl.lit(""))
+    return Value(kind, reduce(lambda left, right: left + right, [args[0].expr] * times) if times > 0 else nothing)
+
+
+@lowers("translate(text,text,text)")
+def _translate(args: tuple[Value, ...], kind: SqlType) -> Value:
+    given, wanted = constant_text(args[1]), constant_text(args[2])
+    if not given:
+        return Value(kind, args[0].expr)
+    pairs = {each: wanted[place : place + 1] for place, each in reversed(list(enumerate(given)))}
+    return Value(kind, args[0].expr.str.replace_many(list(pairs), list(pairs.values())))

@@ -236,6 +236,12 @@ def smaller(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     return pl.when(left <= right).then(left).otherwise(right)
 
 
+def quotient(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """The quotient of two doubles, rounded once: by what is one value for all rows Polars multiplies with its inverse,
+    which may round twice. Zeros beside it make it a column."""
+    return left / (right + left.is_infinite().cast(pl.Float64) * 0.0)
+
+
 def digits_of(value: Decimal, scale: int) -> int:
     """A decimal's digits without its point, at so many decimals (of more it keeps none)."""
     sign, digits, exponent = value.as_tuple()

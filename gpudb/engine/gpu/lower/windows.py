@@ -11,7 +11,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, fault, masked, worst
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.steps import Steps
-from gpudb.engine.gpu.lower.values import Value, lanes, larger, smaller, type_bounds
+from gpudb.engine.gpu.lower.values import Value, lanes, larger, quotient, smaller, type_bounds
 from gpudb.engine.gpu.lower.window_frames import offsets, runs
 from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows
 from gpudb.plan.errors import NotCarried
@@ -161,9 +161,9 @@ def _rank(rows: Rows, number: int, name: str) -> pl.Expr:
             return pl.col("starts") - pl.col("starts").gather(PART0) + 1
         case "percent_rank":
             below = (PEER0 - PART0).cast(pl.Float64)
-            return pl.when(size > 1).then(below / (size - 1).cast(pl.Float64)).otherwise(0.0)
+            return pl.when(size > 1).then(quotient(below, (size - 1).cast(pl.Float64))).otherwise(0.0)
         case _:
-            return (PEER1 - PART0 + 1).cast(pl.Float64) / size.cast(pl.Float64)
+            return quotient((PEER1 - PART0 + 1).cast(pl.Float64), size.cast(pl.Float64))
 
 
 def value(number: int, call: bound.Window, put_off: PutOff) -> Value:

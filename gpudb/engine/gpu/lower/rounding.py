@@ -1,0 +1,122 @@
+"""Rounding: numerics to fewer decimals, to zero, up and down; their sign and remainder; floats to whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.faults import DIVISION, ROOT, fault
+from gpudb.engine.gpu.lower.numeric import at_scale, checked, rounded
+from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds
+from gpudb.plan.errors import NotCarried
+from gpudb.types import MAX_DIGITS, SqlType
+
+Cut = Callable[[Value, int], tuple[pl.Expr, Bounds]]
+"""A numeric's digits at fewer decimals, which may be below 0, and their bounds."""
+
+
+def _parts(value: Value, factor: int) -> tuple[pl.Expr, pl.Expr, Bounds]:
+    """The digits, how many whole factors their size has, and the bounds of these."""
+    limits = value.bounds or type_bounds(value.type)
+    wide = limits is None or max(-limits[0], limits[1], factor) > NARROW
+    expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
+    bounds = (-(max(-limits[0], 0) // factor) - 1, max(limits[1], 0) // factor + 1) if limits else None
+    return expr, expr.abs() // factor, bounds
+
+
+def _towards_zero(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
+    expr, size, bounds = _parts(value, 10 ** (value.scale - scale))
+    return pl.when(expr < 0).then(0 - size).otherwise(size), bounds
+
+
+def _up(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
+    factor = 10 ** (value.scale - scale)
+    expr, size, bounds = _parts(value, factor)
+    more = size + pl.when(size * factor == expr.abs()).then(0).otherwise(1)
+    return pl.when(expr < 0).then(0 - size).otherwise(more), bounds
+
+
+def _down(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
+    factor = 10 ** (value.scale - scale)
+    expr, size, bounds = _parts(value, factor)
+    more = size + pl.when(size * factor == expr.abs()).then(0).otherwise(1)
+    return pl.when(expr < 0).then(0 - more).otherwise(size), bounds
+
+
+def _cut(value: Value, places: int, kind: SqlType, cut: Cut) -> Value:
+    """A numeric at so many decimals at most, as digits of the result's type."""
+    if kind.carried:
+        raise NotCarried("rounding to decimals that vary")
+    scale = kind.numeric_digits[1]
+    # What is cut to more decimals than there are stays as it is.
+    made, bounds = cut(value, places) if places < value.scale else at_scale(value, value.scale)
+    if scale < min(places, value.scale):
+        raise NotCarried("rounding to more decimals than its type has")
+    factor = 10 ** (scale - min(places, value.scale))
+    if bounds is not None and max(-bounds[0], bounds[1]) * factor <= NARROW:
+        return Value(kind, made * factor if factor > 1 else made, None, (bounds[0] * factor, bounds[1] * factor))
+    whole = None if bounds is None else (bounds[0] * factor, bounds[1] * factor)
+    wide = made.cast(pl.Int128) * factor if factor > 1 else made.cast(pl.Int128)
+    return checked(wide, made.cast(pl.Float64) * float(factor), kind, whole)
+
+
+def _declare_cut(names: str, cut: Cut) -> None:
+    @lowers(names)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        places: int | None = 0
+        if len(args) > 1:
+            places = pl.select(args[1].expr).item() if args[1].constant else None
+        if places is None or abs(places) >= MAX_DIGITS:
+            raise NotCarried("rounding to a number of decimals that is no constant")
+        return _cut(args[0], places, kind, cut)
+
+
+_declare_cut("round(numeric) round(numeric,int4)", rounded)
+_declare_cut("trunc(numeric) trunc(numeric,int4)", _towards_zero)
+_declare_cut("ceil(numeric) ceiling(numeric)", _up)
+_declare_cut("floor(numeric)", _down)
+
+
+@lowers("sign(numeric)")
+def _sign(args: tuple[Value, ...], kind: SqlType) -> Value:
+    value = args[0].expr
+    made = pl.when(value > 0).then(1).when(value < 0).then(-1).when(value == 0).then(0).otherwise(None)
+    return Value(kind, made.cast(pl.Int64), None, (-1, 1))
+
+
+@lowers("numeric_mod mod(numeric,numeric)")
+def _remainder(args: tuple[Value, ...], kind: SqlType) -> Value:
+    """The remainder of a quotient cut towards zero, of the dividend's sign."""
+    if kind.carried or any(each.type.carried for each in args):
+        raise NotCarried("a remainder of decimals that vary")
+    (a, limits), (b, others) = (at_scale(each, kind.numeric_digits[1]) for each in args)
+    if any(each is None or max(-each[0], each[1]) > NARROW for each in (limits, others)):
+        raise NotCarried("a remainder of more than 64 bits")
+    assert others is not None
+    a, b = a.cast(pl.Int64), b.cast(pl.Int64)
+    size = pl.when(b == 0).then(None).otherwise(b.abs())
+    rest = a.abs() - a.abs() // size * size
+    most = max(-others[0], others[1])
+    error = None if args[1].constant and others != (0, 0) else fault((b == 0) & a.is_not_null(), DIVISION)
+    return Value(kind, pl.when(a < 0).then(0 - rest).otherwise(rest), error, (-most, most))
+
+
+def _declare_float(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
+    @lowers(names)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return Value(kind, made(args[0].expr.cast(pl.Float64)))
+
+
+_declare_float("ceil(float8) ceiling(float8)", lambda value: value.ceil())
+_declare_float("floor(float8)", lambda value: value.floor())
+_declare_float("round(float8)", lambda value: value.round(0, mode="half_to_even"))
+_declare_float("trunc(float8)", lambda value: pl.when(value < 0).then(value.ceil()).otherwise(value.floor()))
+
+
+@lowers("sqrt(float8) dsqrt")
+def _root(args: tuple[Value, ...], kind: SqlType) -> Value:
+    value = args[0].expr.cast(pl.Float64)
+    below = value < 0
+    return Value(kind, pl.when(below).then(None).otherwise(value).sqrt(), fault(below, ROOT))

@@ -65,21 +65,41 @@ _KEPT: dict[str, Compiled] = {}
 def compiled(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled:
     """Compiles for an architecture (`sm_90`); XX000 with the compiler's log for a source that is wrong.
 
-    `folder` is where cubins are kept between processes; by default under the user's cache.
+    `folder` is where cubins are kept between processes; by default under the user's cache. Any thread may call it.
     """
-    text = "\0".join((source, architecture, *OPTIONS, *(f"{name}\0{headers[name]}" for name in sorted(headers))))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:40]
+    made = found(source, headers, architecture, folder=folder)
+    if made is None:
+        made = _compile(source, headers, architecture)
+        digest = _digest(source, headers, architecture)
+        _write(_place(digest, folder), made)
+        _keep(digest, made)
+    return made
+
+
+def found(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled | None:
+    """What was compiled before, by this process or another; None if nothing was."""
+    digest = _digest(source, headers, architecture)
     with _LOCK:
         if digest in _KEPT:
             return _KEPT[digest]
-    place = (folder or cache_folder() / "kernels") / f"{digest}.cubin"
-    found = _read(place)
-    if found is None:
-        found = _compile(source, headers, architecture)
-        _write(place, found)
+    made = _read(_place(digest, folder))
+    if made is not None:
+        _keep(digest, made)
+    return made
+
+
+def _digest(source: str, headers: Mapping[str, str], architecture: str) -> str:
+    text = "\0".join((source, architecture, *OPTIONS, *(f"{name}\0{headers[name]}" for name in sorted(headers))))
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def _place(digest: str, folder: Path | None) -> Path:
+    return (folder or cache_folder() / "kernels") / f"{digest}.cubin"
+
+
+def _keep(digest: str, made: Compiled) -> None:
     with _LOCK:
-        _KEPT[digest] = Compiled(found.cubin, found.registers, found.spilled, 0.0)
-    return found
+        _KEPT[digest] = Compiled(made.cubin, made.registers, made.spilled, 0.0)
 
 
 def cache_folder() -> Path:

@@ -1,0 +1,199 @@
+"""Kernels that take long to compile: the general engine answers meanwhile, and no run waits for one again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import wait
+
+import pytest
+
+from gpudb.engine.gpu.coordinator import Measured
+from gpudb.engine.gpu.display import displayed
+from gpudb.engine.gpu.fused import run
+from gpudb.engine.gpu.fused.generate import generated
+from gpudb.engine.gpu.fused.nvrtc import Compiled
+from gpudb.engine.gpu.fused.prepared import Prepared
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused.twin import Outcome
+from gpudb.engine.gpu.fused.values import NotFused
+from gpudb.engine.gpu.fused.workshop import Compiling, Workshop
+from gpudb.engine.gpu.planning import Planned, Planner
+from gpudb.engine.gpu.resident import ResidentTables
+from gpudb.engine.gpu.share import WHOLE
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.protocol import PlanNode
+from gpudb.errors import InternalError
+from gpudb.plan.fused import Fused
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.fused.conftest import JOIN
+from tests.engine.gpu.test_cases import embedded
+
+FIRST = "SELECT a, k FROM f WHERE a > 3 ORDER BY k DESC, a LIMIT 7"
+MADE = Compiled(b"", 1, 0, 1.0)
+
+
+class _Compiler:
+    """Compiles nothing until it is let go."""
+
+    def __init__(self) -> None:
+        self.go, self.asked, self.error = threading.Event(), [], None  # type: ignore[var-annotated]
+
+    def __call__(self, source: str) -> Compiled:
+        self.asked.append(source)
+        assert self.go.wait(60)
+        if self.error is not None:
+            raise self.error
+        return MADE
+
+    def workshop(self, patience: float = 0.0) -> Workshop:
+        return Workshop(lambda source: None, self, patience)
+
+
+class _Ran(Twin):
+    """A twin that remembers the sources of the kernels which it ran."""
+
+    sources: list[str]
+
+    def _run(self, prepared: Prepared) -> Outcome:
+        self.sources.append(generated(prepared.pipeline).source)
+        return super()._run(prepared)
+
+
+@pytest.fixture
+def compiler() -> Iterator[_Compiler]:
+    made = _Compiler()
+    yield made
+    made.go.set()
+
+
+def _twin(workshop: Workshop) -> _Ran:
+    made = _Ran(local.PACKED, workshop)
+    made.sources = []
+    return made
+
+
+def _done(workshop: Workshop) -> None:
+    assert not wait(list(workshop._jobs.values()), 60).not_done
+
+
+@pytest.mark.parametrize("sql", [JOIN, FIRST])
+def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _Compiler, sql: str) -> None:
+    workshop = compiler.workshop()
+    kernels, request = _twin(workshop), lab.request(sql)
+    wanted = embedded(lab, request)
+    for _ in range(2):
+        assert local.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
+        assert kernels.ran == 0
+        (told,) = kernels.launched()
+        assert told.declined == "its kernel is being compiled"
+    compiler.go.set()
+    _done(workshop)
+    # Each was compiled once, and together they are all that runs.
+    assert len(compiler.asked) == len(set(compiler.asked)) == (1 if sql == JOIN else 2)
+    assert local.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
+    assert kernels.ran == 1
+    assert set(kernels.sources) == set(compiler.asked)
+    (told,) = kernels.launched()
+    assert not told.declined
+
+
+def test_who_asks_first_waits_a_while(lab: Lab, compiler: _Compiler) -> None:
+    kernels, request = _twin(compiler.workshop(patience=60)), lab.request(JOIN)
+    threading.Timer(0.05, compiler.go.set).start()
+    assert local.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
+    assert kernels.ran == 1
+    # What another process compiled is there at once.
+    Workshop(lambda source: MADE, compiler, 0.0).wait(["some"])
+    assert "some" not in compiler.asked
+
+
+def test_others_do_not_wait(compiler: _Compiler) -> None:
+    workshop = compiler.workshop(patience=60)
+    first = threading.Thread(target=lambda: workshop.wait(["a", "b"]))
+    first.start()
+    while len(compiler.asked) < 2:
+        assert first.is_alive()
+    with pytest.raises(Compiling) as caught:
+        workshop.wait(["b", "a"])
+    assert len(caught.value.jobs) == 2
+    # Over many rows the general engine takes longer than any compiler.
+    many = threading.Thread(target=lambda: workshop.wait(["b"], least=60))
+    many.start()
+    compiler.go.set()
+    many.join(60)
+    first.join(60)
+    workshop.wait(["a", "b"])
+    assert workshop.made("a") is MADE
+
+
+def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compiler) -> None:
+    compiler.error = InternalError("no")
+    compiler.go.set()
+    workshop = compiler.workshop(patience=60)
+    kernels, request = _twin(workshop), lab.request(JOIN)
+    for _ in range(2):
+        assert local.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
+        assert kernels.declined == "its kernel does not compile"
+    assert kernels.ran == 0
+    assert len(compiler.asked) == 1
+    with pytest.raises(InternalError):
+        workshop.made(compiler.asked[0])
+
+
+def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels, tables = Twin(local.PACKED), ResidentTables(2**28)
+    planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
+    ((number, node),) = [(each.number, each.root) for each in planned.stages if isinstance(each.root, Fused)]
+    build = compute(Task(planned.stages[0], WHOLE), tables, {}, local.FRAMES)
+    tried: list[object] = []
+
+    def refuse(*given: object) -> Prepared:
+        tried.append(given)
+        raise NotFused("numbers that are too large")
+
+    monkeypatch.setattr(run, "prepare", refuse)
+    for key in (b"1", b"1", b"2", None, None):
+        (made,) = compute(Task(planned.stages[number], WHOLE, key=key), tables, {0: build}, local.FRAMES, kernels)
+        assert made.rows > 0
+        (told,) = kernels.launched()
+        assert told.declined == kernels.declined == "numbers that are too large"
+    assert len(tried) == 4
+    assert kernels.kept(node, b"1") is None
+
+
+def _operators(node: PlanNode) -> list[PlanNode]:
+    return [node, *(each for below in node.inputs for each in _operators(below))]
+
+
+def _told(planned: Planned, number: int, kernels: Twin) -> dict[str, str]:
+    measured = {number: Measured((0,), [1], [1], [0], [1.0], [()], list(kernels.launched()))}
+    shown = _operators(displayed(planned.stages, "Gpu", {}, measured))
+    return dict(next(node for node in shown if node.operator == "GpuFused").details)
+
+
+def test_a_part_is_bound_while_its_kernel_is_compiled(lab: Lab, compiler: _Compiler) -> None:
+    workshop = compiler.workshop()
+    kernels, tables = _twin(workshop), ResidentTables(2**28)
+    planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
+    stages = planned.stages
+    ((number, node),) = [(each.number, each.root) for each in stages if isinstance(each.root, Fused)]
+    build = compute(Task(stages[0], WHOLE), tables, {}, local.FRAMES)
+    (first,) = compute(Task(stages[number], WHOLE, key=b""), tables, {0: build}, local.FRAMES, kernels)
+    assert kernels.kept(node, b"") is None
+    told = _told(planned, number, kernels)
+    assert told["Answered By"] == "the general engine: its kernel is being compiled"
+    assert "Kernel Time" not in told
+    compiler.go.set()
+    _done(workshop)
+    ready = kernels.kept(node, b"")
+    assert ready is not None
+    again = kernels.again(ready)
+    assert kernels.ran == 1
+    columns = [name for name in again.columns if name.startswith("k")]
+    wanted = first.frame().select(again.columns).cast(dict(again.schema))
+    assert again.sort(columns).equals(wanted.sort(columns))
+    told = _told(planned, number, kernels)
+    assert (told["Answered By"], told["Bound Before"]) == ("the kernel's twin", "yes")

@@ -53,6 +53,11 @@ __device__ __forceinline__ void load(const u8* data, i64 first, u64 (&out)[V]) {
     for (int v = 0; v < V; ++v) out[v] = (u64)words[2 * v + 1] << 32 | words[2 * v];
 }
 
+// Where the text before a row's ends; 0 where the row is the first of a group (of `last` + 1 rows, a power of two).
+__device__ __forceinline__ u32 end_before(const u8* ends, i64 row, i64 last) {
+    return row & last ? reinterpret_cast<const u32*>(ends)[row - 1] : 0;
+}
+
 // The validity bits of V rows; bit v is row first + v.
 template <int V>
 __device__ __forceinline__ u32 load_valid(const u8* bits, i64 first) {

@@ -14,6 +14,7 @@ __device__ __forceinline__ u64 mixed(u64 x) {
 // The slot of a key, or -1. The table is at most half full.
 __device__ __forceinline__ i64 probe(const i64* keys, i64 mask, i64 key) {
     i64 place = (i64)(mixed((u64)key) & (u64)mask);
+#pragma unroll 1
     while (true) {
         const i64 held = __ldg(keys + place);
         if (held == key) return place;

@@ -1,0 +1,17 @@
+// The groups that rows have made, one after the other: of each the numbers of its keys, then its words.
+//
+// `keys` are those of a hash table's slots, KEYS arrays of them; without, a slot's own number is its one key, and it is
+// a group's if its first word, which counts rows, is not 0. `cursor` counts groups; those beyond `room` are not written.
+#include "groups.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) compact(
+    const i64* keys, int key_words, const u64* words, int accumulators, i64 slots, u64* cursor, i64 room, i64* rows) {
+    for (i64 slot = (i64)blockIdx.x * 256 + threadIdx.x; slot < slots; slot += (i64)gridDim.x * 256) {
+        if (keys ? keys[slot] == -1 : !words[slot]) continue;
+        const u64 place = next_place(cursor);
+        if (place >= (u64)room) continue;
+        i64* row = rows + place * (u64)(key_words + accumulators);
+        for (int k = 0; k < key_words; ++k) *row++ = keys ? keys[k * slots + slot] : slot;
+        for (int a = 0; a < accumulators; ++a) *row++ = (i64)words[a * slots + slot];
+    }
+}

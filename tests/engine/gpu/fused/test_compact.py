@@ -1,0 +1,70 @@
+"""Groups gathered out of mostly empty slots: what the kernel's twin writes, in any order, is what a target gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpudb.engine.gpu.fused import compact, nvrtc
+from gpudb.engine.gpu.fused.generate import headers
+from gpudb.engine.gpu.fused.target import Target
+from tests.engine.gpu.fused.on_device import filled, sink_of
+
+
+class _Array(np.ndarray[Any, Any]):
+    """An array as CuPy's are: what is on the host has to be fetched."""
+
+    def get(self) -> np.ndarray[Any, Any]:
+        return np.array(self)
+
+
+class _Device:
+    """CuPy by NumPy, as far as a target needs it."""
+
+    uint64 = np.uint64
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        return lambda *given, **more: function(*given, **more).view(_Array)
+
+
+@pytest.mark.parametrize("form", ["dense", "hash"])
+@pytest.mark.parametrize("count", [0, 1, 500, 20_000, compact.ROOM, compact.ROOM + 1])
+def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) -> None:
+    sink = sink_of(form)
+    target = Target(_Device(), sink, 1 << 18)
+    keys, words = filled(sink, 1 << 18, count, np)
+    wanted = compact.grouped(sink, compact.compacted(keys, words))
+    target.words[:] = words
+    if keys is not None:
+        assert target.keys is not None
+        target.keys[:] = keys
+    asked: list[Target] = []
+
+    def gather(given: Target) -> None:
+        asked.append(given)
+        first, many, there, accumulators, slots, cursor, room, rows = given.to_gather()
+        assert (int(many), int(accumulators), int(slots)) == (len(sink.words), len(sink.accumulators), 1 << 18)
+        made = compact.compacted(first if form == "hash" else None, there)
+        cursor[:] = len(made)
+        made = np.random.default_rng(3).permutation(made)[: int(room)]
+        rows[: made.size] = made.reshape(-1)
+
+    outcome = target.outcome(gather)
+    assert asked == [target]
+    assert outcome is not None
+    assert outcome.grouped is not None
+    assert outcome.grouped.groups.shape == (len(sink.words), count)
+    assert np.array_equal(outcome.grouped.groups, wanted.groups)
+    for one, other in zip(outcome.grouped.words, wanted.words, strict=True):
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
+
+
+def test_the_kernel_compiles(tmp_path: Path) -> None:
+    made = nvrtc.compiled(compact.source(), headers(), "sm_90", folder=tmp_path)
+    assert made.cubin[:4] == b"\x7fELF"
+    assert made.spilled == 0

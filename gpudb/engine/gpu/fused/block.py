@@ -6,11 +6,12 @@ Integers are int64, or Python's where their bounds need more bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused import calendar
+from gpudb.engine.gpu.fused import calendar, like
 from gpudb.engine.gpu.fused.hashing import probed
 from gpudb.engine.gpu.fused.packed import PackedColumn
 from gpudb.engine.gpu.fused.pipeline import (
@@ -29,6 +30,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Logic,
     Lookup,
     Mapped,
+    Matches,
     Ordered,
     Payload,
     Quotient,
@@ -102,6 +104,9 @@ class Block:
             place = np.where(there, place, 0)
             there &= arrays[0][place] > 0
         place = np.where(there, place, 0)
+        if step.condition is not None and step.kind == "left":
+            self._left(step, arrays, place, there, counts)
+            return
         if step.condition is not None:
             there = self._asked(step, arrays, place, there, counts)
         if step.kind in {"semi", "anti"}:
@@ -118,6 +123,25 @@ class Block:
         met[kept[self.true(step.condition)]] = True
         self.rows, self._payloads = rows, payloads
         return met
+
+    def _left(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> None:
+        """The rows beside each partner for which the step's condition is true, and those without one."""
+        assert step.condition is not None
+        rows, payloads = self.rows, self._payloads
+        kept = self._pair(replace(step, kind="inner"), arrays, place, there, counts)
+        true = self.true(step.condition)
+        met = np.zeros(len(rows), bool)
+        met[kept[true]] = True
+        self.keep(true)
+        found = self.rows, self._payloads
+        self.rows, self._payloads = rows, payloads
+        self.keep(~met)
+        alone = np.zeros(len(self.rows), bool)
+        for number in range(len(arrays)):
+            kind = np.int64 if step.payloads[number] else np.float64
+            self._payloads[step.number, number] = np.zeros(len(alone), kind), alone
+        self.rows = np.concatenate([found[0], self.rows])
+        self._payloads = {key: _beside(found[1][key], other) for key, other in self._payloads.items()}
 
     def _pair(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
         """The rows beside each of their partners; which row each was."""
@@ -161,6 +185,12 @@ class Block:
             self._fields[column] = self._columns[column].values(self._first, self._last)
         values, valid = self._fields[column]
         return values[self.rows], None if valid is None else valid[self.rows]
+
+    def _matches(self, column: int, pattern: bytes, *, fold: bool) -> tuple[Array, Array | None]:
+        texts = self._columns[column].texts
+        assert texts is not None
+        held = texts.bytes(self._first, self._last)
+        return like.matched([held[row] for row in self.rows.tolist()], pattern, fold=fold), self._field(column)[1]
 
     def value(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
         """An expression of the rows; errors count where `active` (None: everywhere)."""
@@ -208,6 +238,8 @@ class Block:
                 place = values if valid is None else np.where(valid, values, size)
                 place = np.clip(place, 0, size)
                 return entries[place].astype(np.int64), None if known is None else known[place]
+            case Matches(arg=Field(column=column), table=table, length=length, fold=fold):
+                return self._matches(column, self._tables[table][0][:length].tobytes(), fold=fold)
             case Calendar(field=name, arg=arg, micros=micros):
                 values, valid = self.value(arg, active)
                 return calendar.field(name, values, micros=micros), valid
@@ -287,6 +319,15 @@ class Block:
             known |= taken & (True if valid is None else valid)
             left = left & ~taken
         return made, known if expr.nullable else None
+
+
+def _beside(one: tuple[Array, Array | None], other: tuple[Array, Array | None]) -> tuple[Array, Array | None]:
+    """Values of some rows, and those of others behind them."""
+    parts = one, other
+    valid = None
+    if one[1] is not None or other[1] is not None:
+        valid = np.concatenate([np.ones(len(values), bool) if there is None else there for values, there in parts])
+    return np.concatenate([values for values, _ in parts]), valid
 
 
 def _wide(expr: Expr) -> bool:

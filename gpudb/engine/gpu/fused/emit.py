@@ -18,13 +18,14 @@ from gpudb.engine.gpu.fused.pipeline import (
     Literal,
     Logic,
     Mapped,
+    Matches,
     Ordered,
     Payload,
     Quotient,
     Root,
 )
 from gpudb.engine.gpu.fused.statements import Code, Statements, c_type, number
-from gpudb.engine.gpu.fused.walk import can_fail
+from gpudb.engine.gpu.fused.walk import can_fail, is_long
 
 
 class Emitter(Statements):
@@ -73,9 +74,11 @@ class Emitter(Statements):
                 return self._payload(expr, kind)
             case Arithmetic():
                 return self._arithmetic(expr, kind)
-            case Quotient(arg=arg, divisor=divisor, how=how):
+            case Quotient(arg=arg, divisor=divisor, how=how, shift=shift):
                 value, valid = self.value(arg)
                 assert arg.bounds is not None
+                if shift is not None:
+                    return self.kept(kind, f"({kind})({value} >> {self.given(shift, 'int')})"), valid
                 wide = c_type((arg.bounds[0] - divisor, arg.bounds[1] + divisor))
                 a, b = f"({wide}){value}", number(divisor, wide) if wide != "int" else f"{divisor}"
                 text = {
@@ -110,6 +113,11 @@ class Emitter(Statements):
                 place = self.kept("int", value if valid is None else f"{valid} ? (int){value} : {null}")
                 made = self.kept(kind, f"({kind})m{table}[{place}]")
                 return made, self.kept("bool", f"k{table}[{place}]") if expr.nullable else None
+            case Matches(arg=Field(column=column), table=table, length=length, fold=fold):
+                begin, count = stored.text(self, column)
+                given = self.given(length, "int")
+                text = f"like<{str(fold).lower()}>({begin}, {count}, m{table}, {given})"
+                return self.kept("bool", text), self.value(expr.arg)[1]
             case Calendar():
                 return moments.calendar(self, expr)
             case Choose():
@@ -208,7 +216,7 @@ class Emitter(Statements):
             value, valid = self.value(expr.args[0])
             return self.kept("bool", f"!{value}"), valid
         stops = expr.op == "OR"
-        if not any(can_fail(each) for each in expr.args[1:]):
+        if not any(can_fail(each) or is_long(each) for each in expr.args[1:]):
             codes = [self.value(each) for each in expr.args]
             # Known to be what decides, or known at all.
             decided = [

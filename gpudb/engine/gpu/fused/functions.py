@@ -110,16 +110,22 @@ def _within(op: Any, left: Value, right: Value, limits: tuple[int, int], code: i
 
 
 def _numeric(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
-    if kind.carried:
-        raise NotFused("a numeric of varying scale")
     left, right = args
+    scale = kind.numeric_digits[1]
+    # What it shows is known where both show the same in every row; a comparison need not know.
+    a, b = (each.shown if each.type.carried else each.scale for each in args)
+    shown = None
     if op == "*":
-        if left.scale + right.scale != kind.numeric_digits[1]:
+        if left.scale + right.scale != scale:
             raise NotFused("a product of more decimals than 38 digits hold")
+        if isinstance(a, int) and isinstance(b, int):
+            shown = min(a + b, scale)
     else:
-        scale = kind.numeric_digits[1]
         left, right = (Value(kind, at_scale(each, scale)) for each in args)
-    return Value(kind, _within(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT))
+        if isinstance(a, int) and isinstance(b, int):
+            shown = max(a, b)
+    made = _within(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
+    return Value(kind, made, shown=shown if kind.carried else None)
 
 
 def _float(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:

@@ -13,15 +13,21 @@ from pathlib import Path
 
 from gpudb.engine.gpu.fused.emit import Emitter
 from gpudb.engine.gpu.fused.pipeline import Expr, Filter, Groups, Lookup, Pipeline
-from gpudb.engine.gpu.fused.probes import Probes, Taken, parameters
+from gpudb.engine.gpu.fused.probes import Probes, Taken, alone, parameters
 from gpudb.engine.gpu.fused.sinks import SHARED, GroupWords, RowValues
 from gpudb.engine.gpu.fused.statements import Constant
-from gpudb.engine.gpu.fused.walk import can_fail, exprs_in, exprs_of, fields_of, size_of
+from gpudb.engine.gpu.fused.texts import GROUP
+from gpudb.engine.gpu.fused.walk import can_fail, exprs_in, exprs_of, fields_of, is_long, size_of
 
 HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")
+TEXT = "text.cuh"
+"""The header of kernels that read texts as they are."""
 BLOCK = 256
+_GROUP_BITS = GROUP.bit_length() - 1
 _MUCH = 40
 """Of so much weight, in expressions, a thread has 4 rows: SSB's heaviest query weighs 30 and compiles in 270 ms."""
+_LITTLE = 6
+"""Of so much at most it has 16: it counts rows, or adds up one column, by one key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +57,19 @@ class Kernel:
 def options_for(pipeline: Pipeline) -> Options:
     """How a pipeline's kernel is made: narrow columns more rows at once, so that loads are wide.
 
-    What is done with a row is compiled once for each of them: where that is much, they are fewer.
+    What is done with a row is compiled once for each: where that is much, or is done row by row, they are fewer.
     """
     widest = max((form.width for form in pipeline.columns), default=1)
     sink = pipeline.sink
     apart = len(sink.accumulators) if isinstance(sink, Groups) and sink.keys else 0
     lookups = sum(isinstance(step, Lookup) for step in pipeline.steps)
     exprs = [each for step in pipeline.steps for each in exprs_of(step)] + exprs_in(sink)
-    if widest == 8 or size_of(exprs) + 2 * apart + 4 * lookups > _MUCH:
+    if any(form.text for form in pipeline.columns) or any(map(alone, pipeline.steps)):
         return Options(4)
-    return Options(16 if widest == 1 and not lookups and apart <= 2 else 8)
+    much = size_of(exprs) + 2 * apart + 4 * lookups
+    if widest == 8 or much > _MUCH:
+        return Options(4)
+    return Options(16 if widest == 1 and much <= _LITTLE else 8)
 
 
 def generated(pipeline: Pipeline, options: Options | None = None) -> Kernel:
@@ -71,9 +80,14 @@ def generated(pipeline: Pipeline, options: Options | None = None) -> Kernel:
 @cache
 def headers() -> dict[str, str]:
     """The building blocks' sources, by name."""
+    return {name: building_block(name) for name in (*HEADERS, TEXT)}
+
+
+def building_block(name: str) -> str:
+    """A file of kernels/."""
     package = Path(__file__).parents[3]
     folder = next(each for each in (package / "kernels", package.parent / "kernels") if each.is_dir())
-    return {name: (folder / name).read_text() for name in HEADERS}
+    return (folder / name).read_text()
 
 
 class _Generator:
@@ -98,7 +112,8 @@ class _Generator:
         taken += [(f"const {kind}", f"c{n}", ("constant", str(n))) for n, (kind, _) in enumerate(constants)]
         name = "fused"
         declared = ",\n    ".join(f"{kind} {label}" for kind, label, _ in taken)
-        includes = "".join(f'#include "{each}"\n' for each in HEADERS)
+        more = (TEXT,) if any(form.text for form in self._pipeline.columns) else ()
+        includes = "".join(f'#include "{each}"\n' for each in (*HEADERS, *more))
         source = (
             f"{includes}\n"
             f'extern "C" __global__ void __launch_bounds__({self._block}) {name}(\n    {declared}) {{\n'
@@ -114,7 +129,11 @@ class _Generator:
             found.append(("const u8* __restrict__", f"d{column}", ("data", str(column))))
             if form.nullable:
                 found.append(("const u8* __restrict__", f"b{column}", ("valid", str(column))))
-            if not form.real and form.width < 8:
+            if form.text:
+                found.append(("const u8* __restrict__", f"texts{column}", ("texts", str(column))))
+                found.append(("const i64* __restrict__", f"starts{column}", ("starts", str(column))))
+                found.append(("const i64", f"skip{column}", ("skip", str(column))))
+            elif not form.real and form.width < 8:
                 found.append(("const i64", f"base{column}", ("base", str(column))))
         for step in self._pipeline.steps:
             if isinstance(step, Lookup):
@@ -182,7 +201,11 @@ class _Generator:
         for column in new:
             form = self._pipeline.columns[column]
             out.line(f"{'u64' if form.width == 8 else 'u32'} f{column}[{v}];")
-            out.line(f"load<{form.width}, {v}>(d{column}, first, f{column});")
+            place = f"first + skip{column}" if form.text else "first"
+            out.line(f"load<{form.width}, {v}>(d{column}, {place}, f{column});")
+            if form.text:
+                out.line(f"const u8* const at{column} = texts{column} + starts{column}[({place}) >> {_GROUP_BITS}];")
+                out.line(f"const u32 before{column} = end_before(d{column}, {place}, {GROUP - 1});")
             if form.nullable:
                 out.line(f"const u32 n{column} = load_valid<{v}>(b{column}, first);")
 
@@ -193,7 +216,7 @@ class _Generator:
         self._load({column for each in conditions for column in fields_of(each)})
         out.line("#pragma unroll")
         with out.block(f"for (int v = 0; v < {self._v}; ++v)"):
-            if any(map(can_fail, conditions)):
+            if any(map(can_fail, conditions)) or any(map(is_long, conditions)):
                 out.line("bool kept = alive >> v & 1u;")
                 for each in conditions:
                     with out.block("if (kept)"):

@@ -25,18 +25,18 @@ def mixed(keys: _Array) -> _Array:
     return made ^ (made >> np.uint64(33))
 
 
-def hash_table(keys: _Array) -> tuple[_Array, _Array]:
-    """A hash table at most half full, and each key's slot in it."""
+def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
+    """A hash table at most half full, and each key's slot in it: arrays of `xp` (NumPy or CuPy), as the keys are."""
     size = 16
     while size < 2 * len(keys):
         size *= 2
-    table = np.full(size, EMPTY, np.int64)
+    table = xp.full(size, EMPTY, np.int64)
     place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
-    waiting = np.arange(len(keys))
+    waiting = xp.arange(len(keys))
     while len(waiting):
         slots = place[waiting]
         free = table[slots] == EMPTY
-        # Of several for one slot the last one written has it; its equals share it.
+        # Of several for one slot one has it; its equals share it.
         table[slots[free]] = keys[waiting[free]]
         waiting = waiting[table[slots] != keys[waiting]]
         place[waiting] = (place[waiting] + 1) % size

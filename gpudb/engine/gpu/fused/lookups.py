@@ -1,5 +1,7 @@
 """Build sides of joins as arrays that a probe reads: a direct table by the key, or a hash table; payloads beside it.
 
+They are made where the keys lie, by NumPy or by CuPy.
+
 direct, unique      a bitmap of keys that are there (`presence`), or a first payload whose 0 says "no partner"
 direct, several     `starts`: of key k the partners are the rows from starts[k] to starts[k + 1]
 hashed              `keys` by slot (EMPTY where none), open addressing; `starts` by slot where keys repeat
@@ -11,19 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
+from operator import and_
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.frames import Arrays
 from gpudb.engine.gpu.fused.hashing import bitmap_bytes, hash_table
 from gpudb.engine.gpu.fused.pipeline import Bounds
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
 from gpudb.types import SqlType
 
-DIRECT = 1 << 28
-"""The most entries of a direct table."""
+DIRECT, DEVICE_DIRECT = 1 << 28, 1 << 31
+"""The most entries of a direct table: of one that is made on the host, and of one that a GPU makes."""
 _SPARSE = 64
 """A direct table has at most so many entries for each row of its build side, or SMALL ones: it fits into L2 then."""
 _SMALL = 1 << 24
@@ -76,9 +81,27 @@ def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = 
     return Column(values, valid, bounds, dictionary)
 
 
+def column_at(arrays: Arrays, kind: SqlType) -> Column:
+    """A column of numbers that lies on a GPU."""
+    given, valid = arrays
+    if kind.name in FLOATS:
+        reals = given.astype(np.float64)
+        if valid is not None:
+            reals[~valid] = 0.0
+        return Column(reals, valid, None)
+    values = given.astype(np.int64)
+    if valid is not None:
+        values[~valid] = 0
+    known = values if valid is None else values[valid]
+    return Column(values, valid, (int(known.min()), int(known.max())) if len(known) else (0, 0))
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The rows of a build side by their keys: each row's `place`, below `slots`; `most` is the most rows of one key."""
+    """The rows of a build side by their keys: each row's `place`, below `slots`; `most` is the most rows of one key.
+
+    Its arrays are those of `xp`: NumPy's, or CuPy's where the keys lie on a GPU.
+    """
 
     lows: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -87,57 +110,74 @@ class Index:
     place: _Array
     slots: int
     most: int
+    xp: Any = np
 
 
 def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
     """The keys of a build side in a table; `distinct` where only whether there is a partner matters."""
-    kept = np.ones(len(keys[0].values), bool)
-    for key in keys:
-        if key.valid is not None:
-            kept &= key.valid
-    values = [key.values[kept] for key in keys]
+    xp = _module(keys)
+    values = [xp.asarray(key.values) for key in keys]
+    known = [xp.asarray(key.valid) for key in keys if key.valid is not None]
+    rows, table = xp.arange(len(values[0])), None
+    if known:
+        rows = xp.flatnonzero(reduce(and_, known))
+        values = [each[rows] for each in values]
     some = len(values[0]) > 0
     lows = tuple(int(each.min()) if some else 0 for each in values)
     sizes = tuple(int(each.max()) - low + 1 if some else 1 for each, low in zip(values, lows, strict=True))
     slots = prod(sizes)
     if slots >= 2**62:
         raise NotFused("keys of more than 62 bits together")
-    number = np.zeros(len(values[0]), np.int64)
-    for each, low, size in zip(values, lows, sizes, strict=True):
-        number = number * size + (each - low)
-    rows = np.flatnonzero(kept)
-    unique, first, counts = np.unique(number, return_index=True, return_counts=True)
-    if distinct:
-        number, rows, counts = unique, rows[first], np.ones(len(unique), np.int64)
-    most = int(counts.max()) if len(counts) else 1
-    if slots > DIRECT or slots > max(_SPARSE * len(number), _SMALL):
-        table, place = hash_table(number)
-        return Index(lows, sizes, table, rows, place, len(table), most)
-    return Index(lows, sizes, None, rows, number, slots, most)
+    place = values[0] - lows[0]
+    for each, low, size in zip(values[1:], lows[1:], sizes[1:], strict=True):
+        place = place * size + (each - low)
+    del values, known
+    if slots > (DIRECT if xp is np else DEVICE_DIRECT) or slots > max(_SPARSE * len(place), _SMALL):
+        table, place = hash_table(place, xp)
+        slots = len(table)
+    there = xp.zeros(slots, bool)
+    there[place] = True
+    several = int(there.sum()) < len(place)
+    if several and distinct:
+        # Of equal keys one is enough, whichever row it is of.
+        place = xp.flatnonzero(there)
+        return Index(lows, sizes, table, place, place, slots, 1, xp)
+    most = int(xp.bincount(place, minlength=slots).max()) if several else 1
+    return Index(lows, sizes, table, rows, place, slots, most, xp)
+
+
+def _module(keys: Sequence[Column]) -> Any:
+    """What computes with keys: CuPy if some of them lie on a GPU, else NumPy."""
+    if all(isinstance(key.values, np.ndarray) for key in keys):
+        return np
+    import cupy
+
+    return cupy
 
 
 def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
     """A lookup table with payloads; of a `selective` one, which most rows find no partner in, they are read last."""
-    rows, place, slots = index.rows, index.place, index.slots
+    rows, place, slots, xp = index.rows, index.place, index.slots, index.xp
     hashed, unique = index.table is not None, index.most == 1
     arrays: list[_Array] = [] if index.table is None else [index.table]
     presence = False
     if not unique:
-        order = np.argsort(place, kind="stable")
-        counts = np.bincount(place, minlength=slots)
-        arrays.append(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
-        rows, place, slots = rows[order], np.arange(len(rows)), len(rows)
+        order = xp.argsort(place, kind="stable")
+        starts = xp.zeros(slots + 1, np.uint32)
+        starts[1:] = xp.cumsum(xp.bincount(place, minlength=slots))
+        arrays.append(starts)
+        rows, place, slots = rows[order], xp.arange(len(rows)), len(rows)
     elif not hashed:
         presence = selective or not payloads or payloads[0].bounds is None
         if presence:
             # Whole words, which kernels copy into shared memory.
-            there = np.zeros(bitmap_bytes(slots) * 8, bool)
+            there = xp.zeros(bitmap_bytes(slots) * 8, bool)
             there[place] = True
-            arrays.append(np.packbits(there, bitorder="little"))
+            arrays.append(xp.packbits(there, bitorder="little"))
     widths, biases, bases = [], [], []
     for number, payload in enumerate(payloads):
         bias = int(number == 0 and unique and not hashed and not presence)
-        made, width, bias, base = _payload(payload, rows, place, slots, bias)
+        made, width, bias, base = _payload(payload, rows, place, slots, bias, xp)
         arrays.append(made)
         widths.append(width)
         biases.append(bias)
@@ -146,12 +186,14 @@ def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) 
     return Built(index.lows, index.sizes, *shape, tuple(arrays))
 
 
-def _payload(payload: Column, rows: _Array, place: _Array, slots: int, bias: int) -> tuple[_Array, int, int, int]:
-    values = payload.values[rows]
+def _payload(
+    payload: Column, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
+) -> tuple[_Array, int, int, int]:
+    values = xp.asarray(payload.values)[rows]
     if payload.bounds is None:
         if payload.valid is not None:
             raise NotFused("floats with NULLs in a build side")
-        reals = np.zeros(max(slots, 1), np.float64)
+        reals = xp.zeros(max(slots, 1), np.float64)
         reals[place] = values
         return reals, 0, 0, 0
     low, high = payload.bounds
@@ -162,7 +204,7 @@ def _payload(payload: Column, rows: _Array, place: _Array, slots: int, bias: int
         low = 0
     stored = values - low + bias
     if payload.valid is not None:
-        stored = np.where(payload.valid[rows], stored, bias - 1)
-    made = np.zeros(max(slots, 1), kind)
+        stored = xp.where(xp.asarray(payload.valid)[rows], stored, bias - 1)
+    made = xp.zeros(max(slots, 1), kind)
     made[place] = stored.astype(kind)
     return made, width, bias, low

@@ -13,10 +13,12 @@ from dataclasses import replace
 
 import polars as pl
 
+from gpudb.engine.gpu.frames import HostHeld
 from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.prepare import Known, prepare
+from gpudb.engine.gpu.fused.prepare import prepare
+from gpudb.engine.gpu.fused.prepared import Known
 from gpudb.engine.gpu.fused.top import first_rows
-from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
+from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import column_bounds
@@ -27,33 +29,47 @@ from gpudb.plan.nodes import Node, column
 from gpudb.plan.optimize.estimate import profile
 from gpudb.plan.physical import Final, Partial
 from gpudb.sql import bound
-from gpudb.types import INT8, SqlType
+from gpudb.types import INT4, INT8, SqlType
 
 BUILD_ROWS = 16_000_000
-"""A build side may have so many rows: it is made on the host, and every worker has it."""
-
+"""A build side may have so many rows: every worker has all of it."""
+DEVICE_ROWS = 1 << 30
+"""A build side that the one GPU makes a table of, where its rows lie."""
 
 MANY, SHORT = 1_000_000, 10
 """Of tables of more rows, texts of more characters get no dictionary for the sake of rows that come out."""
-MOST_GROUPS = 1_000_000
-"""A kernel's groups go through the host's memory, 20 million in a second: more of them are the general engine's."""
+MOST_GROUPS, DEVICE_GROUPS = 1_000_000, 1 << 26
+"""Groups that go through the host's memory, 20 million in a second, and those that stay where one GPU made them: more
+of them are the general engine's."""
+_SAME = bound.Constant(0, INT4)
 MOST_FIRST = 100_000
 """The most rows of ORDER BY … LIMIT."""
 
 
-def fused(root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = (), scan: int = 0) -> Node:
+def fused(
+    root: Node,
+    estimate: Callable[[Node], int],
+    parameters: Sequence[object] = (),
+    scan: int = 0,
+    build: int = BUILD_ROWS,
+    groups: int = MOST_GROUPS,
+) -> Node:
     """A plan with a Fused in the place of every part that one kernel computes.
 
-    Rows of tables of less than `scan` rows are not worth one.
+    Rows of tables of less than `scan` rows are not worth one; build sides have no more than `build` rows, aggregates no
+    more than so many `groups`.
     """
-    return _Matching(estimate, parameters, scan).node(root)
+    return _Matching(estimate, parameters, scan, build, groups).node(root)
 
 
 class _Matching:
-    def __init__(self, estimate: Callable[[Node], int], parameters: Sequence[object], scan: int) -> None:
+    def __init__(
+        self, estimate: Callable[[Node], int], parameters: Sequence[object], scan: int, build: int, groups: int
+    ) -> None:
         self._estimate = estimate
         self._parameters = parameters
         self._scan = scan
+        self._build, self._groups = build, groups
 
     def node(self, node: Node) -> Node:
         if isinstance(node, nodes.Aggregate) and _is_distinct(node):
@@ -72,7 +88,7 @@ class _Matching:
         return node.with_inputs(*(self.node(each) for each in node.inputs))
 
     def _few(self, node: nodes.Aggregate) -> bool:
-        return not node.keys or self._estimate(node) <= MOST_GROUPS
+        return not node.keys or self._estimate(node) <= self._groups
 
     def _is_top(self, node: nodes.Sort) -> bool:
         """Whether a sort wants few of many rows."""
@@ -82,20 +98,25 @@ class _Matching:
         return _largest(node) >= max(self._scan, 1) and self._estimate(node.input) > wanted
 
     def _drops_most(self, node: Node) -> bool:
-        """Whether few of a table's many rows are left, as far as is known: a kernel that finds too many declines."""
+        """Whether few of a table's many rows are left, as far as is known: a kernel that finds too many declines.
+
+        Rows without columns, of which only their number is wanted, are none that it could give.
+        """
         if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _chooses(node):
+            return False
+        if not node.types:
             return False
         largest = _largest(node)
         return largest >= max(self._scan, 1) and self._estimate(node) <= largest // 2
 
     def _first(self, node: nodes.Sort) -> Fused:
-        """The rows that a sort wants the first of, by its first key, and those that are equal by it."""
+        """The rows that a sort wants the first of; a kernel goes by its first key, and gives those equal by it too."""
         limit: bound.Expr | None = node.limit
         if node.offset is not None:
             if isinstance(node.limit, bound.Parameter) or isinstance(node.offset, bound.Parameter):
                 raise NotFused("an offset that is a parameter, or beside one")
             limit = bound.Constant(first_rows(node, ()), INT8)
-        return self._fused(node.input, lambda below: nodes.Sort(below, node.keys[:1], limit=limit, with_ties=True))
+        return self._fused(node.input, lambda below: nodes.Sort(below, node.keys, limit=limit))
 
     def _distinct(self, node: nodes.Aggregate) -> Node:
         """Calls with DISTINCT over one value as calls over the groups of the keys and that value."""
@@ -115,9 +136,9 @@ class _Matching:
         below = self._spine(node, builds)
         made = Fused(top(below), tuple(self.node(each) for each in builds))
         scan = scan_of(below)
-        bound_to = prepare(made, _Statistics(scan), [_empty(each.types) for each in builds], self._parameters)
+        bound_to = prepare(made, _Statistics(scan), [HostHeld(_empty(each.types)) for each in builds], self._parameters)
         if not isinstance(made.root, Partial) and scan.table.rows > MANY:
-            for kind in (scan.types[index] for index in bound_to.fields):
+            for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.texts):
                 if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT:
                     # Rows are looked at once, perhaps; a dictionary of comments is not worth it.
                     raise NotFused("texts that may be as many as rows")
@@ -134,11 +155,16 @@ class _Matching:
         raise NotFused(type(node).__name__)
 
     def _join(self, node: nodes.Join, builds: list[Node]) -> Node:
-        if not node.keys or node.kind == "FULL" or (node.condition is not None and node.kind == "LEFT"):
-            raise NotFused(f"a {node.kind.lower()} join of this condition")
+        if node.kind == "FULL":
+            raise NotFused("a full join")
         swapped = node.kind == "INNER" and _largest(node.left) < _largest(node.right)
+        if not node.keys:
+            if node.kind != "INNER" or not (_is_one(node.left) or _is_one(node.right)):
+                raise NotFused(f"a {node.kind.lower()} join without keys")
+            # The one row is every row's partner.
+            node, swapped = replace(node, keys=((_SAME, _SAME),)), not _is_one(node.right)
         build = node.left if swapped else node.right
-        if self._estimate(build) > BUILD_ROWS:
+        if self._estimate(build) > self._build:
             raise NotFused("a join of two large sides")
         build, places = _with_keys(build, [pair[0 if swapped else 1] for pair in node.keys])
         width = len((node.left if swapped else node.right).types)
@@ -156,10 +182,12 @@ class _Matching:
         wide = replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
         if node.kind in {"SEMI", "ANTI"}:
             return wide
-        wide = replace(wide, condition=None)
+        # Of a left join the condition is the partners', behind which the keys are.
+        condition = None if node.kind == "LEFT" else node.condition
+        wide = wide if node.kind == "LEFT" else replace(wide, condition=None)
         kept = [*range(width), *range(len(given), len(wide.types))] if swapped else list(range(len(node.types)))
         narrow = nodes.Project(wide, tuple(column(index, wide.types[index], wide.names[index]) for index in kept))
-        return narrow if node.condition is None else nodes.Filter(narrow, node.condition)
+        return narrow if condition is None else nodes.Filter(narrow, condition)
 
 
 def _is_distinct(node: nodes.Aggregate) -> bool:
@@ -194,6 +222,13 @@ def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[boun
     return nodes.Project(build, (*own, *added)), places
 
 
+def _is_one(node: Node) -> bool:
+    """Whether there is one row at most: a scalar subquery's."""
+    if isinstance(node, nodes.Project | nodes.Filter | nodes.Shared):
+        return _is_one(node.input)
+    return isinstance(node, nodes.Aggregate) and not node.keys
+
+
 def _chooses(node: Node) -> bool:
     """Whether a chain down to a scan leaves rows out."""
     if isinstance(node, nodes.Project):
@@ -222,8 +257,10 @@ class _Statistics:
         self._scan = scan
         self.rows = scan.table.rows
 
-    def known(self, column: int) -> Known:
+    def known(self, column: int, *, texts: bool = False) -> Known:
         kind = self._scan.types[column]
+        if texts and kind.name in PLAIN_TEXT and self.rows > MANY:
+            return Known((0, 0), True, texts=True)
         if kind.name in FLOATS:
             return Known(None, True)
         if kind.name in TEXT:
@@ -231,7 +268,7 @@ class _Statistics:
         bounds = column_bounds(self._scan.table, self._scan.table.columns[self._scan.columns[column]])
         return Known(bounds if bounds is not None and max(-bounds[0], bounds[1]) < 2**63 else (0, 0), True)
 
-    def segments(self, columns: Sequence[int]) -> Sequence[twin.Segment]:
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[twin.Segment]:
         return ()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import Filter, Lookup, Payload
-from gpudb.engine.gpu.fused.walk import can_fail, exprs_of, fields_of, parts
+from gpudb.engine.gpu.fused.walk import can_fail, exprs_of, fields_of, is_long, parts
 
 _SHARED, _NEAR = 64 * 1024, 256 * 1024
 """Bytes of a lookup's first array that lie in shared memory, and in a multiprocessor's own cache."""
@@ -18,6 +18,8 @@ _COSTS = (0.5, 1.5, 3.5)
 """Of a random read there, from the L1 cache, and from L2: milliseconds for 600 million rows of an H200."""
 _BYTE = 0.14
 """Of one byte of a column for each of these rows."""
+_TEXT = 15.0
+"""Of looking through their texts."""
 
 
 def ordered(
@@ -56,7 +58,8 @@ def _rank(
     step: Filter | Lookup, passing: Mapping[int, float], forms: Sequence[Form], loaded: set[int]
 ) -> tuple[int, float]:
     if isinstance(step, Filter):
-        return 0, 0.0
+        # What reads texts comes behind lookups that drop more rows for less.
+        return (1, _TEXT) if is_long(step.condition) else (0, 0.0)
     columns = {column for each in step.keys for column in fields_of(each)} - loaded
     cost = _BYTE * sum(forms[column].width for column in columns)
     size = 1.0

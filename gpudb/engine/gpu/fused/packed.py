@@ -1,18 +1,21 @@
 """Packed columns: a column's values as bytes of their range, aligned for a kernel's loads; the same on host and GPU.
 
 A value is `base + unit * stored`, where `stored` is an unsigned number of 1, 2, 3, 4 or 8 bytes, little-endian; a float
-lies as it is. Text is a code of a dictionary. A bitmap, least significant bit first, has a 1 for each value that is
-not NULL. Rows are padded to a multiple of 64, so that a thread may load those of a group at once.
+lies as it is. Text is a code of a dictionary, or lies as it is (see `texts`). A bitmap, least significant bit first,
+has a 1 for each value that is not NULL. Rows are padded to a multiple of 64, so that a thread may load a group's at
+once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gpudb.engine.gpu.fused import texts
+from gpudb.engine.gpu.fused.texts import Texts
 from gpudb.engine.gpu.fused.zones import Zones, together, zones_of
 
 ROWS = 64
@@ -25,19 +28,22 @@ _AT_ONCE = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a kernel is made for: bytes a value, the step between values, whether floats, whether some are NULL."""
+    """What a kernel is made for: bytes a value, the step between values, whether floats, whether some are NULL, and
+    whether texts as they are, whose values are where they end."""
 
     width: int
     unit: int = 1
     real: bool = False
     nullable: bool = False
+    text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PackedColumn:
     """A column of `rows` values. `data` and `valid` are bytes in NumPy's or CuPy's arrays; bounds are the values'.
 
-    `low` and `high` are None for floats and where there is no value; floats have no `zones` either.
+    `low` and `high` are None for floats and where there is no value; floats have no `zones` either. Of texts as they
+    are `data` is None.
     """
 
     form: Form
@@ -48,22 +54,27 @@ class PackedColumn:
     low: int | None
     high: int | None
     zones: Zones | None = None
+    texts: Texts | None = None
 
     @property
     def bytes(self) -> int:
-        """What a kernel reads of it."""
-        return self.rows * self.form.width + (self.rows // 8 if self.form.nullable else 0)
+        """What a kernel reads of it; of some rows' texts the share that rows have of all."""
+        size = self.rows * self.form.width + (self.rows // 8 if self.form.nullable else 0)
+        return size + (self.texts.size * self.rows // max(len(self.texts.ends), 1) if self.texts is not None else 0)
 
     def on(self, xp: Any) -> PackedColumn:
         """The same on the GPU (`cupy`) or the host (`numpy`)."""
         moved = (None if each is None else xp.asarray(each) for each in (self.data, self.valid))
         data, valid = moved
-        return replace(self, data=data, valid=valid)
+        return replace(self, data=data, valid=valid, texts=None if self.texts is None else self.texts.on(xp))
 
     def values(self, first: int = 0, last: int | None = None, xp: Any = np) -> tuple[Any, Any]:
         """Values as int64 or float64, and which of them are there (None: all); NULLs have any value."""
         last = self.rows if last is None else last
         width, form = self.form.width, self.form
+        there = None if self.valid is None else _bits(self.valid, first, last, xp)
+        if form.text:
+            return xp.zeros(last - first, np.int64), there
         raw = self.data[first * width : last * width]
         if form.real:
             made = raw.view(np.float32 if width == 4 else np.float64).astype(np.float64)
@@ -73,7 +84,7 @@ class PackedColumn:
         else:
             made = raw.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.int64}[width]).astype(np.int64)
             made = self.base + form.unit * made
-        return made, None if self.valid is None else _bits(self.valid, first, last, xp)
+        return made, there
 
 
 def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = None) -> PackedColumn:
@@ -93,7 +104,7 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
         return PackedColumn(form, 0, rows, xp.zeros(_length(rows, 1), np.uint8), bitmap, None, None, zones)
     low, high = zones.bounds
     known = values[valid] if nullable else values
-    base, unit = _steps(known, low) if width is None and high - low >= 256 else (low, 1)
+    base, unit = _steps(known, low, high) if width is None and high - low >= 256 else (low, 1)
     top = (high - base) // unit
     width = width or _width(top)
     if width == 8:
@@ -105,18 +116,30 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     return PackedColumn(form, base, rows, _padded(_narrow(stored, width), rows, width, xp), bitmap, low, high, zones)
 
 
+def packed_texts(made: Texts, rows: int, valid: Any = None, xp: Any = np) -> PackedColumn:
+    """Texts as they are as a column; `valid` is a mask of booleans, or None where none is NULL."""
+    nullable = valid is not None and not bool(valid.all())
+    bitmap = _bitmap(valid, xp) if nullable else None
+    return PackedColumn(Form(4, 1, False, nullable, True), 0, rows, None, bitmap, None, None, None, made)
+
+
 def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
     """The rows of several columns of one type, one after the other, as one column."""
     if len(parts) == 1:
         return parts[0]
     rows, nullable = sum(part.rows for part in parts), any(part.form.nullable for part in parts)
+    if parts and parts[0].form.text:
+        held = texts.together([(part.rows, part.texts) for part in parts if part.texts is not None], xp)
+        bits = [part.values(0, None, xp)[1] for part in parts] if nullable else []
+        masks = [xp.ones(part.rows, bool) if each is None else each for part, each in zip(parts, bits, strict=False)]
+        return packed_texts(held, rows, xp.concatenate(masks) if nullable else None, xp)
     known = [(part, part.low, part.high) for part in parts if part.low is not None and part.high is not None]
     real = bool(parts) and parts[0].form.real
     low = min((low for _, low, _ in known), default=None)
     high = max((high for _, _, high in known), default=None)
     base, unit, width = 0, 1, parts[0].form.width if real else 1
     if low is not None and high is not None:
-        base, unit = _common([(part, least) for part, least, _ in known], low)
+        base, unit = _common([(part, least) for part, least, _ in known], low, high)
         width = _width((high - base) // unit)
         base, unit = (0, 1) if width == 8 else (base, unit)
     data = xp.zeros(_length(rows, width), np.uint8)
@@ -140,10 +163,9 @@ def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
     return PackedColumn(form, base, rows, data, None if there is None else _bitmap(there, xp), low, high, zones)
 
 
-def _common(parts: Sequence[tuple[PackedColumn, int]], low: int) -> tuple[int, int]:
+def _common(parts: Sequence[tuple[PackedColumn, int]], low: int, high: int) -> tuple[int, int]:
     """What all values are a whole number of steps from, and the step, by the parts' own."""
-    for unit in _UNITS:
-        base = _base(low, unit)
+    for base, unit in _candidates(low, high):
         if all(
             (part.low == part.high or part.form.unit % unit == 0) and (least - base) % unit == 0
             for part, least in parts
@@ -152,20 +174,23 @@ def _common(parts: Sequence[tuple[PackedColumn, int]], low: int) -> tuple[int, i
     return low, 1
 
 
-def _steps(known: Any, low: int) -> tuple[int, int]:
-    """What values are a whole number of steps from, and the step.
-
-    Timestamps count from a midnight, so that their days need no 64 bits.
-    """
-    for unit in _UNITS:
-        base = _base(low, unit)
+def _steps(known: Any, low: int, high: int) -> tuple[int, int]:
+    """What values are a whole number of steps from, and the step."""
+    for base, unit in _candidates(low, high):
         if not bool(((known[:_SAMPLE] - base) % unit).any()) and not bool(((known - base) % unit).any()):
             return base, unit
     return low, 1
 
 
-def _base(low: int, unit: int) -> int:
-    return low // DAY * DAY if unit >= 1_000_000 else low
+def _candidates(low: int, high: int) -> Iterator[tuple[int, int]]:
+    """What values may be counted from, and in which steps, where 64 bits hold the distances.
+
+    Timestamps count from a midnight, so that their days need no 64 bits.
+    """
+    for unit in _UNITS:
+        base = low // DAY * DAY if unit >= 1_000_000 else low
+        if base >= -(2**63) and high - base < 2**63:
+            yield base, unit
 
 
 def _width(top: int) -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,13 +29,26 @@ class Piece:
     keys: pl.Series | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Rows of a column of texts: the bytes of all, where each ends (int64), and which are there (None: all)."""
+
+    data: Any
+    ends: Any
+    valid: Any
+
+
 class Pieces(Protocol):
     """What reads pieces, into the arrays of `xp` (NumPy or CuPy)."""
 
     xp: Any
 
-    def piece(self, file: DataFile, column: Column, first: int, last: int) -> Piece:
-        """Rows `first` to `last` of a file's column; NotFused where they need more than 64 bits."""
+    def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
+        """Rows `first` to `last` of some of a file's columns, read at once; NotFused in the place of one that needs
+        more than 64 bits a value."""
+
+    def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
+        """Rows `first` to `last` of a file's column of text, as they are."""
 
 
 class HostPieces:
@@ -42,10 +56,24 @@ class HostPieces:
 
     xp = np
 
-    def piece(self, file: DataFile, column: Column, first: int, last: int) -> Piece:
+    def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
+        """See `Pieces`."""
+        found: list[Piece | NotFused] = []
+        for column, held in zip(columns, stored_lanes(file, columns, first, last), strict=True):
+            try:
+                found.append(piece_of(held[""], text=column.type.name in TEXT))
+            except NotFused as reason:
+                found.append(reason)
+        return found
+
+    def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
         """See `Pieces`."""
         (held,) = stored_lanes(file, [column], first, last)
-        return piece_of(held[""], text=column.type.name in TEXT)
+        series = held[""].cast(pl.String)
+        valid = series.is_not_null().to_numpy() if series.null_count() else None
+        sizes = series.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)
+        data = np.frombuffer("".join(series.fill_null("")).encode(), np.uint8)
+        return TextPiece(data, np.cumsum(sizes), valid)
 
 
 def piece_of(series: pl.Series, *, text: bool = False) -> Piece:

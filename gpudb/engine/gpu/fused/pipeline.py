@@ -15,16 +15,13 @@ from math import prod
 from typing import Literal as OneOf
 
 from gpudb.engine.gpu.fused.packed import Form
+from gpudb.engine.gpu.fused.refusal import NotFused as NotFused
 
 Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer; None for a float."""
 BOOLEAN = (0, 1)
 WORD = 2**62
 """Keys' numbers in a hash table are less than this: what is above says that a slot is empty, or not yet written."""
-
-
-class NotFused(Exception):
-    """What keeps a part of a plan from being one kernel: it runs as the general engine's."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +86,15 @@ class Arithmetic(Expr):
 
 @dataclass(frozen=True)
 class Quotient(Expr):
-    """An integer by a positive constant: cut towards zero, to the next below, or to the nearest (half away from 0)."""
+    """An integer by a positive constant: cut towards zero, to the next below, or to the nearest (half away from 0).
+
+    With `shift` the divisor is that power of two, and a parameter: another makes no other kernel.
+    """
 
     arg: Expr
     divisor: int
     how: OneOf["truncate", "floor", "round"]
+    shift: int | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,19 @@ class Mapped(Expr):
 
 
 @dataclass(frozen=True)
+class Matches(Expr):
+    """Whether a column of texts as they are is LIKE a pattern, which is a table of `length` bytes (see `like`).
+
+    With `fold` both are taken in lower case; of ASCII alone.
+    """
+
+    arg: Expr
+    table: int
+    length: int
+    fold: bool = False
+
+
+@dataclass(frozen=True)
 class Calendar(Expr):
     """A field of a date (days since 1970) or, with `micros`, of a timestamp (microseconds since 1970)."""
 
@@ -197,8 +211,8 @@ class Limb(Expr):
 
 
 for _kind in (
-    Field, Payload, Literal, Arithmetic, Quotient, Checked, Compare, Logic, IsNull, IsBoolean, Mapped, Calendar, Choose,
-    Float, Root, Ordered, Limb,
+    Field, Payload, Literal, Arithmetic, Quotient, Checked, Compare, Logic, IsNull, IsBoolean, Mapped, Matches,
+    Calendar, Choose, Float, Root, Ordered, Limb,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 
@@ -220,7 +234,7 @@ class Lookup:
     The keys' distances from the lows, in a number system of `sizes`, are one integer: an index of a direct table, or
     what a hash table is asked for. `payloads` are the bytes of each payload array (0: a float's 8), by column;
     `biases` what is added to a payload: 1 for "no partner" in the first of a direct table, 1 more where it can be NULL.
-    Of semi and anti lookups a partner counts if the `condition` is true for it.
+    Of semi, anti and left lookups a partner counts if the `condition` is true for it.
     """
 
     number: int

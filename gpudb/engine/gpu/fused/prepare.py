@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import polars as pl
 
+from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused import lookups, states, twin
-from gpudb.engine.gpu.fused.block import Table
 from gpudb.engine.gpu.fused.order import ordered
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     WORD,
-    Bounds,
     Expr,
     Field,
     Filter,
@@ -26,15 +24,16 @@ from gpudb.engine.gpu.fused.pipeline import (
     Key,
     Literal,
     Lookup,
-    Payload,
     Pipeline,
     Rows,
 )
+from gpudb.engine.gpu.fused.prepared import Prepared, Source
+from gpudb.engine.gpu.fused.results import Lane
+from gpudb.engine.gpu.fused.sides import Side
 from gpudb.engine.gpu.fused.top import Top, first_rows, ranked_by
 from gpudb.engine.gpu.fused.translate import Scope, Tables, Translator
-from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, NoDictionary, NotFused, Value
 from gpudb.engine.gpu.fused.walk import can_fail
-from gpudb.engine.gpu.lower.faults import raised
 from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.physical import Partial
@@ -46,87 +45,20 @@ DENSE = 1 << 24
 """The most groups of an array of groups, where rows are as many; else 65,536."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a table's column: bounds (None for floats), whether it has NULLs, the dictionary of text."""
-
-    bounds: Bounds
-    nullable: bool
-    dictionary: Dictionary | None = None
-
-
-class Source(Protocol):
-    """The packed columns of a scan."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-
-    def known(self, column: int) -> Known:
-        """What is known of a column, by its place in the scan."""
-
-    def segments(self, columns: Sequence[int]) -> Sequence[twin.Segment]:
-        """The scan's rows, with some of its columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What runs: `pipeline` over each of `segments`, with the forms of its columns, the `fields` of the source."""
-
-    pipeline: Pipeline
-    fields: tuple[int, ...]
-    segments: Sequence[twin.Segment]
-    lookups: tuple[tuple[np.ndarray[Any, Any], ...], ...]
-    tables: tuple[Table, ...]
-    finish: Callable[[twin.Outcome], pl.DataFrame]
-    top: Top | None = None
-
-    def outcome(self, run: Callable[[Prepared], twin.Outcome]) -> twin.Outcome:
-        """What comes of it, by what runs a pipeline."""
-        if self.top is None:
-            return run(self)
-        return self.top.outcome(self.pipeline, lambda pipeline: run(replace(self, pipeline=pipeline)))
-
-    def frame(self, outcome: twin.Outcome) -> pl.DataFrame:
-        """The result's columns; raises the error that a row had."""
-        if outcome.code:
-            raise raised(outcome.code)
-        return self.finish(outcome)
-
-
-@dataclass
-class _Side:
-    """A build side while expressions over it are translated: which of its columns they want."""
-
-    number: int
-    frame: pl.DataFrame
-    types: tuple[SqlType, ...]
-    kind: str
-    columns: list[lookups.Column] = field(default_factory=list)
-    places: dict[int, int] = field(default_factory=dict)
-
-    def value(self, index: int) -> Value:
-        kind = self.types[index]
-        if kind.name not in HELD or kind.carried:
-            raise NotFused(f"a build side's column of type {kind.plain}")
-        if index not in self.places:
-            self.places[index] = len(self.columns)
-            self.columns.append(lookups.column_of(self.frame[f"c{index}"], kind))
-        place = self.places[index]
-        made = self.columns[place]
-        nullable = made.valid is not None or self.kind == "left"
-        return Value(kind, Payload(made.bounds, nullable, self.number, place), made.dictionary)
-
-
-def prepare(fused: Fused, source: Source, builds: Sequence[pl.DataFrame], parameters: Sequence[object]) -> Prepared:
+def prepare(fused: Fused, source: Source, builds: Sequence[Held], parameters: Sequence[object]) -> Prepared:
     """Binds a fused part; `builds` are its build sides' rows. NotFused where the data keep it from a kernel."""
-    return _Preparing(fused, source, builds, parameters).made()
+    try:
+        return _Preparing(fused, source, builds, parameters, texts=True).made()
+    except NoDictionary:
+        return _Preparing(fused, source, builds, parameters, texts=False).made()
 
 
 class _Preparing:
     def __init__(
-        self, fused: Fused, source: Source, builds: Sequence[pl.DataFrame], parameters: Sequence[object]
+        self, fused: Fused, source: Source, builds: Sequence[Held], parameters: Sequence[object], *, texts: bool
     ) -> None:
+        self._as_texts = texts
+        self._texts: list[int] = []
         self._fused, self._source, self._builds, self._parameters = fused, source, builds, parameters
         self._tables = Tables()
         self._fields: list[int] = []
@@ -149,14 +81,14 @@ class _Preparing:
             top = self._top(root, scope)
         else:
             sink, finish = self._rows(self._scope(root), len(root.types))
-        segments = self._source.segments(self._fields)
+        segments = self._source.segments(self._fields, self._texts)
         forms = tuple(column.form for column in segments[0].columns) if segments else (Form(1),) * len(self._fields)
         made = [step if isinstance(step, Filter) else step() for step in self._steps]
         steps = ordered(made, self._passing, forms)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
         pipeline = Pipeline(forms, steps, sink, tables)
         fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
-        return Prepared(pipeline, fields, segments, arrays, entries, finish, top)
+        return Prepared(pipeline, fields, segments, arrays, entries, finish, top, tuple(self._texts))
 
     def _over(self, scope: Scope) -> Translator:
         return Translator(scope, self._tables, self._parameters)
@@ -175,7 +107,7 @@ class _Preparing:
                 return scope
             case nodes.Project():
                 over = self._over(self._scope(node.input))
-                return [_later(over.value, expr) for expr in node.exprs]
+                return [_later(over.passed, expr) for expr in node.exprs]
             case nodes.Join():
                 return self._join(node)
         raise NotFused(type(node).__name__)
@@ -183,10 +115,13 @@ class _Preparing:
     def _field(self, index: int, kind: SqlType) -> Value:
         if kind.name not in HELD or kind.carried:
             raise NotFused(f"a column of type {kind.plain}")
-        known = self._source.known(index)
+        known = self._source.known(index, texts=self._as_texts)
         if index not in self._fields:
             self._fields.append(index)
-        return Value(kind, Field(known.bounds, known.nullable, self._fields.index(index)), known.dictionary)
+            if known.texts is not None:
+                self._texts.append(index)
+        field = Field(known.bounds, known.nullable, self._fields.index(index))
+        return Value(kind, field, known.dictionary, texts=known.texts)
 
     def _filter(self, condition: Any | None, scope: Scope) -> None:
         over = self._over(scope)
@@ -201,10 +136,10 @@ class _Preparing:
         assert isinstance(built, Built)
         scope = self._scope(spine)
         kind: Any = node.kind.lower()
-        side = _Side(len(self._arrays), self._builds[built.number], built.types, kind)
+        side = Side(len(self._arrays), self._builds[built.number], built.types, kind)
         probes = [self._over(scope).value(pair[1 if left else 0]) for pair in node.keys]
         keys = [self._key(side, pair[0 if left else 1], probe) for pair, probe in zip(node.keys, probes, strict=True)]
-        if node.null_aware and side.frame.height:
+        if node.null_aware and side.rows.rows:
             if keys[0].valid is not None:
                 self._steps.append(Filter(Literal(BOOLEAN, False, 0)))
             elif probes[0].expr.nullable:
@@ -216,7 +151,7 @@ class _Preparing:
             self._most *= index.most
         other: Scope = [_later(side.value, index) for index in range(len(built.types))]
         joined = [*other, *scope] if left else [*scope, *other]
-        condition = self._condition(node.condition, joined) if halved else None
+        condition = self._condition(node.condition, joined) if halved or kind == "left" else None
         passing = len(index.rows) / max(built.base, len(index.rows), 1)
         self._passing[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
 
@@ -233,7 +168,8 @@ class _Preparing:
         self._steps.append(step)
         if halved:
             return scope
-        self._filter(node.condition, joined)
+        if kind != "left":
+            self._filter(node.condition, joined)
         return joined
 
     def _condition(self, condition: Any | None, scope: Scope) -> Expr | None:
@@ -245,7 +181,7 @@ class _Preparing:
             raise NotFused("a join's condition that can fail")
         return made
 
-    def _key(self, side: _Side, expr: Any, probe: Value) -> lookups.Column:
+    def _key(self, side: Side, expr: Any, probe: Value) -> lookups.Column:
         if not isinstance(expr, bound.Column):
             raise NotFused("a key of a build side that is computed")
         kind = side.types[expr.index]
@@ -253,8 +189,8 @@ class _Preparing:
             raise NotFused(f"a key of type {kind.plain}")
         if probe.scale != (kind.numeric_digits[1] if kind.name == "numeric" else 0):
             raise NotFused("keys of two scales")
-        series = side.frame[f"c{expr.index}"]
         if kind.name in TEXT:
+            series = side.rows.column(f"c{expr.index}")
             if probe.dictionary is None:
                 raise NotFused("a key of text that has no dictionary")
             nulls = series.null_count()
@@ -264,11 +200,11 @@ class _Preparing:
                 kept = made.valid
                 return lookups.Column(made.values[kept], None, made.bounds, made.dictionary)
             return made
-        return lookups.column_of(series, kind)
+        return side.column(f"c{expr.index}", kind)
 
     # -------------------------------------------------------------------------------------------- sinks
 
-    def _groups(self, node: nodes.Aggregate, scope: Scope) -> tuple[Groups, Callable[[twin.Outcome], pl.DataFrame]]:
+    def _groups(self, node: nodes.Aggregate, scope: Scope) -> tuple[Groups, Callable[[twin.Outcome], list[Lane]]]:
         over = self._over(scope)
         columns = []
         for expr in node.keys:
@@ -276,6 +212,8 @@ class _Preparing:
             low, high = value.bounds
             if value.type.name in FLOATS or (value.type.carried and not isinstance(value.shown, int)):
                 raise NotFused(f"groups by {value.type.plain}")
+            if max(-low - 1, high) >= 2**63:
+                raise NotFused("a group's key of more than 64 bits")
             columns.append(states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
         accumulators = states.Accumulators(self._most)
         calls = [states.column_of(call, n, over, accumulators, self._tables) for n, call in enumerate(node.calls)]
@@ -287,24 +225,25 @@ class _Preparing:
             dense = sink.slots <= max(1 << 16, min(DENSE, self._source.rows))
             sink = replace(sink, form="dense" if dense else "hash")
 
-        def finish(outcome: twin.Outcome) -> pl.DataFrame:
+        def finish(outcome: twin.Outcome) -> list[Lane]:
             assert outcome.grouped is not None
-            return states.grouped_frame(outcome.grouped, sink, columns, calls)
+            return states.grouped_lanes(outcome.grouped, sink, columns, calls)
 
         return sink, finish
 
-    def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[twin.Outcome], pl.DataFrame]]:
+    def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[twin.Outcome], list[Lane]]]:
         values = [make() for make in scope[:width]]
+        if any(value.texts is not None for value in values):
+            raise NoDictionary("texts that come out")
         if any(value.type.carried and not isinstance(value.shown, int) for value in values):
             raise NotFused("a numeric of varying scale")
 
-        def finish(outcome: twin.Outcome) -> pl.DataFrame:
-            made = [
-                series
+        def finish(outcome: twin.Outcome) -> list[Lane]:
+            return [
+                lane
                 for n, (value, (numbers, valid)) in enumerate(zip(values, outcome.rows, strict=True))
-                for series in states.lanes_of(value, numbers, valid, f"c{n}")
+                for lane in states.lanes_of(value, numbers, valid, f"c{n}")
             ]
-            return pl.DataFrame(made)
 
         return Rows(tuple(value.expr for value in values)), finish
 

@@ -12,6 +12,8 @@ from gpudb.engine.gpu.fused.statements import c_type
 
 BITMAPS = 180 * 1024
 """Of a block's shared memory what lookups' bitmaps may take."""
+_ROLLED = "#pragma unroll 1"
+"""Each of a thread's rows has the loop over its partners: unrolled it would be compiled several times for each."""
 Taken = list[tuple[str, str, tuple[str, ...]]]
 """Parameters: the type, the name, and what `launch` gives for it."""
 
@@ -146,6 +148,16 @@ class Probes:
             first = f"first{n}"
             out.line(f"const u64 {first} = {there} ? a{n}_0[{place}] : 0;")
             out.line(f"const bool {found} = {first} != 0;")
+        if step.condition is not None and step.kind == "left":
+            where = f"max({place}, 0ll)" if step.hashed else place
+            out.line(f"bool hit{n} = {found};")
+            out.partners[n] = step, where, None, first
+            with out.block(f"if (hit{n})"):
+                true = out.true(step.condition)
+                out.line(f"hit{n} = {true};")
+            out.partners[n] = step, where, f"hit{n}", first
+            rest()
+            return
         if step.condition is not None:
             out.partners[n] = step, f"max({place}, 0ll)" if step.hashed else place, None, first
             self._asked(step, f"if ({found})", "", rest)
@@ -164,6 +176,9 @@ class Probes:
         out, n = self._out, step.number
         out.line(f"const u32 begin{n} = {here} ? s{n}[{place}] : 0u, end{n} = {here} ? s{n}[{place} + 1] : 0u;")
         last, hit = f"end{n}", None
+        if step.kind == "left" and step.condition is not None:
+            self._partners_or_none(step, rest)
+            return
         if step.kind == "left":
             hit, last = f"hit{n}", f"last{n}"
             out.line(f"const bool {hit} = begin{n} < end{n};")
@@ -173,7 +188,28 @@ class Probes:
         if step.condition is not None:
             self._asked(step, each, " break;", rest)
             return
+        out.line(_ROLLED)
         with out.block(each):
+            rest()
+
+    def _partners_or_none(self, step: Lookup, rest: Callable[[], None]) -> None:
+        """The partners of a left lookup for which its condition is true; without one the row beside nothing."""
+        out, n = self._out, step.number
+        assert step.condition is not None
+        hit, met = f"hit{n}", f"met{n}"
+        out.line(f"bool {met} = false;")
+        out.line(_ROLLED)
+        # Once more than there are partners.
+        with out.block(f"for (u32 g{n} = begin{n}; g{n} <= end{n}; ++g{n})"):
+            out.line(f"const bool {hit} = g{n} < end{n};")
+            out.line(f"if (!{hit} && {met}) break;")
+            out.line(f"const u32 at{n}_partner = {hit} ? g{n} : 0u;")
+            out.partners[n] = step, f"at{n}_partner", None, None
+            with out.block(f"if ({hit})"):
+                true = out.true(step.condition)
+                out.line(f"if (!({true})) continue;")
+                out.line(f"{met} = true;")
+            out.partners[n] = step, f"at{n}_partner", hit, None
             rest()
 
     def _asked(self, step: Lookup, each: str, leave: str, rest: Callable[[], None]) -> None:
@@ -181,6 +217,8 @@ class Probes:
         out, met = self._out, f"met{step.number}"
         assert step.condition is not None
         out.line(f"bool {met} = false;")
+        if leave:
+            out.line(_ROLLED)
         with out.block(each):
             true = out.true(step.condition)
             with out.block(f"if ({true})"):

@@ -10,24 +10,31 @@ import polars as pl
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.columns import Columns
-from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack, packed_texts
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
-from gpudb.engine.gpu.fused.prepare import Known
+from gpudb.engine.gpu.fused.prepared import Known
 from gpudb.engine.gpu.fused.runs import Run, Runs
+from gpudb.engine.gpu.fused.texts import texts_of
 from gpudb.engine.gpu.fused.twin import Segment
-from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary
-from gpudb.engine.gpu.resident import batched, files_of, side_by_side
+from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
+from gpudb.engine.gpu.resident import files_of, side_by_side
 from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
 
 PIECE = 1 << 26
-"""Rows that are read and packed at once: their values lie there with 64 bits each meanwhile."""
+"""Values that are read and packed at once: they lie there with 64 bits each meanwhile."""
+_FEWEST = 1 << 22
+"""Rows of them at least, of however many columns: with fewer a GPU has too little to do."""
 
 AHEAD = 4
-"""So many of them are read at once."""
+"""So many pieces are read at once."""
 
-_Key = tuple[Run, int, SqlType]
+DISTINCT = 0.5, 1 << 18
+"""Where more than this share of so many texts are distinct, texts may lie as they are."""
+
+_Key = tuple[Run, int, SqlType, bool]
+"""A run, a column's field id and type, and whether it is texts as they are."""
 
 
 class _Growing:
@@ -49,10 +56,14 @@ class _Growing:
 
 
 class PackedTables:
-    """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie."""
+    """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie.
 
-    def __init__(self, budget: int, pieces: Pieces | HostPieces | None = None) -> None:
-        self.budget = budget
+    Of tables of at least `texts` rows columns of mostly distinct texts lie as they are; None is that none does.
+    """
+
+    def __init__(self, budget: int, pieces: Pieces | HostPieces | None = None, texts: int | None = None) -> None:
+        self.budget, self._least = budget, texts
+        self._distinct: dict[tuple[int, int], bool] = {}
         self._pieces = pieces or HostPieces()
         self._lock = threading.RLock()
         self.columns: Columns[_Key, PackedColumn] = Columns()
@@ -68,7 +79,7 @@ class PackedTables:
 
     def apart(self) -> PackedTables:
         """An empty one of the same kind, for what is read once."""
-        return PackedTables(self.budget, self._pieces)
+        return PackedTables(self.budget, self._pieces, self._least)
 
     def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
         """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
@@ -84,42 +95,128 @@ class PackedTables:
             self.columns.forget(lambda key: key[0] in gone)
         return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
 
-    def column(self, table: Table, column: Column, run: Run, share: Share) -> PackedColumn:
-        """A table's column over a run of its files."""
-        key = (run, column.field_id, column.type)
+    def keeps_texts(self, table: Table, column: Column, share: Share) -> bool:
+        """Whether a column of texts lies as it is, for who can do with that: most are distinct, as far as is seen."""
+        if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:
+            return False
+        key = (table.oid, column.field_id)
+        with self._lock:
+            if key not in self._distinct:
+                most, rows = DISTINCT
+                parts = share.rows(table)
+                file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
+                first, last = parts[file.path]
+                (piece,) = self._pieces.pieces(file, [column], first, min(first + rows, last))
+                keys = None if isinstance(piece, NotFused) else piece.keys
+                self._distinct[key] = keys is not None and len(keys) > most * (min(first + rows, last) - first)
+            return self._distinct[key]
+
+    def column(self, table: Table, column: Column, run: Run, share: Share, *, texts: bool = False) -> PackedColumn:
+        """A table's column over a run of its files, or its `texts` as they are; NotFused for one that kernels have no
+        form for."""
+        key = (run, column.field_id, column.type, texts)
         with self._lock:
             kept = self.columns.get(key)
             if kept is not None:
                 return kept
-            made = joined(self._parts(table, column, run, share), self._pieces.xp)
-            parts = {(part, *key[1:]) for part in run.parts}
-            self.columns.forget(parts.__contains__)
+            (made,) = self._made(table, [column], run, share, texts=texts)
+        if isinstance(made, NotFused):
+            raise made
+        return made
+
+    def load(self, table: Table, columns: Sequence[Column], run: Run, share: Share) -> list[Column]:
+        """Reads those of some columns that are not there yet, and gives those that kernels have no form for.
+
+        Columns of fixed width are read at once; a text's dictionary is made of it alone.
+        """
+        refused: list[Column] = []
+        with self._lock:
+            texts = {each.field_id for each in columns if self.keeps_texts(table, each, share)}
+            keys = [(run, each.field_id, each.type, each.field_id in texts) for each in columns]
+            missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.holds(key)]
+            fixed = [each for each in missing if each.type.name not in TEXT]
+            for some in [fixed, *([each] for each in missing if each not in fixed)]:
+                plain = any(each.field_id in texts for each in some)
+                for column, made in zip(some, self._made(table, some, run, share, texts=plain), strict=True):
+                    if isinstance(made, NotFused):
+                        refused.append(column)
+        return refused
+
+    def _made(
+        self, table: Table, columns: Sequence[Column], run: Run, share: Share, *, texts: bool
+    ) -> list[PackedColumn | NotFused]:
+        """Columns over a run, which are kept."""
+        found: list[PackedColumn | NotFused] = []
+        for column, parts in zip(columns, self._parts(table, columns, run, share, texts=texts), strict=True):
+            if isinstance(parts, NotFused):
+                found.append(parts)
+                continue
+            made = joined(parts, self._pieces.xp)
+            parts.clear()
+            key = (run, column.field_id, column.type, texts)
+            before = {(part, *key[1:]) for part in run.parts}
+            self.columns.forget(before.__contains__)
             self.columns.put(key, made, made.bytes, table.oid, column.name)
             self.columns.shrink(self.budget, least=1)
-            return made
-
-    def _parts(self, table: Table, column: Column, run: Run, share: Share) -> list[PackedColumn]:
-        """A column packed piece by piece, or as it is in the runs of which this one was made."""
-        found: list[PackedColumn] = []
-        held = {part: self.columns.get((part, column.field_id, column.type)) for part in run.parts}
-        if held and all(each is not None for each in held.values()):
-            return [each for each in held.values() if each is not None]
-        rows = share.rows(table)
-        todo = [
-            (file, start, min(start + PIECE, rows[file.path][1]))
-            for file in run.files
-            for start in range(*rows[file.path], PIECE)
-        ]
-        for few in batched(todo, AHEAD):
-            # Files are read side by side; a dictionary grows in their order.
-            for piece in side_by_side(lambda one: self._pieces.piece(one[0], column, *one[1:]), few):
-                found.append(self._packed(table, column, piece))
+            found.append(made)
         return found
 
-    def _packed(self, table: Table, column: Column, piece: Piece) -> PackedColumn:
+    def _parts(
+        self, table: Table, columns: Sequence[Column], run: Run, share: Share, *, texts: bool
+    ) -> list[list[PackedColumn] | NotFused]:
+        """Columns packed piece by piece, or as they are in the runs of which this one was made."""
+        found: list[list[PackedColumn] | NotFused] = []
+        missing: list[int] = []
+        for place, column in enumerate(columns):
+            held = [self.columns.get((part, column.field_id, column.type, texts)) for part in run.parts]
+            there = [each for each in held if each is not None]
+            found.append(there if len(there) == len(held) else [])
+            missing += [place] if not there or len(there) < len(held) else []
+        if not missing:
+            return found
+        wanted = [columns[place] for place in missing]
+        rows, step = share.rows(table), max(PIECE // len(wanted), min(_FEWEST, PIECE))
+        todo = [
+            (file, start, min(start + step, rows[file.path][1]))
+            for file in run.files
+            for start in range(*rows[file.path], step)
+        ]
+
+        def read(one: tuple[DataFile, int, int]) -> list[Piece | PackedColumn | NotFused]:
+            if texts:
+                return [self._texts(one[0], column, *one[1:]) for column in wanted]
+            pieces = self._pieces.pieces(one[0], wanted, *one[1:])
+            # A dictionary grows in the order of the files: texts wait.
+            return [self._fixed(each) for each in pieces]
+
+        for made in side_by_side(read, todo, AHEAD):
+            for place, column, each in zip(missing, wanted, made, strict=True):
+                parts = found[place]
+                if isinstance(each, NotFused):
+                    found[place] = each
+                elif not isinstance(parts, NotFused):
+                    parts.append(self._packed(table, column, each) if isinstance(each, Piece) else each)
+        return found
+
+    def _texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
+        """A piece of texts as they are."""
         xp = self._pieces.xp
-        if piece.keys is None:
-            return pack(piece.values, piece.valid, xp)
+        try:
+            piece = self._pieces.texts(file, column, first, last)
+            return packed_texts(texts_of(piece.ends, piece.data, xp), last - first, piece.valid, xp)
+        except NotFused as reason:
+            return reason
+
+    def _fixed(self, piece: Piece | NotFused) -> Piece | PackedColumn | NotFused:
+        """A piece packed, unless it is of texts."""
+        if isinstance(piece, NotFused) or piece.keys is not None:
+            return piece
+        return pack(piece.values, piece.valid, self._pieces.xp)
+
+    def _packed(self, table: Table, column: Column, piece: Piece) -> PackedColumn:
+        """A piece of texts packed."""
+        xp = self._pieces.xp
+        assert piece.keys is not None
         growing = self._dictionaries.setdefault((table.oid, column.field_id), _Growing())
         codes = growing.codes(piece.keys)
         if not len(codes):
@@ -143,6 +240,7 @@ class PackedSource:
         self._share = share
         self._files = files
         self._found: tuple[int, list[Run]] | None = None
+        self._loaded = False
 
     def _runs(self) -> list[Run]:
         if self._found is None or self._found[0] != self._tables.version:
@@ -155,14 +253,24 @@ class PackedSource:
         """How many rows a pipeline reads."""
         return sum(run.rows for run in self._runs())
 
-    def _column(self, column: int) -> list[PackedColumn]:
+    def _column(self, column: int, *, texts: bool = False) -> list[PackedColumn]:
+        if not self._loaded:
+            # One by one they would each be waited for.
+            for run in self._runs():
+                fixed = [each for each in self._columns if each.type.name not in TEXT]
+                self._tables.load(self._table, fixed, run, self._share)
+            self._loaded = True
         declared = self._columns[column]
-        return [self._tables.column(self._table, declared, run, self._share) for run in self._runs()]
+        return [self._tables.column(self._table, declared, run, self._share, texts=texts) for run in self._runs()]
 
-    def known(self, column: int) -> Known:
-        """What its segments tell of a column."""
-        parts = self._column(column)
+    def known(self, column: int, *, texts: bool = False) -> Known:
+        """What its segments tell of a column, which may be one of `texts` as they are."""
         declared = self._columns[column]
+        if texts and self._tables.keeps_texts(self._table, declared, self._share):
+            held = self._column(column, texts=True)
+            plain = all(part.texts is not None and part.texts.ascii for part in held)
+            return Known((0, 0), any(part.form.nullable for part in held), texts=plain)
+        parts = self._column(column)
         nullable = any(part.form.nullable for part in parts)
         if declared.type.name in FLOATS:
             return Known(None, nullable)
@@ -173,11 +281,14 @@ class PackedSource:
             return Known((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
         return Known(bounds, nullable)
 
-    def segments(self, columns: Sequence[int]) -> list[Segment]:
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[Segment]:
         """The rows, run by run."""
         runs = self._runs()
         parts = [
-            [self._tables.column(self._table, self._columns[column], run, self._share) for column in columns]
+            [
+                self._tables.column(self._table, self._columns[column], run, self._share, texts=column in texts)
+                for column in columns
+            ]
             for run in runs
         ]
         return [Segment(run.rows, tuple(each)) for run, each in zip(runs, parts, strict=True)]

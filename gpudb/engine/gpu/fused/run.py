@@ -1,7 +1,8 @@
 """Runs the fused parts of stages on a worker: bound to its packed columns, by NumPy or by a kernel.
 
 A part that has been bound is kept under a key of its caller's: run again, it is a launch. It holds its build sides as
-arrays; the table's columns are asked for anew, since what was not used for long may have gone.
+arrays; the table's columns are asked for anew, since what was not used for long may have gone. One whose kernels are
+still being compiled is kept, too, and runs as soon as they are made.
 """
 
 from __future__ import annotations
@@ -10,19 +11,25 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused import twin
+from gpudb.engine.gpu.fused.generate import generated
 from gpudb.engine.gpu.fused.launch import Launcher
 from gpudb.engine.gpu.fused.match import scan_of
-from gpudb.engine.gpu.fused.prepare import Prepared, prepare
+from gpudb.engine.gpu.fused.prepare import prepare
+from gpudb.engine.gpu.fused.prepared import Prepared
 from gpudb.engine.gpu.fused.resident import PackedSource, PackedTables
+from gpudb.engine.gpu.fused.results import Lane, frame_of, on_host
 from gpudb.engine.gpu.fused.skip import parts
+from gpudb.engine.gpu.fused.twin import in_forms
 from gpudb.engine.gpu.fused.values import NotFused
+from gpudb.engine.gpu.fused.workshop import Compiling, Jobs, Workshop
 from gpudb.engine.gpu.share import Share
 from gpudb.plan.fused import Fused
 
@@ -32,10 +39,18 @@ KEPT = 256
 """So many bound parts are kept, and an eighth of the packed columns' room of their build sides."""
 
 
+Made = pl.DataFrame | Held
+"""A part's columns: on the host, or where a kernel left many rows."""
+GENERAL_ROWS = 2 * 10**8
+"""Rows a second of the general engine, about, with all that it does for the first time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launched:
     """What EXPLAIN ANALYZE tells of a fused part: its table, the bytes that were read, in how many launches, how many
-    rows were left out by their zones, milliseconds, registers."""
+    rows were left out by their zones, milliseconds, registers; of the `rows` that the table has here those that
+    `passed` its filters and joins (None: nobody knows), and the bytes of its hash tables; or why it was `declined`, so
+    that the general engine answered."""
 
     table: str
     bytes: int
@@ -44,17 +59,22 @@ class Launched:
     milliseconds: float
     registers: int = 0
     reused: bool = False
+    declined: str = ""
+    rows: int = 0
+    passed: int | None = None
+    hashed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """A part of a plan that is bound."""
+    """A part of a plan that is bound; it can run once all `jobs` are done."""
 
     node: Fused
     prepared: Prepared
     source: PackedSource
     table: str
     bytes: int
+    jobs: Jobs = ()
 
 
 class _Told(threading.local):
@@ -63,12 +83,18 @@ class _Told(threading.local):
 
 
 class Twin:
-    """Runs fused parts with NumPy. `declined` tells why the last part ran as the general engine's, if it did."""
+    """Runs fused parts with NumPy. `declined` tells why the last part ran as the general engine's, if it did.
 
-    def __init__(self, tables: PackedTables) -> None:
+    With a `workshop` they run once it has compiled their kernels.
+    """
+
+    def __init__(self, tables: PackedTables, workshop: Workshop | None = None) -> None:
         self.tables = tables
+        self._workshop = workshop
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, Hashable], Ready] = OrderedDict()
+        # Beside the reason the node, so that its id stays its own.
+        self._refused: OrderedDict[tuple[int, Hashable], tuple[Fused, str]] = OrderedDict()
         self._told = _Told()
         self.declined: str | None = None
         self.ran = 0
@@ -82,48 +108,72 @@ class Twin:
     def __call__(
         self,
         node: Fused,
-        builds: Sequence[pl.DataFrame],
+        builds: Sequence[Held],
         share: Share,
         parameters: Sequence[object],
         key: Hashable = None,
-    ) -> pl.DataFrame | None:
+    ) -> Made | None:
         """A fused part's columns over a worker's share; None where the data keep it from a kernel.
 
-        With a `key`, which stands for parameters, share and all that build sides depend on, the part is kept.
+        With a `key`, which stands for parameters, share and all that build sides depend on, the part is kept, or that
+        the data keep it from a kernel: then it is not tried again.
         """
         scan = scan_of(node.root)
+        refused = self._refused.get((id(node), key))
+        if refused is not None:
+            _, self.declined = refused
+            self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+            return None
+        prepared = source = None
+        jobs: Jobs = ()
+        made = None
         try:
             tables = self.tables if share.chunks == 1 else self.tables.apart()
             source = tables.source(scan, share, parameters)
             prepared = self._placed(prepare(node, source, builds, parameters))
+            self._await_kernels(prepared)
             made = self._frame(prepared, scan.table.name)
+            self.declined = None
         except NotFused as reason:
             self.declined = str(reason)
-            _LOG.warning("a fused part runs as the general engine's: %s", reason)
-            return None
-        self.declined = None
-        if key is not None:
+            self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+            if not isinstance(reason, Compiling):
+                _LOG.warning("a fused part runs as the general engine's: %s", reason)
+                self._refuse(node, key, str(reason))
+                return None
+            jobs = reason.jobs
+        if key is not None and prepared is not None and source is not None:
             size = sum(int(each.nbytes) for made in prepared.lookups for each in made)
-            self._keep(key, Ready(node, replace(prepared, segments=()), source, scan.table.name, size))
+            self._keep(key, Ready(node, replace(prepared, segments=()), source, scan.table.name, size, jobs))
         return made
 
     def kept(self, node: Fused, key: Hashable) -> Ready | None:
         """A part that was bound before under a key."""
         with self._lock:
             found = self._kept.get((id(node), key))
+            if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
+                return None
             if found is not None:
                 self._kept.move_to_end((id(node), key))
         return found
 
-    def again(self, ready: Ready) -> pl.DataFrame:
+    def again(self, ready: Ready) -> Made:
         """Runs a part that was kept."""
-        segments = ready.source.segments(ready.prepared.fields)
+        segments = ready.source.segments(ready.prepared.fields, ready.prepared.texts)
         return self._frame(replace(ready.prepared, segments=segments), ready.table, reused=True)
 
     def launched(self) -> tuple[Launched, ...]:
         """What this thread has run since it asked last."""
         told, self._told.launched = tuple(self._told.launched), []
         return told
+
+    def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
+        """Remembers what its data keep from a kernel: they stay what they are under its key."""
+        if key is not None:
+            with self._lock:
+                self._refused[id(node), key] = node, reason
+                while len(self._refused) > KEPT:
+                    self._refused.popitem(last=False)
 
     def _keep(self, key: Hashable, ready: Ready) -> None:
         with self._lock:
@@ -132,7 +182,14 @@ class Twin:
             while len(self._kept) > KEPT or (size > self.tables.budget // 8 and len(self._kept) > 1):
                 size -= self._kept.popitem(last=False)[1].bytes
 
-    def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> pl.DataFrame:
+    def _await_kernels(self, prepared: Prepared) -> None:
+        """Returns once the kernels of a part can run; Compiling where that takes too long."""
+        if self._workshop is not None:
+            pairs = [(pipeline, segment) for pipeline in prepared.pipelines for segment in prepared.segments]
+            sources = [generated(each).source for each in {in_forms(*pair): None for pair in pairs}]
+            self._workshop.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
+
+    def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> Made:
         self.ran += 1
         started = time.perf_counter()
         read: list[twin.Segment] = []
@@ -148,9 +205,20 @@ class Twin:
         outcome = prepared.outcome(run)
         spent = self._spent(1000 * (time.perf_counter() - started))
         size = sum(column.bytes for segment in read for column in segment.columns)
-        told = Launched(table, size, len(read), skipped, spent, self._registers(prepared), reused)
+        told = Launched(
+            table,
+            size,
+            len(read),
+            skipped,
+            spent,
+            self._registers(prepared),
+            reused,
+            rows=sum(segment.rows for segment in prepared.segments),
+            passed=prepared.passed(outcome),
+            hashed=sum(int(each.nbytes) for made in prepared.lookups for each in made),
+        )
         self._told.launched.append(told)
-        return prepared.frame(outcome)
+        return self._made(prepared, outcome)
 
     def _placed(self, prepared: Prepared) -> Prepared:
         """A bound part with its build sides where it runs."""
@@ -158,6 +226,10 @@ class Twin:
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return twin.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+    def _made(self, prepared: Prepared, outcome: twin.Outcome) -> Made:
+        """A part's columns from what came of it."""
+        return frame_of(prepared.lanes(outcome))
 
     def _spent(self, waited: float) -> float:
         """The milliseconds of what ran last, of those that were waited for it."""
@@ -168,11 +240,13 @@ class Twin:
 
 
 class Kernels(Twin):
-    """Runs fused parts on the current GPU, where the packed columns lie."""
+    """Runs fused parts on the current GPU, where the packed columns lie; `lay` makes frames of what stays there, or
+    gives None for what has to go by the host."""
 
-    def __init__(self, tables: PackedTables) -> None:
-        super().__init__(tables)
+    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], Held | None]) -> None:
         self._launcher = Launcher()
+        self._lay = lay
+        super().__init__(tables, self._launcher.workshop)
 
     def _placed(self, prepared: Prepared) -> Prepared:
         place: Any = self._launcher.placed
@@ -181,7 +255,14 @@ class Kernels(Twin):
         return replace(prepared, lookups=lookups, tables=tables)
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
-        return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+        return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables, keep=True)
+
+    def _made(self, prepared: Prepared, outcome: twin.Outcome) -> Made:
+        lanes = prepared.lanes(outcome)
+        if on_host(lanes):
+            return frame_of(lanes)
+        held = self._lay(lanes)
+        return held if held is not None else frame_of(prepared.lanes(outcome.fetched()))
 
     def _spent(self, waited: float) -> float:
         return self._launcher.milliseconds

@@ -133,6 +133,9 @@ def _part(segment: Segment, first: int, last: int) -> Segment:
 
 
 def _rows(column: PackedColumn, first: int, last: int) -> PackedColumn:
-    data = column.data[first * column.form.width : -(-last // ROWS) * ROWS * column.form.width]
     valid = None if column.valid is None else column.valid[first // 8 : -(-last // ROWS) * ROWS // 8]
+    if column.texts is not None:
+        texts = replace(column.texts, skip=column.texts.skip + first)
+        return replace(column, rows=last - first, valid=valid, zones=None, texts=texts)
+    data = column.data[first * column.form.width : -(-last // ROWS) * ROWS * column.form.width]
     return replace(column, rows=last - first, data=data, valid=valid, zones=None)

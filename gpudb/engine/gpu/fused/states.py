@@ -27,6 +27,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Mapped,
     Ordered,
 )
+from gpudb.engine.gpu.fused.results import Lane, module_of
 from gpudb.engine.gpu.fused.translate import Tables, Translator
 from gpudb.engine.gpu.fused.twin import Grouped
 from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
@@ -36,7 +37,7 @@ from gpudb.types import SqlType
 
 Array = np.ndarray[Any, Any]
 Words = Sequence[Array]
-Column = Callable[[Words], list[pl.Series]]
+Column = Callable[[Words], list[Lane]]
 _ONE = Literal((1, 1), False, 1)
 
 
@@ -78,15 +79,6 @@ class Accumulators:
         return self._place(op, value)
 
 
-def summed(words: Words, places: Sequence[int]) -> pl.Series:
-    """A sum's words as one integer each."""
-    if len(places) == 1:
-        return pl.Series(words[places[0]], dtype=pl.Int64).cast(pl.Int128)
-    parts = [words[place].tolist() for place in places]
-    totals = [sum(part << 32 * n for n, part in enumerate(row)) for row in zip(*parts, strict=True)]
-    return pl.Series(totals, dtype=pl.Int128)
-
-
 def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: Tables) -> Column:
     """A call's accumulators, and how their words become the columns of its state."""
     name = f"a{number}"
@@ -100,7 +92,7 @@ def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumu
     match call.function.name:
         case "count":
             place = made.count(None if value is None else value.expr)
-            return lambda words: [pl.Series(name, words[place], dtype=pl.Int64)]
+            return lambda words: [Lane(name, pl.Int64(), (words[place],))]
         case "sum" | "avg" if value is not None and value.type.name in FLOATS:
             return _reals(name, value, made)
         case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
@@ -117,12 +109,16 @@ def _sum(name: str, value: Value, made: Accumulators) -> Column:
         raise NotFused("a sum of numerics of varying scale")
     most = made.place("max", shown) if isinstance(shown, Expr) and value.type.carried else None
 
-    def column(words: Words) -> list[pl.Series]:
-        found = [summed(words, places).alias(name), pl.Series(name + "n", words[count], dtype=pl.Int64)]
+    def column(words: Words) -> list[Lane]:
+        found = [
+            Lane(name, pl.Int128(), tuple(words[place] for place in places)),
+            Lane(name + "n", pl.Int64(), (words[count],)),
+        ]
         if value.type.carried:
+            xp = module_of(words[0])
             # Without a value the sum is NULL, and shows nothing.
-            decimals = np.full(len(words[0]), shown) if most is None else np.where(words[count] > 0, words[most], 0)
-            found.append(pl.Series(name + "s", decimals.astype(np.int8), dtype=pl.Int8))
+            decimals = xp.full(len(words[0]), shown) if most is None else xp.where(words[count] > 0, words[most], 0)
+            found.append(Lane(name + "s", pl.Int8(), (decimals,)))
         return found
 
     return column
@@ -148,11 +144,11 @@ def _reals(name: str, value: Value, made: Accumulators) -> Column:
     infinite = Logic(BOOLEAN, value.expr.nullable, "OR", same)
     places = [made.place("fadd", value.expr), made.count(value.expr), made.place("add", infinite)]
 
-    def column(words: Words) -> list[pl.Series]:
+    def column(words: Words) -> list[Lane]:
         return [
-            pl.Series(name, words[places[0]], dtype=pl.Float64),
-            pl.Series(name + "n", words[places[1]], dtype=pl.Int64),
-            pl.Series(name + "i", words[places[2]] > 0, dtype=pl.Boolean),
+            Lane(name, pl.Float64(), (words[places[0]],)),
+            Lane(name + "n", pl.Int64(), (words[places[1]],)),
+            Lane(name + "i", pl.Boolean(), (words[places[2]] > 0,)),
         ]
 
     return column
@@ -160,7 +156,8 @@ def _reals(name: str, value: Value, made: Accumulators) -> Column:
 
 def _floats(ordered: Array) -> Array:
     """Floats again, from what orders as they do."""
-    return np.where(ordered < 0, ordered ^ np.int64(MAX), ordered).view(np.float64)
+    made: Array = module_of(ordered).where(ordered < 0, ordered ^ np.int64(MAX), ordered)
+    return made.view(np.float64)
 
 
 def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: Tables) -> Column:
@@ -177,13 +174,13 @@ def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators,
         expr = Ordered((-(2**63), MAX), expr.nullable, expr)
     place, count = made.place(op, expr), made.count(expr)
 
-    def column(words: Words) -> list[pl.Series]:
+    def column(words: Words) -> list[Lane]:
+        xp = module_of(words[0])
         there = words[count] > 0
-        found = np.where(there, words[place], 0)
+        found = xp.where(there, words[place], 0)
         if order is not None and dictionary is not None:
-            return [dictionary.texts(order[found] if len(order) else found, there).alias(name)]
-        series = pl.Series(name, _floats(found) if real else found)
-        return [typed(series, held).set(pl.Series(~there), None) if not there.all() else typed(series, held)]
+            return [Lane(name, held, (xp.asarray(order)[found] if len(order) else found,), there, dictionary)]
+        return [Lane(name, held, (_floats(found) if real else found,), None if bool(there.all()) else there)]
 
     return column
 
@@ -200,13 +197,6 @@ def ranked(expr: Expr, dictionary: Dictionary, tables: Tables) -> tuple[Expr, Ar
     return Mapped((0, max(len(order) - 1, 0)), expr.nullable, expr, number, len(order)), order
 
 
-def typed(series: pl.Series, held: pl.DataType) -> pl.Series:
-    """Integers or floats as a lane's type."""
-    if held == pl.Date:
-        return series.cast(pl.Int32).cast(held)
-    return series.cast(held)
-
-
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
     """How the places of a key become its columns."""
@@ -215,41 +205,36 @@ class KeyColumn:
     low: int
     size: int
 
-    def columns(self, name: str, places: Array) -> list[pl.Series]:
+    def columns(self, name: str, places: Array) -> list[Lane]:
         """The key's lanes, from its distances from `low`."""
-        null = places == self.size - 1 if self.value.expr.nullable else np.zeros(len(places), bool)
-        return lanes_of(self.value, np.where(null, 0, places) + self.low, ~null if null.any() else None, name)
+        if not self.value.expr.nullable:
+            return lanes_of(self.value, places + self.low, None, name)
+        null = places == self.size - 1
+        valid = ~null if bool(null.any()) else None
+        return lanes_of(self.value, module_of(places).where(null, 0, places) + self.low, valid, name)
 
 
-def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[pl.Series]:
+def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[Lane]:
     """Values that a pipeline computed as the lanes of their SQL type."""
     held = lanes(value.type)
     if value.dictionary is not None:
         assert value.type.name in TEXT
-        return [value.dictionary.texts(numbers, valid).alias(name)]
-    if numbers.dtype == object:
-        made = pl.Series(numbers.tolist(), dtype=pl.Int128).cast(held[""])
-    else:
-        made = typed(pl.Series(numbers), held[""])
-    made = made.alias(name)
-    if valid is not None:
-        made = made.set(pl.Series(~valid), None)
+        return [Lane(name, held[""], (numbers,), valid, value.dictionary)]
+    made = Lane(name, held[""], (numbers,), valid)
     if "s" not in held:
         return [made]
     if not isinstance(value.shown, int):
         raise NotFused("a numeric of varying scale")
-    return [made, pl.repeat(value.shown, len(made), dtype=pl.Int8, eager=True).alias(name + "s")]
+    return [made, Lane(name + "s", pl.Int8(), (module_of(numbers).full(len(numbers), value.shown, np.int8),))]
 
 
-def grouped_frame(
-    grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], calls: Sequence[Column]
-) -> pl.DataFrame:
+def grouped_lanes(grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], calls: Sequence[Column]) -> list[Lane]:
     """Groups as the columns of a partial aggregate; without keys there is one always."""
     words = grouped.words
     if not sink.keys and not grouped.groups.shape[1]:
         starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
         words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
-    made: list[pl.Series] = []
+    made: list[Lane] = []
     places: list[Array] = []
     for rest, keys in zip(grouped.groups, sink.words, strict=False):
         found = []
@@ -261,4 +246,4 @@ def grouped_frame(
         made += column.columns(f"k{number}", place)
     for call in calls:
         made += call(words)
-    return pl.DataFrame(made or [pl.Series("_", words[0], dtype=pl.Int64)])
+    return made or [Lane("_", pl.Int64(), (words[0],))]

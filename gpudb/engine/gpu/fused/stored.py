@@ -16,6 +16,8 @@ def field(out: Statements, column: int, kind: str) -> Code:
     """A field of the row, of a type."""
     form, raw = out.forms[column], f"f{column}[v]"
     valid = _valid(out, column)
+    if form.text:
+        return "0", valid
     if form.real:
         text = f"(double)__uint_as_float({raw})" if form.width == 4 else f"__longlong_as_double({raw})"
     elif form.width == 8:
@@ -25,6 +27,12 @@ def field(out: Statements, column: int, kind: str) -> Code:
     else:
         text = f"base{column} + {form.unit}LL * (i64){raw}"
     return out.kept(kind, text), valid
+
+
+def text(out: Statements, column: int) -> tuple[str, str]:
+    """Where the row's text begins, and its length."""
+    begin = out.kept("u32", f"v ? f{column}[v ? v - 1 : 0] : before{column}")
+    return f"at{column} + {begin}", f"f{column}[v] - {begin}"
 
 
 def _valid(out: Statements, column: int) -> str | None:

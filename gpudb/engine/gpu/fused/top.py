@@ -2,7 +2,8 @@
 
 A histogram is a pipeline of its own: groups by the upper bits of the key's distance from the least that can matter,
 whose counts tell in which of them the last row that is wanted lies. All rows up to there come out, so at least as many
-as are wanted, those that are equal by the first key included; who orders them by all keys takes the first.
+as are wanted, those that are equal by the first key included; who orders them by all keys takes the first. A query's
+histograms are one kernel, whose parameters differ.
 Source of the idea: radix select (Alabi, Blelloch, Ding, Leischner, Winter: Fast K-Selection Algorithms for GPUs, 2012).
 """
 
@@ -34,8 +35,8 @@ from gpudb.engine.gpu.fused.twin import Outcome
 from gpudb.plan import nodes
 from gpudb.sql import bound
 
-_BITS, _STEP = 12, 4
-"""Bits of a histogram's place, and what the bits below are a multiple of: so that a query's histograms are few."""
+_BITS = 12
+"""Bits of a histogram's place."""
 _ENOUGH = 1 << 14
 """So many rows are not narrowed down any further."""
 Run = Callable[[Pipeline], Outcome]
@@ -55,7 +56,6 @@ class Top:
         wanted = self.limit
         while True:
             shift = max((high - low).bit_length() - _BITS, 0)
-            shift = -(-shift // _STEP) * _STEP
             counted = run(self._histogram(pipeline, low, high, shift))
             if counted.code:
                 return counted
@@ -70,23 +70,34 @@ class Top:
             wanted -= int(before[last])
             if before[last] + counts[last] <= _ENOUGH or shift == 0:
                 break
-        kept = Filter(self._compared("<=", high))
-        return run(replace(pipeline, steps=(*pipeline.steps, kept)))
+        return run(self._rows(pipeline, high))
+
+    def pipelines(self, pipeline: Pipeline) -> tuple[Pipeline, ...]:
+        """What `outcome` runs, but for parameters."""
+        assert self.rank.bounds is not None
+        low, high = self.rank.bounds
+        return self._histogram(pipeline, low, high, 0), self._rows(pipeline, high)
+
+    def _rows(self, pipeline: Pipeline, high: int) -> Pipeline:
+        return replace(pipeline, steps=(*pipeline.steps, Filter(self._compared("<=", high))))
 
     def _compared(self, op: str, value: int) -> Compare:
-        return Compare(BOOLEAN, False, op, self.rank, _given(value))  # type: ignore[arg-type]
+        return Compare(BOOLEAN, False, op, self.rank, self._given(value))  # type: ignore[arg-type]
 
     def _histogram(self, pipeline: Pipeline, low: int, high: int, shift: int) -> Pipeline:
+        assert self.rank.bounds is not None
+        most = self.rank.bounds[1] - self.rank.bounds[0]
         within = Filter(self._compared(">=", low)), Filter(self._compared("<=", high))
-        distance = Arithmetic((0, high - low), False, "-", self.rank, _given(low))
-        place = Quotient((0, high - low >> shift), False, distance, 1 << shift, "floor")
+        distance = Arithmetic((0, most), False, "-", self.rank, self._given(low))
+        places = min(most + 1, 1 << _BITS)
+        place = Quotient((0, places - 1), False, distance, 1 << shift, "floor", shift)
         count = Accumulator("add", Literal((1, 1), False, 1))
-        sink = Groups((Key(place, 0, (high - low >> shift) + 1),), (count,), "dense")
+        sink = Groups((Key(place, 0, places),), (count,), "dense")
         return replace(pipeline, steps=(*pipeline.steps, *within), sink=sink)
 
-
-def _given(value: int) -> Literal:
-    return Literal((value, value), False, value, True)
+    def _given(self, value: int) -> Literal:
+        # Of one type, whatever the value is.
+        return Literal(self.rank.bounds, False, value, True)
 
 
 def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:

@@ -15,8 +15,29 @@ import polars as pl
 
 from gpudb.engine.gpu.fused import functions
 from gpudb.engine.gpu.fused.functions import at_scale, both, compared, converted
-from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Bounds, Choose, Expr, IsBoolean, IsNull, Literal, Logic, Mapped
-from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, Dictionary, NotFused, Value, literal
+from gpudb.engine.gpu.fused.pipeline import (
+    BOOLEAN,
+    Bounds,
+    Choose,
+    Expr,
+    IsBoolean,
+    IsNull,
+    Literal,
+    Logic,
+    Mapped,
+)
+from gpudb.engine.gpu.fused.text_predicates import MOST_ITEMS, TextPredicates
+from gpudb.engine.gpu.fused.text_predicates import Scope as Scope
+from gpudb.engine.gpu.fused.values import (
+    FLOATS,
+    HELD,
+    TEXT,
+    Dictionary,
+    NoDictionary,
+    NotFused,
+    Value,
+    literal,
+)
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.errors import GpudbError
@@ -25,10 +46,6 @@ from gpudb.plan.nodes import INPUT, column
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
 from gpudb.types import BOOL
-
-Scope = Sequence[Callable[[], Value]]
-"""The columns that expressions are over, each translated when it is first used."""
-MOST_ITEMS = 64
 
 
 class Tables:
@@ -45,6 +62,11 @@ class Tables:
         kinds = ((np.uint8, 2**8), (np.uint16, 2**16), (np.uint32, 2**32))
         kind = next((kind for kind, limit in kinds if low >= 0 and high < limit), np.int64)
         self.entries.append((entries.astype(kind), valid))
+        return len(self.entries) - 1
+
+    def pattern(self, made: bytes) -> int:
+        """The number of a new table that is a pattern's bytes."""
+        self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
         return len(self.entries) - 1
 
     def once(self, key: tuple[Any, Dictionary], make: Callable[[], Value]) -> Value:
@@ -64,6 +86,7 @@ class Translator:
         self._scope = scope
         self._tables = tables
         self._parameters = parameters
+        self._predicates = TextPredicates(scope, tables, parameters)
 
     def condition(self, expr: Any) -> Expr:
         """A boolean."""
@@ -72,6 +95,9 @@ class Translator:
     def value(self, expr: Any) -> Value:
         """The value of an expression; NotFused names what no kernel computes."""
         if not isinstance(expr, bound.Column):
+            asked = self._predicates.of(expr)
+            if asked is not None:
+                return asked
             text = self._only_text(expr)
             if text is not None:
                 return self._over_dictionary(expr, text)
@@ -79,6 +105,10 @@ class Translator:
         if made.expr.bounds is not None and max(-made.expr.bounds[0], made.expr.bounds[1]) >= 2**126:
             raise NotFused("an integer of more than 127 bits")
         return made
+
+    def passed(self, expr: Any) -> Value:
+        """The value of an expression that a projection passes on: texts as they are, too."""
+        return self._scope[expr.index]() if isinstance(expr, bound.Column) else self.value(expr)
 
     # ------------------------------------------------------------------------------------------ text
 
@@ -132,8 +162,8 @@ class Translator:
                 if found.head(len(values)).equals(values):
                     return Value(expr.type, text.expr, dictionary)
             new = Dictionary(found.drop_nulls().unique(maintain_order=True))
-            places = {each: place for place, each in enumerate(new.values)}
-            found = pl.Series([None if each is None else places[each] for each in found], dtype=pl.Int64)
+            places = pl.DataFrame({"v": new.values, "p": np.arange(len(new.values))})
+            found = found.to_frame("v").join(places, on="v", how="left", maintain_order="left")["p"]
         elif expr.type.name not in HELD - FLOATS:
             raise NotFused(f"an expression of text of type {expr.type.plain}")
         held = found.cast(pl.Int8) if found.dtype == pl.Boolean else found
@@ -154,7 +184,10 @@ class Translator:
 
     @_value.register
     def _(self, expr: bound.Column) -> Value:
-        return self._scope[expr.index]()
+        value = self._scope[expr.index]()
+        if value.texts is not None:
+            raise NoDictionary("texts as they are where codes are needed")
+        return value
 
     @_value.register
     def _(self, expr: bound.Constant) -> Value:

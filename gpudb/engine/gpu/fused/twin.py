@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,18 @@ class Outcome:
     grouped: Grouped | None = None
     rows: list[tuple[Array, Array | None]] = field(default_factory=list)
     code: int = 0
+
+    def fetched(self) -> Outcome:
+        """The same on the host, where some of it lies on a device."""
+        grouped = self.grouped
+        if grouped is not None:
+            grouped = Grouped(_host(grouped.groups), tuple(map(_host, grouped.words)))
+        rows = [(_host(values), None if valid is None else _host(valid)) for values, valid in self.rows]
+        return Outcome(grouped, rows, self.code)
+
+
+def _host(array: Any) -> Array:
+    return array if isinstance(array, np.ndarray) else array.get()
 
 
 def run(

@@ -17,6 +17,8 @@ from gpudb.types import SqlType
 
 WIDE = 2**63
 TEXT = {"text", "varchar", "bpchar", "name", "unknown"}
+PLAIN_TEXT = {"text", "varchar"}
+"""Those that may lie as they are."""
 FLOATS = {"float4", "float8"}
 INTEGERS = {"int2", "int4", "int8"}
 MOMENTS = {"timestamp", "timestamptz"}
@@ -39,14 +41,22 @@ class Dictionary:
         return found if valid is None else found.zip_with(pl.Series(valid), pl.Series([None], dtype=pl.String))
 
 
+class NoDictionary(NotFused):
+    """A column of texts as they are where their codes are needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows (NULL where it is NULL)."""
+    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows (NULL where it is NULL).
+
+    `texts` is that it is a column of texts as they are, and whether they are ASCII; its expression has no value.
+    """
 
     type: SqlType
     expr: Expr
     dictionary: Dictionary | None = None
     shown: int | Expr | None = None
+    texts: bool | None = None
 
     @property
     def scale(self) -> int:

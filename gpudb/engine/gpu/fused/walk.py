@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gpudb.engine.gpu.fused.pipeline import (
     Arithmetic,
+    Calendar,
     Checked,
     Choose,
     Compare,
@@ -16,6 +17,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Literal,
     Logic,
     Lookup,
+    Matches,
     Payload,
     Root,
     Rows,
@@ -27,6 +29,11 @@ def can_fail(expr: Expr) -> bool:
     if isinstance(expr, Checked | Root) or (isinstance(expr, Arithmetic) and expr.code):
         return True
     return any(can_fail(each) for each in parts(expr))
+
+
+def is_long(expr: Expr) -> bool:
+    """Whether an expression takes so long that it is computed only for rows that want it."""
+    return isinstance(expr, Matches) or any(is_long(each) for each in parts(expr))
 
 
 def parts(expr: Expr) -> list[Expr]:
@@ -58,7 +65,10 @@ def exprs_in(sink: Groups | Rows) -> list[Expr]:
 
 
 def size_of(exprs: Iterable[Expr]) -> int:
-    """How many expressions there are, those within included, equal ones once and constants not at all."""
+    """How many expressions there are, those within included, equal ones once and constants not at all.
+
+    Fields of dates, floats that may fail and integers of more than 64 bits count three times: their code is longer.
+    """
     seen: set[Expr] = set()
     waiting = list(exprs)
     while waiting:
@@ -66,7 +76,13 @@ def size_of(exprs: Iterable[Expr]) -> int:
         if each not in seen and not isinstance(each, Literal):
             seen.add(each)
             waiting += parts(each)
-    return len(seen)
+    return sum(3 if _is_heavy(each) else 1 for each in seen)
+
+
+def _is_heavy(expr: Expr) -> bool:
+    if expr.bounds is None:
+        return isinstance(expr, Arithmetic) and expr.code > 0
+    return isinstance(expr, Calendar) or max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63
 
 
 def fields_of(expr: Expr) -> set[int]:

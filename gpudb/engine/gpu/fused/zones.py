@@ -34,16 +34,21 @@ class Zones:
 
 def zones_of(values: Any, valid: Any, xp: Any) -> Zones:
     """The zones of int64 values in NumPy's or CuPy's arrays; `valid` says which of them are there (None: all)."""
-    firsts = range(0, len(values), ROWS)
-    lows: list[int] = []
-    highs: list[int] = []
-    for first in firsts:
-        rows = slice(first, first + ROWS)
-        some = values[rows]
-        lows.append(int((some if valid is None else xp.where(valid[rows], some, _MAX)).min()))
-        highs.append(int((some if valid is None else xp.where(valid[rows], some, _MIN)).max()))
-    ends = np.array([min(first + ROWS, len(values)) for first in firsts], np.int64)
-    return Zones(ends, np.array(lows, np.int64), np.array(highs, np.int64))
+    least = values if valid is None else xp.where(valid, values, _MAX)
+    most = values if valid is None else xp.where(valid, values, _MIN)
+    ends = np.append(np.arange(ROWS, len(values), ROWS), len(values))[: -(-len(values) // ROWS)]
+    return Zones(ends.astype(np.int64), _of_each(least, "min"), _of_each(most, "max"))
+
+
+def _of_each(values: Any, what: str) -> _Array:
+    """The least or the greatest value of each zone, by one pass over the full ones: a GPU is asked twice at most."""
+    full = len(values) // ROWS
+    parts = [values[: full * ROWS].reshape(full, ROWS)] if full else []
+    parts += [values[full * ROWS :].reshape(1, -1)] if len(values) % ROWS else []
+    found = [getattr(part, what)(axis=1) for part in parts]
+    # CuPy's arrays come to the host by `get`.
+    there = [each.get() if hasattr(each, "get") else each for each in found]
+    return np.concatenate(there) if there else np.zeros(0, np.int64)
 
 
 def together(parts: Sequence[tuple[int, Zones | None]]) -> Zones | None:

@@ -20,6 +20,7 @@ QUERIES = (
     "SELECT t, c, y, count(*), sum(n * 2) FROM f GROUP BY t, c, y",
     "SELECT d, count(*) FROM f WHERE d >= '1999-02-28' GROUP BY d",
     "SELECT b, count(*), sum(s) FROM f GROUP BY b",
+    "SELECT d, k, count(*), sum(a), min(s) FROM f GROUP BY d, k",
     "SELECT b, j, w, ts, t, count(*), sum(a), max(x) FROM f GROUP BY b, j, w, ts, t",
     "SELECT extract(year from d), extract(month from d), extract(dow from d), count(*) FROM f GROUP BY 1, 2, 3",
     "SELECT extract(year from ts), extract(hour from ts), extract(doy from d), count(*) FROM f GROUP BY 1, 2, 3",
@@ -32,6 +33,7 @@ QUERIES = (
     "SELECT count(*) FROM f WHERE (a < 5 OR y) AND NOT (s > 2 AND n < 1.5) AND y IS NOT TRUE",
     "SELECT count(*) FROM f WHERE a IS DISTINCT FROM s AND x IS NOT NULL AND n + 1 > w - a",
     "SELECT cast(n AS int), count(*) FROM f GROUP BY 1",
+    "SELECT 99999999999999999999::numeric + k, count(*) FROM f GROUP BY 1",
     "SELECT sum(a + k), sum(a * k - s), sum(n * w), sum(-a), avg(n * (1 - n)) FROM f",
     "SELECT sum(a * 2147483647) FROM f",
     "SELECT count(*) FROM f WHERE a > 100 AND a * 2147483647 > 0",
@@ -41,6 +43,12 @@ QUERIES = (
     "SELECT name, sum(z), max(m), count(v) FROM f LEFT JOIN g ON f.k = g.k GROUP BY name",
     "SELECT r, u, count(*), sum(a) FROM f JOIN h ON f.k = h.k AND f.j = h.j GROUP BY r, u",
     "SELECT count(*), sum(r) FROM f LEFT JOIN h ON f.j = h.j",
+    "SELECT count(*), sum(r), count(u), min(f.a) FROM f LEFT JOIN h ON f.k = h.k AND h.r > f.a",
+    "SELECT k2, count(*), sum(v), count(z) FROM (SELECT f.k AS k2, v, z FROM f LEFT JOIN g ON f.k = g.k AND g.v > f.a"
+    " AND g.z < f.s) AS q GROUP BY k2",
+    "SELECT count(*), sum(r), sum(v) FROM f LEFT JOIN h ON f.j = h.j AND (h.r <> f.s OR h.u > 'a') LEFT JOIN g"
+    " ON h.r = g.v AND g.v < f.a + 3 WHERE f.s > 0 OR h.r IS NULL",
+    "SELECT f.a, h.r, h.u FROM f LEFT JOIN h ON f.k + 1 = h.k + 1 AND h.r < f.a WHERE f.s > 250",
     "SELECT count(*), sum(v), sum(r) FROM f JOIN g ON f.k = g.k LEFT JOIN h ON g.v = h.r WHERE g.v IS NOT NULL",
     "SELECT count(*), sum(a) FROM f WHERE EXISTS (SELECT 1 FROM h WHERE h.k = f.k)",
     "SELECT count(*), sum(a) FROM f WHERE NOT EXISTS (SELECT 1 FROM h WHERE h.k = f.k AND h.r > 1)",
@@ -74,7 +82,55 @@ QUERIES = (
     "SELECT sum(s / a::float8) FROM f WHERE k = 5",
     "SELECT sum(1e-200::float8 * (a * 1e-200::float8)) FROM f WHERE k = 4",
     "SELECT count(*) FROM f WHERE ts >= d AND d < timestamp '2003-01-01'",
+    "SELECT count(*), sum(n) FROM f WHERE n > (SELECT avg(m) FROM g)",
+    "SELECT k, sum(a) FROM f WHERE a > (SELECT max(v) FROM g WHERE v < 3) GROUP BY k",
+    "SELECT count(*), sum(a) FROM f WHERE n < (SELECT 0.2 * avg(n) FROM f i WHERE i.k = f.k)",
+    "SELECT count(*), sum(n) FROM f JOIN (SELECT k, avg(m) AS m FROM g GROUP BY k) q ON f.k = q.k WHERE f.n - q.m > 1.5",
+    "SELECT count(*), sum(a) FROM f WHERE w * 3 < (SELECT avg(w) FROM f i WHERE i.k = f.k)",
+    "SELECT sum(q.m), count(q.m) FROM f LEFT JOIN (SELECT k, avg(m) AS m FROM g GROUP BY k) q ON f.k = q.k",
 )
+
+
+TEXTS = (
+    "SELECT count(*), sum(v) FROM x WHERE t LIKE '%special%requests%'",
+    "SELECT k, count(*) FROM x WHERE t NOT LIKE '%special%requests%' GROUP BY k",
+    "SELECT v, k FROM x WHERE t LIKE 'a%' AND v > 2",
+    "SELECT count(*) FROM x WHERE t LIKE '%b' OR t LIKE '_' OR t LIKE ''",
+    "SELECT count(*) FROM x WHERE t LIKE '%a_b%' AND v < 90",
+    "SELECT count(*) FROM x WHERE t LIKE '__%é%_' OR v = 3",
+    "SELECT count(*) FROM x WHERE t LIKE '%日_%' OR t LIKE '%😀'",
+    "SELECT count(*) FROM x WHERE t LIKE '%!%%!_%' ESCAPE '!'",
+    "SELECT count(*) FROM x WHERE t LIKE '%\\\\%' OR t LIKE '%\\%%'",
+    "SELECT count(*) FROM x WHERE t = 'special requests' OR t IN ('a', 'b', '日')",
+    "SELECT count(*), count(t) FROM x WHERE t <> 'a' AND t IS NOT NULL",
+    "SELECT count(*) FROM x WHERE t IS NULL OR t NOT IN ('a', '', 'ab')",
+    "SELECT count(*) FROM x WHERE starts_with(t, 'sp') OR u ILIKE '%SPEC%q_e%'",
+    "SELECT count(*) FROM x WHERE u NOT ILIKE 'A%z' AND u LIKE '%A%'",
+    "SELECT k, sum(CASE WHEN t LIKE '%a%' THEN v WHEN u LIKE 'B%' THEN 1 ELSE 0 END) FROM x GROUP BY k",
+    "SELECT g.k, count(*) FROM x JOIN g ON x.k = g.k WHERE t NOT LIKE '%a%b%' GROUP BY g.k",
+    "SELECT count(*) FROM x WHERE EXISTS (SELECT 1 FROM g WHERE g.k = x.k AND g.v < x.v) AND t LIKE '%a'",
+    "SELECT count(*), min(v) FROM (SELECT t AS w, v FROM x WHERE k > 0) AS y WHERE w LIKE '%ab%'",
+    "SELECT v, k FROM x WHERE t LIKE '%a%' ORDER BY v, k LIMIT 5",
+    "SELECT count(*), sum(n) FROM x WHERE n > 390 AND t LIKE '%a%'",
+    "SELECT n, v FROM x WHERE n BETWEEN 200 AND 600 AND t NOT LIKE '%a%' AND u LIKE '%e%'",
+)
+"""Over texts as they are."""
+
+
+def fill_texts(lab: Lab, seed: int) -> None:
+    """A table of texts that mostly differ: of several alphabets, some of them long, those of `u` ASCII."""
+    rng = random.Random(seed)
+    lab.run("CREATE TABLE x (n int, k int, v int, t text, u varchar(60))")
+    nulls, rows = rng.choice((0.0, 0.2)), rng.choice((0, 5, 700))
+    pieces = ("a", "b", "ab", "é", "日", "😀", "%", "_", "\\", "special ", "requests", " ", "c" * 40, "")
+    plain = ("a", "B", "SPEC", "ial ", "request", "z", "Q", "  ")
+
+    def text(of: tuple[str, ...]) -> str:
+        return "NULL" if rng.random() < nulls else "'" + "".join(rng.choice(of) for _ in range(rng.randint(0, 7))) + "'"
+
+    made = [f"({n}, {rng.randint(-2, 5)}, {rng.randint(0, 99)}, {text(pieces)}, {text(plain)})" for n in range(rows)]
+    for first in range(0, rows, 350):
+        lab.run(f"INSERT INTO x VALUES {', '.join(made[first : first + 350])}")
 
 
 def fill(lab: Lab, seed: int) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 Given = tuple[str, Any, Any, Any, Any]
 """A query, its pipeline, segments, lookups' arrays, and tables."""
@@ -18,23 +19,33 @@ Given = tuple[str, Any, Any, Any, Any]
 
 def recorded(seeds: Iterable[int]) -> list[Given]:
     """What the twin runs for the corpus over the data of each seed."""
-    from gpudb.plan.placing import Costs
+    from gpudb.engine.gpu.fused import match, resident, zones
+    from gpudb.engine.gpu.fused.resident import PackedTables
     from tests.engine.conftest import Lab
     from tests.engine.gpu import local
     from tests.engine.gpu.fused import corpus
     from tests.engine.gpu.fused.recording import Recording
-    from tests.engine.gpu.test_cases import outcome
+    from tests.engine.gpu.test_cases import EVERY, outcome
 
     found: list[Given] = []
     for seed in seeds:
         lab = Lab()
         try:
             corpus.fill(lab, seed)
-            for query in corpus.QUERIES:
-                kernels = Recording()
+            corpus.fill_texts(lab, seed)
+            # Texts lie as they are in tables of any size, and small zones leave rows before them out.
+            texts = PackedTables(2**28, texts=0)
+            for query in (*corpus.QUERIES, *corpus.TEXTS):
+                kernels = Recording(texts) if query in corpus.TEXTS else Recording()
+                few, rows = (0, 128) if query in corpus.TEXTS else (match.MANY, zones.ROWS)
                 request = lab.request(query)
                 engine = lab.database.cpu
-                outcome(lambda r=request, e=engine, k=kernels: local.rows(r, 1, e, Costs(scan=0), kernels=k))
+                with (
+                    patch.object(match, "MANY", few),
+                    patch.object(zones, "ROWS", rows),
+                    patch.object(resident, "DISTINCT", (-1.0, 100)),
+                ):
+                    outcome(lambda r=request, e=engine, k=kernels: local.rows(r, 1, e, EVERY, kernels=k))
                 found += [(query, p.pipeline, p.segments, p.lookups, p.tables) for p in kernels.prepared]
         finally:
             lab.close()

@@ -25,6 +25,57 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
     return same(wanted, launcher.run(pipeline, there, lookups, tables))
 
 
+def sink_of(form: Any) -> Any:
+    """A sink of 2^18 dense slots, or of a hash table with two words of a key: counts, sums, floats, least values."""
+    from gpudb.engine.gpu.fused.pipeline import WORD, Accumulator, Field, Groups, Key, Literal
+
+    size = 1 << 18 if form == "dense" else WORD - 1
+    keys = [Key(Field((0, size - 1), False, n), 0, size) for n in range(1 if form == "dense" else 2)]
+    made = [Accumulator("add", Literal((1, 1), False, 1)), Accumulator("add", Field((0, 9), False, 2))]
+    made += [Accumulator("fadd", Field(None, False, 3)), Accumulator("min", Field((0, 9), False, 4))]
+    return Groups(tuple(keys), tuple(made), form)
+
+
+def filled(sink: Any, slots: int, count: int, xp: Any) -> tuple[Any, Any]:
+    """Keys and words of so many slots, of which so many are groups: as kernels leave them, -1 and 0 for the others."""
+    import numpy as np
+
+    draws = np.random.default_rng(count)
+    place = draws.permutation(slots)[:count]
+    words = np.zeros((len(sink.accumulators), slots), np.int64)
+    words[:, place] = draws.integers(1, 2**40, (len(words), count))
+    if sink.form == "dense":
+        return None, xp.asarray(words)
+    keys = np.full((len(sink.words), slots), -1, np.int64)
+    keys[:, place] = draws.permutation(1 << 20)[:count], draws.integers(0, 2**61, count)
+    return xp.asarray(keys), xp.asarray(words)
+
+
+def gathered(launcher: Any) -> list[str]:
+    """Where the kernel that gathers groups does not give what its twin does."""
+    import cupy
+    import numpy as np
+
+    from gpudb.engine.gpu.fused import compact
+    from gpudb.engine.gpu.fused.target import Target
+
+    wrong = []
+    for form in ("dense", "hash"):
+        for count in (0, 1, 700, compact.ROOM, compact.ROOM + 1):
+            sink = sink_of(form)
+            target = Target(cupy, sink, 1 << 18)
+            keys, words = filled(sink, 1 << 18, count, cupy)
+            target.words[:] = words
+            if keys is not None:
+                target.keys[:] = keys
+            made = target.outcome(launcher.gather).grouped
+            wanted = compact.grouped(sink, compact.compacted(*filled(sink, 1 << 18, count, np)))
+            same = all(map(np.array_equal, made.words, wanted.words)) and np.array_equal(made.groups, wanted.groups)
+            if not same:
+                wrong.append(f"{count} groups gathered from {form} slots")
+    return wrong
+
+
 def main() -> None:
     from benchmarks.fused.roofline import without_the_rest
 
@@ -45,6 +96,9 @@ def main() -> None:
         if not good:
             wrong += 1
             print("WRONG", name)
+    for name in gathered(launcher):
+        wrong += 1
+        print("WRONG", name)
     slowest = max((each.milliseconds for each in launcher.all_loaded()), default=0)
     registers = max((each.registers for each in launcher.all_loaded()), default=0)
     print(

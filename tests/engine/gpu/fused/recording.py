@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.prepare import Prepared
+from gpudb.engine.gpu.fused.prepared import Prepared
+from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Twin
 from tests.engine.gpu import local
 
@@ -11,8 +12,8 @@ from tests.engine.gpu import local
 class Recording(Twin):
     """A twin that remembers every part that it ran."""
 
-    def __init__(self) -> None:
-        super().__init__(local.PACKED)
+    def __init__(self, tables: PackedTables = local.PACKED) -> None:
+        super().__init__(tables)
         self.prepared: list[Prepared] = []
 
     def _run(self, prepared: Prepared) -> twin.Outcome:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from gpudb.engine.gpu.at_once import AtOnce
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.processes import cpu_processes
@@ -34,11 +36,37 @@ def _operators(node: PlanNode) -> list[PlanNode]:
 
 @pytest.mark.timeout(240)
 def test_workers_run_fused_parts(lab: Lab, engine: ClusterEngine) -> None:
-    wanted = local.as_text(lab.database.cpu.run(lab.request(JOIN)), [c.type for c in lab.request(JOIN).query.columns])
-    assert _rows(lab, engine, JOIN) == wanted
+    assert _rows(lab, engine, JOIN) == _embedded(lab, JOIN)
     with pytest.raises(GpudbError) as caught:
         _rows(lab, engine, "SELECT sum(a * 2147483647) FROM f")
     assert caught.value.sqlstate == "22003"
+
+
+@pytest.mark.timeout(240)
+def test_explain_analyze_counts_the_rows_that_a_fused_part_leaves_out(lab: Lab, engine: ClusterEngine) -> None:
+    def count(rest: str) -> int:
+        ((found,),) = _embedded(lab, f"SELECT count(*) FROM f {rest}")
+        return int(str(found))
+
+    filtered, joined = "WHERE a > 10", "JOIN g ON f.k = g.k WHERE f.a > 2"
+    for again in (False, True):
+        told = _fused(lab, engine, f"SELECT sum(a) FROM f {filtered}")
+        assert told["Rows Removed by Filter"] == str(20000 - count(filtered)), again
+        assert "Hash Bytes" not in told
+        told = _fused(lab, engine, JOIN)
+        assert told["Rows Removed by Filter or Join"] == str(20000 - count(joined)), again
+        assert int(told["Hash Bytes"]) >= 41
+
+
+def _embedded(lab: Lab, sql: str) -> list[tuple[str | None, ...]]:
+    request = lab.request(sql)
+    return local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
+
+
+def _fused(lab: Lab, engine: ClusterEngine, sql: str) -> dict[str, str]:
+    plan = engine.explain(lab.request(sql), analyze=True)
+    (found,) = [dict(node.details) for node in _operators(plan) if node.operator == "Fused"]
+    return found
 
 
 @pytest.mark.timeout(240)
@@ -52,5 +80,37 @@ def test_explain_tells_what_is_fused(lab: Lab, engine: ClusterEngine) -> None:
         assert "a" in told["Filter"]
         assert "k = k" in told["HashJoin Hash Cond"]
         assert told["Aggregate (Partial) Group Key"] == "name"
+        assert told.get("Answered By") == ("the kernel's twin" if analyze else None)
         (build,) = fused.inputs
         assert "Broadcast" in build.operator
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    "sql", [JOIN, f"SELECT * FROM ({JOIN}) a JOIN (SELECT k, count(*) FROM g GROUP BY k) b ON true"]
+)
+def test_build_sides_of_bound_parts_are_left_out(
+    lab: Lab, engine: ClusterEngine, monkeypatch: pytest.MonkeyPatch, sql: str
+) -> None:
+    """On the usual way, which all statements go that are not answered at once; and again where a worker has let go."""
+    cluster = engine._cluster
+    monkeypatch.setattr(AtOnce, "rows", lambda *_: None)
+    wanted = sorted(_embedded(lab, sql))
+    ran = []
+    for turn in range(5):
+        if turn == 3:
+            cluster._client.run(_let_go, workers=[cluster.told()[0][1]])
+        assert sorted(_rows(lab, engine, sql)) == wanted
+        request = lab.request(sql)
+        stream = engine._started(engine._planned(request), request)
+        stream.wait()
+        ran.append(sum(1 for each in stream.measured.values() if each.workers))
+        stream.close()
+    # The first statement of a turn runs as a whole in the first one, and where a worker has let go.
+    assert len(set(ran)) == 1
+    assert ran[0] < len(engine._planned(lab.request(sql)).stages)
+
+
+def _let_go(dask_worker: Any) -> None:
+    """On a worker: forgets the parts that it has bound."""
+    dask_worker.plugins["gpudb"].computing.kernels._kept.clear()

@@ -10,18 +10,15 @@ from hypothesis import strategies as st
 
 from gpudb.engine.gpu.fused import nvrtc, zones
 from gpudb.engine.gpu.fused.generate import Kernel, generated, headers
-from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused import corpus
 from tests.engine.gpu.fused.recording import Recording
-from tests.engine.gpu.test_cases import embedded, outcome
+from tests.engine.gpu.test_cases import EVERY, embedded, outcome
 
-FUSED = 57
+FUSED = 64
 """Queries of the corpus of which a part is one kernel, at least, on some data."""
-EVERY = Costs(scan=0)
-"""Rows of every table are worth a kernel."""
-LARGEST = 48 * 1024
+LARGEST = 40 * 1024
 """Bytes of a kernel's machine code at most: how long it takes to compile goes by them, and not by its headers."""
 CONSTANTS = (
     ("SELECT sum(a * {}), count(*) FROM f WHERE b > {} AND n < {} AND d >= '{}'", (2, 5, 1.5, "1999-01-01"),

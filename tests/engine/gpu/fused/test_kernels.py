@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.engine.gpu.fused import kept
-from tests.engine.gpu.fused.on_device import compared
+from tests.engine.gpu.fused.on_device import compared, gathered
 
 FILE = os.environ.get("GPUDB_KEPT")
 
@@ -38,3 +38,8 @@ def test_kernels_equal_their_twin(launcher: Any, seed: int) -> None:
         except Exception as error:
             wrong.append(f"{query}: {type(error).__name__} {error}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.gpu
+def test_groups_are_gathered_as_by_the_twin(launcher: Any) -> None:
+    assert gathered(launcher) == []

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from gpudb.catalog.model import DataFile, Table
+from gpudb.engine.gpu.bound import needed
+from gpudb.engine.gpu.fused import resident
 from gpudb.engine.gpu.fused.packed import DAY, PackedColumn, joined, pack
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.fused.runs import Runs
+from gpudb.engine.gpu.fused.values import NotFused
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables
 from gpudb.engine.gpu.share import WHOLE
 from gpudb.engine.gpu.stage import Task, compute
-from gpudb.engine.gpu.work import needed
 from gpudb.plan.fused import Fused
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
@@ -26,6 +28,9 @@ PARTS = {
     "narrow": [[3, None, 250], [], [7, 7], [None, None]],
     "apart": [[1, 2], [-70_000, 5]],
     "wide": [[2**62, -(2**62)], [None, 1]],
+    "least": [[-(2**63), -(2**63) + 4000, None]],
+    "both ends": [[-(2**63), 2**63 - 1, 0], [-(2**63) + 8]],
+    "both ends alone": [[-(2**63)], [2**63 - 8]],
     "moments": [[DAY, 3 * DAY], [5 * DAY + 1_000_000, None, 9 * DAY], [DAY + 7_000_000]],
     "floats": [[1.5, float("nan")], [None, -0.0]],
 }
@@ -106,9 +111,41 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         assert newer is not planned
         assert newer.digest != planned.digest
         (root,) = [each.root for each in newer.stages if isinstance(each.root, Fused)]
-        made = kernels(root, [build[0].frame()], WHOLE, ())
+        made = kernels(root, [build[0]], WHOLE, ())
         assert made is not None
         assert made.height == first.rows + 1
         assert kernels.again(ready).equals(first.frame())
+    finally:
+        lab.close()
+
+
+@pytest.mark.timeout(120)
+def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces smaller than the files, NULLs, texts, and a column that needs more than 64 bits, which is told."""
+    monkeypatch.setattr(resident, "PIECE", 1 << 10)
+    lab = Lab()
+    try:
+        lab.run("CREATE TABLE f (a integer, b numeric(30,2), c text, d double precision, e bigint)")
+        for start in (0, 2000):
+            lab.run(
+                f"INSERT INTO f SELECT i, i * 10000000000000000000000.0, 't' || i % 7, i / 8.0,"
+                f" CASE WHEN i % 5 > 0 THEN i * 1000 END FROM generate_series({start}, {start} + 1700) i"
+            )
+        table = lab.database.store.catalog().relation("public", "f")
+        assert isinstance(table, Table)
+        whole, single = PackedTables(2**28), PackedTables(2**28)
+        for run in whole.runs(table, WHOLE, table.files):
+            assert [column.name for column in whole.load(table, table.columns, run, WHOLE)] == ["b"]
+            assert whole.load(table, table.columns, run, WHOLE)  # it is looked at again, the others are there
+            with pytest.raises(NotFused):
+                whole.column(table, table.columns[1], run, WHOLE)
+        for column in (each for each in table.columns if each.name != "b"):
+            (one,) = [whole.column(table, column, run, WHOLE) for run in whole.runs(table, WHOLE, table.files)]
+            (other,) = [single.column(table, column, run, WHOLE) for run in single.runs(table, WHOLE, table.files)]
+            assert one.rows == other.rows == 3402
+            assert (one.form, one.base, one.low, one.high) == (other.form, other.base, other.low, other.high)
+            for ours, theirs in zip(one.values(), other.values(), strict=True):
+                assert (ours is None) == (theirs is None)
+                assert ours is None or (ours == theirs).all()
     finally:
         lab.close()

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from gpudb.engine.gpu import admission
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine, GivenStream
+from gpudb.engine.gpu.entry import Entry, Question
 from gpudb.engine.gpu.processes import cpu_processes
-from gpudb.engine.gpu.shortcut import Entry, Shortcuts
+from gpudb.engine.gpu.shortcut import Shortcuts
 from gpudb.engine.protocol import Cancel, Request
 from gpudb.errors import GpudbError, QueryCanceled
 from tests.engine.conftest import Lab
@@ -36,16 +38,16 @@ def engine(lab: Lab) -> Iterator[ClusterEngine]:
 Rows = list[tuple[str | None, ...]]
 
 
-def _run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
+def run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
     """Whether a statement was answered at once, and its rows."""
     stream = engine.run(request)
     return isinstance(stream, GivenStream), local.as_text(stream, [column.type for column in request.query.columns])
 
 
-def _until_at_once(engine: ClusterEngine, request: Request) -> Rows:
+def until_at_once(engine: ClusterEngine, request: Request) -> Rows:
     """The rows of a statement, once it is answered so: a worker tells of its entry by a ping."""
     for _ in range(20):
-        short, rows = _run(engine, request)
+        short, rows = run(engine, request)
         if short:
             return rows
         time.sleep(0.1)
@@ -57,31 +59,41 @@ def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
     for sql in (JOIN, MANY):
         request = lab.request(sql)
         wanted = local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
-        assert _until_at_once(engine, request) == wanted
+        assert until_at_once(engine, request) == wanted
     # Other tables' files, and parameters, are another statement.
     lab.run("INSERT INTO f VALUES (1, 3)")
     newer = replace(request, snapshot=lab.request("SELECT 1").snapshot)
-    short, rows = _run(engine, newer)
+    short, rows = run(engine, newer)
     assert not short
     assert [int(count or 0) for _, count in rows] != [int(count or 0) for _, count in wanted]
     assert sum(int(count or 0) for _, count in rows) == 20001
 
 
 @pytest.mark.timeout(240)
+def test_what_was_thought_to_be_long_and_is_not(
+    lab: Lab, engine: ClusterEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "SHORT_SECONDS", 0.0)
+    request = lab.request("SELECT k, count(*), max(a) FROM f GROUP BY k ORDER BY k")
+    wanted = local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
+    assert until_at_once(engine, request) == wanted
+
+
+@pytest.mark.timeout(240)
 def test_what_is_not_bound_goes_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
     request = lab.request(PLAIN)
-    assert not any(_run(engine, request)[0] for _ in range(4))
+    assert not any(run(engine, request)[0] for _ in range(4))
     failing = lab.request("SELECT sum(a * 2147483647) FROM f")
     for _ in range(3):
         with pytest.raises(GpudbError) as caught:
-            _run(engine, failing)
+            run(engine, failing)
         assert caught.value.sqlstate == "22003"
 
 
 @pytest.mark.timeout(240)
 def test_a_lost_worker_and_a_cancel_are_met(lab: Lab, engine: ClusterEngine) -> None:
     request = lab.request(JOIN)
-    wanted = _until_at_once(engine, request)
+    wanted = until_at_once(engine, request)
     stopped = Cancel()
     stopped.stop()
     with pytest.raises(QueryCanceled):
@@ -89,35 +101,36 @@ def test_a_lost_worker_and_a_cancel_are_met(lab: Lab, engine: ClusterEngine) -> 
     cluster = engine._cluster
     ((_, address, _),) = cluster.told()
     cluster.run(cluster.restart(address)).result(30)
-    assert _run(engine, request) == (False, wanted)
-    assert _until_at_once(engine, request) == wanted
+    assert run(engine, request) == (False, wanted)
+    assert until_at_once(engine, request) == wanted
 
 
 @pytest.mark.timeout(60)
 def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None:
     go_on = threading.Event()
 
-    def answer(statement: int, digest: bytes, parameters: bytes) -> bytes | None:
-        assert statement < 9 or go_on.wait(30)
-        return None if digest == b"no" else digest * 300_000
+    def answer(asked: Question) -> bytes | None:
+        assert asked.statement < 9 or go_on.wait(30)
+        return None if asked.digest == b"no" else asked.digest * 300_000
+
+    def ask(shortcuts: Shortcuts, number: int, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
+        return shortcuts.ask([entry.places[0]], [Question(number, digest, b"")], cancel or Cancel())
 
     entry, shortcuts = Entry(tmp_path, answer), Shortcuts()
     try:
-        shortcuts.learn(b"no", b"")
-        assert shortcuts.ask(entry.path, 1, b"no", b"", Cancel()) is None
-        assert not shortcuts.knows(b"no", b"")
-        assert shortcuts.ask(entry.path, 2, b"some", b"", Cancel()) == b"some" * 300_000
+        assert ask(shortcuts, 1, b"no") is None
+        assert ask(shortcuts, 2, b"some") == [b"some" * 300_000]
         cancel = Cancel()
         threading.Timer(0.1, cancel.stop).start()
-        assert shortcuts.ask(entry.path, 9, b"some", b"", cancel) is None
+        assert ask(shortcuts, 9, b"some", cancel) is None
         assert cancel.reason is not None
         go_on.set()
-        assert shortcuts.ask(entry.path, 3, b"some", b"", Cancel()) == b"some" * 300_000
+        assert ask(shortcuts, 3, b"some") == [b"some" * 300_000]
         entry.close()
-        assert Shortcuts().ask(entry.path, 4, b"some", b"", Cancel()) is None
-        assert shortcuts.ask(str(tmp_path / ("x" * 200)), 4, b"some", b"", Cancel()) is None
+        assert ask(Shortcuts(), 4, b"some") is None
+        assert shortcuts.ask([str(tmp_path / ("x" * 200))], [Question(4, b"some", b"")], Cancel()) is None
     finally:
         go_on.set()
         entry.close()
         shortcuts.close()
-    assert not Entry(tmp_path / ("x" * 200), answer).path
+    assert Entry(tmp_path / ("x" * 200), answer).places == ("",)

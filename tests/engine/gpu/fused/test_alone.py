@@ -1,0 +1,25 @@
+"""Kernels and their twin run where there is NumPy and CuPy alone, as on a machine that only measures them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+_CODE = """
+import sys
+for name in ("polars", "pyarrow", "duckdb", "distributed"):
+    sys.modules[name] = None
+from benchmarks.fused.roofline import without_the_rest
+without_the_rest()
+import benchmarks.fused.data
+import benchmarks.fused.outcomes
+import gpudb.engine.gpu.fused.launch
+import gpudb.engine.gpu.fused.twin
+"""
+
+
+def test_kernels_need_no_other_package() -> None:
+    root = Path(__file__).parents[4]
+    done = subprocess.run([sys.executable, "-c", _CODE], cwd=root, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -4,7 +4,8 @@ One process a worker, under Dask's nanny, which brings a worker back that has di
 away from the threads that hold the sockets.
 
     starting -answers a ping→ ready -a connection is lost→ doubted -answers→ ready
-    ready, doubted -silent for `Processes.silent`, or ended on purpose→ its process is killed → starting
+    ready, doubted -silent for SILENT_SECONDS→ killed if its process is stopped, else late -answers→ ready
+    late -silent for LATE_SECONDS→, or any -ended on purpose→ its process is killed → starting
 
 While a worker is away another one runs its shares: it reads the columns that it lacks.
 """
@@ -17,17 +18,17 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from gpudb.engine.gpu.bound import BoundStages
 from gpudb.engine.gpu.chunks import Space
 from gpudb.engine.gpu.connections import Connections
-from gpudb.engine.gpu.fleet import START_SECONDS, Ender
-from gpudb.engine.gpu.processes import SILENT_SECONDS, Processes
+from gpudb.engine.gpu.fleet import START_SECONDS, Keeper
+from gpudb.engine.gpu.processes import LATE_SECONDS, SILENT_SECONDS, Processes
 from gpudb.engine.gpu.shortcut import Shortcuts
 from gpudb.engine.gpu.worker import StageWorker
-from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -45,19 +46,20 @@ sooner, and a process that has been started anew has no columns in memory either
 
 
 class Cluster:
-    """Worker processes, watched until `close`."""
+    """Worker processes, watched until `close`; `meanwhile` is done while they read their libraries."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: Processes, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
         self.processes = processes
         self._fleet = processes.start(processes.count)
         self._client = self._fleet.client
         self._connections = Connections(self._client.connection_args)
         self.shortcuts = Shortcuts()
-        self._client.register_plugin(Ender())
-        given = (processes.memory, processes.resident, processes.results, processes.fuse)
-        peers = processes.gpu and processes.count > 1
-        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
+        self.bound = BoundStages()
+        with ThreadPoolExecutor(1) as beside:
+            registered = beside.submit(self._register)
+            meanwhile()
+            registered.result()
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}
@@ -70,6 +72,14 @@ class Cluster:
         self._closing = threading.Lock()
         self._closed = False
         self.run(self._start()).result(START_SECONDS)
+
+    def _register(self) -> None:
+        """Has the nannies and the workers ready themselves; returns once they have."""
+        processes = self.processes
+        given = (processes.memory, processes.resident, processes.results, processes.fuse)
+        peers = processes.gpu and processes.count > 1
+        self._client.register_plugin(Keeper())
+        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -116,22 +126,6 @@ class Cluster:
         """A worker's answer; OSError if it is lost."""
         return await self._connections.call(address, handler, **arguments)
 
-    def at_once(self, digest: bytes, parameters: bytes, cancel: Cancel) -> bytes | None:
-        """The rows of a statement that the only worker answers at once (see `shortcut`), from any thread; None where it
-        goes the usual way."""
-        if self.size > 1 or not self.shortcuts.knows(digest, parameters):
-            return None
-        address, entry = next(((address, told.get("shortcut")) for _, address, told in self.told()), ("", ""))
-        if not entry:
-            return None
-        statement = self.begin()
-        answer = self.shortcuts.ask(entry, statement, digest, parameters, cancel)
-        self.end(statement)
-        if cancel.reason is not None:
-            self.loop.call_soon_threadsafe(lambda: self.spawn(self.forget(statement, (address,))))
-            cancel.check()
-        return answer
-
     def knows(self, address: str, digest: bytes) -> bool:
         """Whether a worker has been sent the plan of that digest; after the question it counts as sent."""
         plans = self._plans.setdefault(address, set())
@@ -159,7 +153,7 @@ class Cluster:
     async def _forget(self, statement: int, peer: str) -> None:
         patience = self.processes.patience
         try:
-            async with asyncio.timeout(patience + self.processes.silent):
+            async with asyncio.timeout(patience + SILENT_SECONDS):
                 busy = await self.call(peer, "gpudb_drop", statement=statement, patience=patience)
         except (OSError, TimeoutError):
             self.doubt(peer)
@@ -227,8 +221,7 @@ class Cluster:
         try:
             while failures < 2:
                 try:
-                    async with asyncio.timeout(limit):
-                        told = await self.call(address, "gpudb_ping", upto=self._last, live=sorted(self._live))
+                    told = await self._sign(number, address, limit)
                 except TimeoutError:
                     _LOG.warning("worker %s at %s is silent: its process is ended", number, address)
                     break
@@ -240,7 +233,7 @@ class Cluster:
                 if told is None:  # it has not the handlers yet
                     await asyncio.sleep(0.02)
                     continue
-                failures, limit = 0, self.processes.silent
+                failures, limit = 0, LATE_SECONDS
                 self._told[address] = told
                 if told["stray"]:
                     _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
@@ -259,6 +252,35 @@ class Cluster:
             await self.restart(address)
             await asyncio.sleep(0.1)
         self._attended.pop(address, None)
+
+    async def _sign(self, number: int, address: str, limit: float) -> Any:
+        """A worker's answer to a ping; OSError if it is lost, TimeoutError if its process is stopped, or silent for
+        `limit` seconds."""
+        began = time.monotonic()
+        ping = asyncio.ensure_future(self.call(address, "gpudb_ping", upto=self._last, live=sorted(self._live)))
+        try:
+            while True:
+                done, _ = await asyncio.wait({ping}, timeout=SILENT_SECONDS)
+                waited = time.monotonic() - began
+                if done:
+                    if SILENT_SECONDS < waited < limit == LATE_SECONDS:
+                        _LOG.warning("worker %s gave no sign of life for %.1f s", number, waited)
+                    return ping.result()
+                if waited >= limit or not await self._alive(address):
+                    raise TimeoutError
+        finally:
+            ping.cancel()
+
+    async def _alive(self, address: str) -> bool:
+        """Whether a worker's process could go on, as its nanny sees it."""
+        found = self._fleet.workers.get(address)
+        if found is None:
+            return False
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                return await self.call(found.nanny, "gpudb_alive", address=address) is not False
+        except (OSError, TimeoutError):
+            return False
 
     def close(self) -> None:
         """Ends the workers."""

@@ -23,6 +23,13 @@ class Attached:
     buffer: Any
 
 
+@dataclass(frozen=True, slots=True)
+class AtDoor:
+    """Rows that lie ready at the door of the worker that was asked, under a number of their statement's."""
+
+    number: int
+
+
 class Connections:
     """Connections to workers, made as they are needed within `seconds`, and used again; `arguments` are Dask's for
     making them."""

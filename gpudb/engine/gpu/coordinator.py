@@ -20,6 +20,7 @@ from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange import runners
 from gpudb.engine.gpu.fused.run import Launched
 from gpudb.engine.gpu.narrowing import Narrowed
+from gpudb.engine.gpu.observed import Observed
 from gpudb.engine.gpu.planning import Planned
 from gpudb.engine.protocol import Request
 from gpudb.errors import OutOfMemory, SqlError
@@ -55,9 +56,12 @@ class Measured:
     narrowed: list[Narrowed] = field(default_factory=list)
     """What its scans were narrowed to."""
 
+    observed: list[tuple[int, Observed]] = field(default_factory=list)
+    """What its operators did, one by one, each with its worker."""
+
     def add(self, worker: int, figures: Sequence[Any]) -> None:
-        """A share's figures, after its stage and its number (see `work.Figures`)."""
-        rows, size, spilled, spent, host, launched, narrowed = figures
+        """A share's figures, after its stage and its number (see `computing.Figures`)."""
+        rows, size, spilled, spent, host, launched, narrowed, observed = figures
         if worker not in self.workers:
             self.workers += (worker,)
             for each in (self.rows, self.bytes, self.spilled):
@@ -72,16 +76,32 @@ class Measured:
         self.host[place] += tuple(host)
         self.launched += [Launched(*each) for each in launched]
         self.narrowed += [Narrowed(*each) for each in narrowed]
+        self.observed += [(worker, Observed(*each)) for each in observed]
 
 
 class _Lost(Exception):
     """A worker was lost, or a connection to one."""
 
 
-class Execution:
-    """One statement under way. `measured` tells of each stage, by its number, once all have ended."""
+class _Unbound(Exception):
+    """A worker has let go of a fused part that it had bound."""
 
-    def __init__(self, cluster: Cluster, admission: Admission, planned: Planned, request: Request, finer: Finer):
+
+class Execution:
+    """One statement under way. `measured` tells of each stage, by its number, once all have ended; with `measure` of
+    each of its operators too."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        admission: Admission,
+        planned: Planned,
+        request: Request,
+        finer: Finer,
+        *,
+        measure: bool = False,
+    ):
+        self._measure = measure
         self._cluster = cluster
         self._admission = admission
         self.planned = planned
@@ -90,6 +110,8 @@ class Execution:
         self._node = request.settings.node
         self._parameters = parameters_of(request)
         self._attempts = 0
+        self._whole = False
+        self._bound: tuple[int, ...] = ()
         self._closed = False
         self._statement = 0
         self._peers: tuple[str, ...] = ()
@@ -106,6 +128,11 @@ class Execution:
                     if not self.held:
                         self.end(forget=False)
                     return
+                except _Unbound:
+                    self.end(forget=True)
+                    self._cluster.bound.forget(self.planned.digest, self._parameters, self._peers)
+                    self._whole = True
+                    self._attempts -= 1
                 except _Lost as lost:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
@@ -116,7 +143,7 @@ class Execution:
     async def _cut(self, error: OutOfMemory) -> None:
         """Cuts the statement into smaller chunks; raises the error where there are none."""
         chunks = finer(self.planned.chunks)
-        if chunks is None or self._node is not None:
+        if chunks is None or self._node is not None or self._measure:
             raise error
         _LOG.warning("statement %s ran out of memory: it runs again in %s chunks", self._statement, chunks)
         statement, self._statement = self._statement, 0
@@ -135,6 +162,8 @@ class Execution:
         self._statement = self._cluster.begin()
         stages, chunks = self.planned.stages, self.planned.chunks
         count = len(self._peers) * chunks
+        told = self.planned.digest, self._parameters, self._peers
+        self._bound = self._cluster.bound.of(*told) if count > chunks == 1 and not self._whole else ()
         shares: dict[str, list[int]] = {}
         for share in sorted({share for stage in stages for share in runners(stage, count)}):
             shares.setdefault(self._peers[share // chunks], []).append(share)
@@ -145,6 +174,8 @@ class Execution:
             self.measured[number].add(share // chunks, rest)
         if all(answer["again"] for answer in answers):
             self._cluster.shortcuts.learn(self.planned.digest, self._parameters)
+        if count > chunks == 1 and not self._bound:
+            self._cluster.bound.learn(*told, [answer["bound"] for answer in answers])
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
@@ -160,12 +191,16 @@ class Execution:
             "short": planned.cost.short,
             "chunks": planned.chunks,
             "doors": self._cluster.doors(self._peers),
+            "measure": self._measure,
+            "bound": self._bound,
         }
         answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.sent)
         if "unknown" in answer:
             answer = await self._call(address, "gpudb_run", **arguments, stages=planned.sent)
         if "error" in answer:
             raise pickle.loads(answer["error"])
+        if "unbound" in answer:
+            raise _Unbound
         if "lost" in answer:
             self._cluster.doubt(self._peers[answer["lost"] // planned.chunks])
         if "results" not in answer:

@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from distributed.diagnostics.plugin import NannyPlugin
@@ -30,6 +31,8 @@ CONNECT_SECONDS = 10
 CLAIM_SECONDS = 45.0
 """How long another server's claim on workers is waited for: it ends by itself 30 s after that server did."""
 _CLAIM = "gpudb"
+_ENDED = frozenset("TtZXx")
+"""States of processes that are stopped, or have ended."""
 _SAME = ("gpudb", "polars", "pyarrow", "distributed")
 """Packages of which plans, rows and messages want the same versions everywhere."""
 
@@ -198,8 +201,9 @@ class Joined:
         self.client.close(timeout=5)
 
 
-class Ender(NannyPlugin):
-    """Adds a handler to Dask's nannies that ends their worker at once, whatever it does; they start another."""
+class Keeper(NannyPlugin):
+    """Adds handlers to Dask's nannies: one ends their worker at once, whatever it does, and they start another; one
+    tells whether its process could go on."""
 
     name = "gpudb"
 
@@ -210,12 +214,30 @@ class Ender(NannyPlugin):
             if nanny.worker_address == address:
                 kill(nanny)
 
+        async def alive(address: str) -> bool:
+            # While a worker readies itself its nanny does not know its address yet.
+            return nanny.worker_address in (address, None) and runs(nanny)
+
         nanny.handlers["gpudb_end"] = handling(end)
+        nanny.handlers["gpudb_alive"] = handling(alive)
 
     def teardown(self, nanny: Any) -> None:
         """Called by Dask when the server leaves the workers to others: what it had loaded there goes with them."""
         nanny.handlers.pop("gpudb_end", None)
+        nanny.handlers.pop("gpudb_alive", None)
         kill(nanny)
+
+
+def runs(nanny: Any) -> bool:
+    """Whether a nanny's worker is there, and is neither stopped nor ending; True too where the system does not tell."""
+    if nanny.process is None or nanny.process.pid is None:
+        return False
+    try:
+        told = Path(f"/proc/{nanny.process.pid}/stat").read_text(errors="replace")
+    except OSError:
+        return not Path("/proc/self/stat").exists()
+    # After the program's name, which stands in brackets and may have any character, comes the state.
+    return told.rpartition(")")[2].split()[0] not in _ENDED
 
 
 def kill(nanny: Any) -> None:

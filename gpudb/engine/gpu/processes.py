@@ -13,10 +13,10 @@ from gpudb.engine.gpu.fused.nvrtc import cache_folder
 from gpudb.engine.gpu.warm import caches
 
 SILENT_SECONDS = 2.0
-"""How long a worker may take to give a sign of life before its process is ended."""
-FETCHING_SECONDS = 15.0
-"""Of workers that fetch from each other's GPUs: the loop that answers moves the rows too, and on four GPUs it was seen
-to take more than two seconds over the first ones. One that has died is known by its connections as soon as ever."""
+"""How long a worker may take to give a sign of life before its process is looked at: one that is stopped is ended."""
+LATE_SECONDS = 15.0
+"""How long a sign of life of one that is not stopped is waited for: a call into a library may hold up all of Python.
+One that has died is known by its connections as soon as ever."""
 _LEAST_BYTES = 2**29
 _HOST_THREADS = 4
 """Of Polars on a worker that has a GPU."""
@@ -39,8 +39,6 @@ class Processes:
     patience: float
     start: Callable[[int], Fleet]
     fuse: bool = False
-    silent: float = SILENT_SECONDS
-    """How long one may take to give a sign of life."""
     gpu: bool = False
     """Whether each has a GPU; `resident` is of its memory then, 0 for the half of it."""
     device: int = 0
@@ -98,8 +96,7 @@ def joined_processes(scheduler: str, count: int | None, memory: int | None = Non
 
 
 def _on_gpus(base: Processes) -> Processes:
-    silent = FETCHING_SECONDS if base.count > 1 else base.silent
-    return replace(base, resident=0, patience=2.0, fuse=True, silent=silent, gpu=True)
+    return replace(base, resident=0, patience=2.0, fuse=True, gpu=True)
 
 
 def _configure() -> None:

@@ -1,11 +1,8 @@
-"""A shorter way to a worker on this host, for statements whose parts a worker has bound, and whose result is small.
+"""A shorter way to workers, for statements whose parts they have bound, and whose result is small.
 
-The thread that holds a client's connection writes to a socket of the worker, and a thread there runs the statement and
-writes its rows back: no event loop and no lane is between them. What the worker does not answer so, an error too, it
-declines; then the statement goes the usual way, which tells of errors, and of workers that are lost.
-
-    question   length, pickle of the statement's number, its plan's digest and its parameters
-    answer     length, a batch (see `outcome.packed`), nothing where it is declined
+The thread that holds a client's connection writes to a socket of each worker (see `entry`), and a thread there runs the
+statement and writes its rows back: no event loop and no lane is between them. What a worker does not answer so, an
+error too, it declines; then the statement goes the usual way, which tells of errors, and of workers that are lost.
 """
 
 from __future__ import annotations
@@ -15,53 +12,12 @@ import pickle
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Sequence
 
+from gpudb.engine.gpu.entry import Question, connected, received, send
 from gpudb.engine.protocol import Cancel
 
 _KEPT = 4096
-_LENGTH = 8
-_WAITING = 64
-Answer = Callable[[int, bytes, bytes], bytes | None]
-"""A statement's rows by its number, its plan's digest and its parameters; None declines."""
-
-
-class Entry:
-    """A worker's side: a socket in a folder that only this user may enter, and a thread for each connection to it."""
-
-    def __init__(self, folder: Path, answer: Answer) -> None:
-        self._answer = answer
-        self._socket = socket.socket(socket.AF_UNIX)
-        self.path = str(folder / "entry")
-        """Where it is; empty where there can be none."""
-        try:
-            self._socket.bind(self.path)
-            self._socket.listen(_WAITING)
-        except OSError:  # a path of more than 107 bytes
-            self.path = ""
-            self._socket.close()
-            return
-        threading.Thread(target=self._opened, name="entry", daemon=True).start()
-
-    def close(self) -> None:
-        """Lets nobody in any more."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-
-    def _opened(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            threading.Thread(target=self._answering, args=(connection,), name="at once", daemon=True).start()
-
-    def _answering(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            while (question := _received(connection)) is not None:
-                _send(connection, self._answer(*pickle.loads(question)) or b"")
 
 
 class Shortcuts:
@@ -84,52 +40,57 @@ class Shortcuts:
         with self._lock:
             return (digest, parameters) in self._known
 
-    def ask(self, entry: str, statement: int, digest: bytes, parameters: bytes, cancel: Cancel) -> bytes | None:
-        """The batch that a worker answers; None where it declines, is lost, or the statement is cancelled."""
-        try:
-            connection = self._connected(entry)
-        except OSError:
-            return None
+    def unlearn(self, digest: bytes, parameters: bytes) -> None:
+        """A worker has declined it."""
+        with self._lock:
+            self._known.pop((digest, parameters), None)
+
+    def ask(self, entries: Sequence[str], questions: Sequence[Question], cancel: Cancel) -> list[bytes] | None:
+        """What workers answer, each asked before any is waited for; None where one declines or is lost, or the
+        statement is cancelled."""
+        asked: list[socket.socket] = []
 
         def interrupt() -> None:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            for each in asked:
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
 
-        answer = None
-        cancel.attach(interrupt)
+        answers: list[bytes | None] = []
         try:
-            _send(connection, pickle.dumps((statement, digest, parameters)))
-            answer = _received(connection)
+            for entry in entries:
+                asked.append(self._connected(entry, entries))
+            cancel.attach(interrupt)
+            for connection, question in zip(asked, questions, strict=True):
+                send(connection, pickle.dumps(tuple(question)))
+            for connection in asked:
+                answers.append(received(connection))
+                if answers[-1] is None:
+                    break
         except OSError:
-            pass
+            answers.append(None)
         finally:
             cancel.detach(interrupt)
-        if answer is None or cancel.reason is not None:
-            connection.close()
+        found = [each for each in answers if each is not None]
+        if len(found) < len(questions) or cancel.reason is not None:
+            # What others of them answer yet is no other statement's answer.
+            for connection in asked:
+                connection.close()
             return None
         with self._lock:
-            self._idle.setdefault(entry, []).append(connection)
-        if not answer:
-            with self._lock:
-                self._known.pop((digest, parameters), None)
-        return answer or None
+            for entry, connection in zip(entries, asked, strict=True):
+                self._idle.setdefault(entry, []).append(connection)
+        return found if all(found) else None
 
-    def _connected(self, entry: str) -> socket.socket:
+    def _connected(self, entry: str, entries: Sequence[str]) -> socket.socket:
+        """A connection to one of the `entries` that there are."""
         with self._lock:
             idle = self._idle.get(entry)
             if idle:
                 return idle.pop()
-            gone = [each for other in self._idle if other != entry for each in self._idle[other]]
-            self._idle = {}
+            gone = [each for other in self._idle.keys() - set(entries) for each in self._idle.pop(other)]
         for each in gone:
             each.close()
-        made = socket.socket(socket.AF_UNIX)
-        try:
-            made.connect(entry)
-        except OSError:
-            made.close()
-            raise
-        return made
+        return connected(entry)
 
     def close(self) -> None:
         """Closes all connections."""
@@ -137,21 +98,3 @@ class Shortcuts:
             idle, self._idle = self._idle, {}
         for each in (each for found in idle.values() for each in found):
             each.close()
-
-
-def _send(connection: socket.socket, data: bytes) -> None:
-    connection.sendall(len(data).to_bytes(_LENGTH, "big") + data)
-
-
-def _received(connection: socket.socket) -> bytes | None:
-    """One message; None at the end of the connection."""
-    held = bytearray()
-    wanted = _LENGTH
-    while len(held) < wanted:
-        more = connection.recv(1 << 20)
-        if not more:
-            return None
-        held += more
-        if wanted == _LENGTH and len(held) >= _LENGTH:
-            wanted += int.from_bytes(held[:_LENGTH], "big")
-    return bytes(held[_LENGTH:])

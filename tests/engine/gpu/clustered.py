@@ -33,18 +33,19 @@ from tests.engine.gpu.test_cases import embedded, outcome
 
 def prepare(gpu: bool, dask_worker: Any) -> str:
     """On a worker: forgets every table, since another database has others under the same oids; its door."""
-    stages = dask_worker.plugins["gpudb"]
-    for columns in (stages._tables.columns, *([stages._kernels.tables.columns] if stages._kernels else [])):
+    plugin = dask_worker.plugins["gpudb"]
+    stages = plugin.computing
+    for columns in (stages.tables.columns, *([stages.kernels.tables.columns] if stages.kernels else [])):
         columns.forget(lambda key: True)
-    if stages._kernels:
-        stages._kernels.tables._dictionaries.clear()
-        stages._kernels.tables._runs.clear()
-        stages._kernels._kept.clear()
+    if stages.kernels:
+        stages.kernels.tables._dictionaries.clear()
+        stages.kernels.tables._runs.clear()
+        stages.kernels._kept.clear()
     if gpu:
         from gpudb.engine.gpu.cudf import contiguous
 
         contiguous.LEAST_BYTES = 1
-    return str(stages._transfers.door)
+    return str(plugin._transfers.door)
 
 
 def engine_of(cluster: Cluster, lab: Lab, exchanges: bool) -> ClusterEngine:

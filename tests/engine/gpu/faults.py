@@ -31,7 +31,8 @@ class Faulty(WorkerPlugin):
         self._armed: tuple[str, str, str] | None = None
         self.struck = self.asked = 0
         stages = worker.plugins["gpudb"]
-        computed, part, rows = stages.computed, stages.part, stages.rows
+        computing = stages.computing
+        computed, part, rows = computing.computed, stages.part, stages.rows
 
         def compute(task: Any, received: Any, **arguments: Any) -> Any:
             self._strike("compute", task.stage.output)
@@ -46,7 +47,7 @@ class Faulty(WorkerPlugin):
             self._strike("give", "result")
             return await rows(**arguments)
 
-        stages.computed = compute
+        computing.computed = compute
         worker.handlers["gpudb_part"] = handling(give)
         worker.handlers["gpudb_rows"] = handling(read)
         worker.handlers["fault_arm"] = handling(self._arm)
@@ -96,6 +97,11 @@ class Faulty(WorkerPlugin):
     def _disconnect(self) -> None:
         for comm in list(self._worker._comms):
             comm.abort()
+
+
+def hold_up(seconds: float, dask_worker: Any) -> None:
+    """On a worker: holds up its event loop for so long, soon."""
+    dask_worker.loop.add_callback(time.sleep, seconds)
 
 
 def install(cluster: Cluster) -> None:

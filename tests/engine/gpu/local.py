@@ -47,13 +47,14 @@ def rows(
     workers *= chunks
     kinds = tuple(column.type for column in plan.columns)
     given: dict[int, dict[int, list[Held]]] = {}
+    declined: set[int] = set()
     for stage in stages:
         given[stage.number] = {}
         for index in runners(stage, workers):
             seen = [] if narrowed is None else narrowed
             share, zone = Share(index, workers, chunks), request.settings.timezone
-            task = Task(stage, share, request.parameters, zone, narrowed=seen)
-            received = _received(stage, stages, given, index, workers)
+            task = Task(stage, share, request.parameters, zone, narrowed=seen, declined=declined)
+            received = received_by(stage, stages, given, index, workers)
             done = finished(task, received)
             if done is not None:
                 return as_text([done.batch], kinds)
@@ -70,11 +71,12 @@ def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list
     return found
 
 
-def _received(
+def received_by(
     stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[Held]]], index: int, workers: int
 ) -> dict[int, list[Held]]:
-    received: dict[int, list[Held]] = {}
+    """What a stage receives on a worker of what the stages before it gave."""
+    found: dict[int, list[Held]] = {}
     for number in stage.inputs:
         parts = [given[number][giver] for giver in givers(stages[number], index, workers)]
-        received[number] = [frames[index if len(frames) > 1 else 0] for frames in parts]
-    return received
+        found[number] = [frames[index if len(frames) > 1 else 0] for frames in parts]
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpudb.errors import GpudbError
+from gpudb.errors import GpudbError, OutOfMemory
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.session.use import run
@@ -110,6 +110,73 @@ def test_explain_in_json_tells_estimates_and_what_each_worker_did(session: Sessi
     assert "Plan Rows" not in plain["Plan"]
     assert "Output" not in plain["Plan"]
     assert "Actual Time (ms)" not in plain["Plan"]["Workers"][0]
+
+
+def _plans(session: Session, sql: str) -> list[dict[str, Any]]:
+    """Every operator of a plan as EXPLAIN ANALYZE tells it in JSON."""
+    ((told,),) = run(session, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+    found = [json.loads(told)[0]["Plan"]]
+    for each in found:
+        found += each.get("Plans", [])
+    return found
+
+
+def test_explain_analyze_tells_what_each_operator_did(session: Session) -> None:
+    sql = """SELECT label, count(*) FROM orders JOIN kinds USING (k) WHERE name = 'n1' GROUP BY label
+        HAVING count(*) > 952"""
+    found = {each["Node Type"]: each for each in _plans(session, sql)}
+    scan = next(each for each in _plans(session, sql) if each.get("Table") == "orders")
+    assert (scan["Actual Rows"], scan["Rows Removed by Filter"]) == (6667, "13333")
+    join = found["HashJoin"]
+    wanted = run(session, "SELECT count(*) FROM orders JOIN kinds USING (k) WHERE name = 'n1'")
+    assert [(join["Actual Rows"],)] == wanted
+    assert int(join["Hash Rows"]) in {6, 3334}
+    assert int(join["Hash Bytes"]) > 0
+    groups = found["Aggregate (Final)"]
+    assert groups["Actual Rows"] == 6
+    assert 0 < int(groups["Hash Rows"]) <= 6
+    having = run(session, sql)
+    assert found["Filter"]["Actual Rows"] == len(having)
+    assert int(found["Filter"]["Rows Removed by Filter"]) == 6 - len(having)
+    assert all(each["Actual Time (ms)"] >= 0 for each in found.values() if "Actual Rows" in each)
+    text = "\n".join(_lines(session, "EXPLAIN ANALYZE " + sql))
+    assert "Rows Removed by Filter: 13333" in text
+    assert "Hash Bytes: " in text
+    assert "Rows Removed" not in "\n".join(_lines(session, "EXPLAIN " + sql))
+
+
+def test_explain_analyze_tells_the_time_of_the_statement_s_own_run(
+    session: Session, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "SELECT k, sum(price) FROM orders WHERE name = 'n1' GROUP BY k"
+    engine: Any = database.engine._cluster  # type: ignore[attr-defined]
+    started, measured = engine._started, []
+
+    def slow(planned: Any, request: Any, *, measure: bool = False) -> Any:
+        measured.append(measure)
+        if measure:
+            time.sleep(2)
+            if len(measured) > 2:
+                raise OutOfMemory("injected")
+        return started(planned, request, measure=measure)
+
+    monkeypatch.setattr(engine, "_started", slow)
+    for rows in (True, False):
+        ((told,),) = run(session, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+        (whole,) = json.loads(told)
+        assert float(whole["Execution Time"].split()[0]) < 2000
+        found = [whole["Plan"]]
+        for each in found:
+            found += each.get("Plans", [])
+        assert ("Actual Rows" in next(each for each in found if "Scan" in each["Node Type"])) == rows
+        assert all("Actual Rows" in each for each in found if "Workers" in each)
+    assert measured == [False, True] * 2
+
+
+def test_explain_analyze_raises_what_the_statement_does(session: Session) -> None:
+    with pytest.raises(GpudbError) as failed:
+        run(session, "EXPLAIN ANALYZE SELECT 1 / (k - k) FROM orders")
+    assert failed.value.sqlstate == "22012"
 
 
 def test_a_transaction_sees_its_own_rows(session: Session) -> None:
@@ -257,7 +324,7 @@ def test_a_broken_device_ends_its_worker_alone(database: Database, session: Sess
     client = database.engine._cluster._cluster._client  # type: ignore[attr-defined]
 
     def broken(dask_worker: Any) -> int:
-        dask_worker.plugins["gpudb"]._failure = lambda: "cudaErrorIllegalAddress"
+        dask_worker.plugins["gpudb"].computing.failure = lambda: "cudaErrorIllegalAddress"
         return os.getpid()
 
     before = set(client.run(broken).values())

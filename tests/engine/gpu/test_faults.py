@@ -10,6 +10,7 @@ import pytest
 
 from gpudb.engine.gpu import planning
 from gpudb.engine.gpu.admission import Cost
+from gpudb.engine.gpu.processes import SILENT_SECONDS
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -70,6 +71,18 @@ def fill(session: Session) -> None:
 @pytest.mark.parametrize("kind, fault", CASES)
 def test_a_fault_while_a_stage_computes(database: Database, session: Session, kind: str, fault: str) -> None:
     _strike(database, session, kind, fault, "compute")
+
+
+def test_a_worker_that_is_late_is_not_ended(database: Database, session: Session) -> None:
+    """What holds up its loop for some seconds costs no process, nor what it has loaded."""
+    cluster = cluster_of(database)
+    assert faults.whole(cluster)
+    before = [address for _, address, _ in cluster.told()]
+    cluster._client.run(faults.hold_up, 2.5 * SILENT_SECONDS, workers=before[:1])
+    time.sleep(2.5 * SILENT_SECONDS)
+    assert faults.whole(cluster)
+    assert [address for _, address, _ in cluster.told()] == before
+    assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
 
 
 @pytest.mark.parametrize("fault", ["kill", "disconnect"])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 from distributed.core import Server
 
-from gpudb.engine.gpu.connections import handling
+from gpudb.engine.gpu.connections import Attached, handling
 from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
+from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.transfers import Transfers
 from gpudb.errors import OutOfMemory
 
@@ -24,6 +27,9 @@ class Packer:
     def __init__(self) -> None:
         self.seen = 0
 
+    def enter(self) -> None:
+        """Nothing to ready."""
+
     def packed(self, held: Held) -> tuple[bytes, Any] | None:
         return None if held.rows < 10 else (b"a", held.frame()["a"].to_numpy())
 
@@ -33,19 +39,27 @@ class Packer:
 
 
 async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tuple[Any, Transfers]:
-    """A worker that gives rows; its door is a second TCP port, as UCX wants none of the tests."""
+    """A worker that gives rows; its door listens by TCP too, as UCX wants none of the tests."""
     server: Any = Server({})
     await server.listen("tcp://127.0.0.1:0")
     server.connection_args = {}
     made = Transfers(server, HostFrames(), packer)
-    if packer is not None:
-        await server.listen("tcp://127.0.0.1:0")
-        made.door = server.listeners[-1].contact_address
+    home, running = asyncio.get_running_loop(), Running(1)
 
     async def part(statement: int, by_door: bool) -> Any:
+        assert asyncio.get_running_loop() is home
         found = rows()
-        return b"" if found is None else await made.sent([found], by_door=by_door)
+        given = b"" if found is None else await made.sent([found], by_door=by_door)
+        return running.laid(given) if isinstance(given, Attached) else given
 
+    async def at_door(statement: int, number: int) -> Any:
+        assert asyncio.get_running_loop() is home
+        found = running.fetched(number)
+        assert running.fetched(number) == b""
+        return found
+
+    if packer is not None:
+        assert await made.open(at_door, "tcp") not in (None, home)
     server.handlers["gpudb_part"] = handling(part)
     return server, made
 
@@ -69,8 +83,45 @@ def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
         # One whose statement has ended gives none.
         here.learn((taker.address,), (here.door,))
         assert await here.fetched(taker.address, statement=1) is None
-        for each in (giver, taker):
-            await each.close()
+        for each in (from_there, here):
+            each.close()
+            assert not each.door
+        for server in (giver, taker):
+            await server.close()
+
+    _run(moved())
+
+
+class _Elsewhere(HostFrames):
+    """Stands for a GPU's: counts what is brought there."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def given(self, frame: pl.DataFrame) -> HostHeld:
+        self.seen += 1
+        return super().given(frame)
+
+
+@pytest.mark.parametrize("count", [0, 5, 20_000])
+def test_few_rows_stay_on_the_host(count: int) -> None:
+    """However they come: over TCP, or from this worker itself."""
+
+    async def moved() -> None:
+        rows = pl.DataFrame({"a": range(count)})
+        giver, _ = await _worker(Packer(), lambda: HostHeld(rows))
+        taker, here = await _worker(Packer(), lambda: None)
+        frames = here._frames = _Elsewhere()
+        found = await here.fetched(giver.address, statement=1)
+        assert found is not None
+        assert found.frame()["a"].to_list() == list(range(count))
+        assert frames.seen == (count > 1000)
+        held: Any = SimpleNamespace(bytes=8 * count, frame=lambda: rows)
+        kept = await here.kept([held])
+        assert isinstance(kept, HostHeld) == (count < 1000)
+        assert kept.frame() is rows
+        for server in (giver, taker):
+            await server.close()
 
     _run(moved())
 
@@ -80,18 +131,55 @@ def test_a_giver_that_is_gone_and_a_taker_without_room_are_told() -> None:
         giver, from_there = await _worker(Packer(), lambda: HostHeld(ROWS))
         taker, here = await _worker(Packer(), lambda: None)
         here.learn((giver.address,), (from_there.door,))
-        real = here._by_door.call
+        assert here._door is not None
+        real = here._door.call
 
         async def full(*_: Any, **__: Any) -> Any:
             raise OSError("closed") from MemoryError("std::bad_alloc")
 
-        here._by_door.call = full  # type: ignore[method-assign]
+        here._door.call = full  # type: ignore[method-assign]
         with pytest.raises(OutOfMemory):
             await here.fetched(giver.address, statement=1)
-        here._by_door.call = real  # type: ignore[method-assign]
-        await giver.close()
+        here._door.call = real  # type: ignore[method-assign]
+        from_there.close()
         with pytest.raises(OSError, match=r".*"):
             await here.fetched(giver.address, statement=1)
+        here.close()
+        await giver.close()
         await taker.close()
 
     _run(told())
+
+
+def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
+    """What waits for a GPU at the door must not hold back a sign of life; a statement that ends stops its fetching."""
+
+    async def waited() -> None:
+        giver, from_there = await _worker(Packer(), lambda: HostHeld(ROWS))
+        taker, here = await _worker(Packer(), lambda: None)
+        here.learn((giver.address,), (from_there.door,))
+        assert here._door is not None
+        here._door.loop.call_soon_threadsafe(time.sleep, 1.0)
+        fetching = asyncio.ensure_future(here.fetched(giver.address, statement=1))
+        late = 0.0
+        while not fetching.done():
+            begun = time.monotonic()
+            await asyncio.sleep(0.02)
+            late = max(late, time.monotonic() - begun)
+        assert late < 0.5
+        found = await fetching
+        assert found is not None
+        assert found.rows == 1000
+
+        here._door.loop.call_soon_threadsafe(time.sleep, 0.3)
+        fetching = asyncio.ensure_future(here.fetched(giver.address, statement=1))
+        await asyncio.sleep(0.05)
+        fetching.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await fetching
+        here.close()
+        from_there.close()
+        for server in (giver, taker):
+            await server.close()
+
+    _run(waited())

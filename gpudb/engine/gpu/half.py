@@ -1,0 +1,89 @@
+"""A worker's half of a statement that several workers answer at once (see `scatter`), and the rest of one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Hashable, Mapping, Sequence
+
+from gpudb.engine.gpu.computing import INLINE_BYTES, Computing, Figures
+from gpudb.engine.gpu.frames import FEW, Held, HostHeld
+from gpudb.engine.gpu.given import Spilled, read, written
+from gpudb.engine.gpu.outcome import packed, to_batch
+from gpudb.engine.gpu.scatter import BYTES, scattered
+from gpudb.engine.gpu.share import WHOLE, Share
+from gpudb.engine.gpu.stage import Task
+from gpudb.plan.fused import Fused
+from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.stages import Stage
+
+
+class Half:
+    """What a worker, one of `count`, does of a plan whose `stages` are cut in halves; it computes in its caller's
+    thread."""
+
+    def __init__(self, computing: Computing, stages: Sequence[Stage], count: int, parameters: bytes) -> None:
+        self._computing, self._count, self._sent = computing, count, parameters
+        self._parameters, self._timezone = pickle.loads(parameters)
+        self._types = stages[-1].root.types
+        self._halves = scattered(stages)
+        self._most = BYTES // count
+
+    def ready(self, shares: Sequence[int], measured: Sequence[Figures]) -> bool:
+        """Whether its half could be asked for now: it is bound over these shares, and gave few rows."""
+        if self._halves is None:
+            return False
+        for share in (Share(index, self._count) for index in shares):
+            again = self._computing.again(self._halves.parts, key_of(self._sent, share))
+            if not all(is_bound(part.root, again) for part in self._halves.parts):
+                return False
+        numbers = {part.number for part in self._halves.parts}
+        given = [figures for figures in measured if figures[0] in numbers]
+        return all(figures[2] <= FEW for figures in given) and sum(figures[3] for figures in given) <= self._most
+
+    def rows(self, index: int) -> bytes | None:
+        """The rows of its half over a share; None where it is not bound, or they are many."""
+        if self._halves is None:
+            return None
+        share = Share(index, self._count)
+        key = key_of(self._sent, share)
+        again = self._computing.again(self._halves.parts, key)
+        if not all(is_bound(part.root, again) for part in self._halves.parts):
+            return None
+        found, size = [], 0
+        for part in self._halves.parts:
+            made = self._computed(Task(part, share, self._parameters, self._timezone, key, again), {})
+            size += made.bytes
+            # As they were measured, or a little more: they were in several parts then.
+            if made.rows > FEW or size > 2 * self._most:
+                return None
+            found.append(written(made.frame()))
+        return pickle.dumps(found)
+
+    def rest(self, given: Sequence[bytes]) -> bytes | None:
+        """The result, of what all workers have given; None where it is large."""
+        if self._halves is None:
+            return None
+        by_part = zip(*map(pickle.loads, given), strict=True)
+        received = {
+            part.number: [HostHeld(read(each)) for each in rows]
+            for part, rows in zip(self._halves.parts, by_part, strict=True)
+        }
+        made = self._computed(Task(self._halves.rest, WHOLE, self._parameters, self._timezone), received)
+        return packed(to_batch(made.frame(), self._types)) if made.bytes <= INLINE_BYTES else None
+
+    def _computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> Held:
+        ((made,), _) = self._computing.computed(task, received)
+        assert not isinstance(made, Spilled)
+        return made
+
+
+def key_of(parameters: bytes, share: Share) -> Hashable:
+    """What fused parts are kept under once they are bound: all that they depend on beside the plan."""
+    return parameters, share
+
+
+def is_bound(node: Node, again: Mapping[int, object]) -> bool:
+    """Whether a stage reads nothing but what bound parts give, which `again` has by their ids."""
+    if id(node) in again:
+        return True
+    return not isinstance(node, Scan | Fused) and all(is_bound(each, again) for each in node.inputs)

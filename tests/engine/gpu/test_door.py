@@ -1,0 +1,56 @@
+"""Rows that workers fetch at each other's doors: real workers, without GPUs, whose doors listen by TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.processes import cpu_processes
+from tests.engine.conftest import Lab
+from tests.engine.gpu import doors, faults, local
+from tests.engine.gpu.clustered import engine_of
+
+pytestmark = pytest.mark.timeout(240)
+STATEMENTS = (
+    "SELECT k, count(*), sum(a), max(t) FROM f GROUP BY k ORDER BY k",
+    "SELECT f.a, g.name FROM f JOIN g ON f.a = g.a WHERE f.k < 40 ORDER BY f.a",
+    "SELECT t, count(DISTINCT a) FROM f GROUP BY t ORDER BY t",
+    "SELECT a, row_number() OVER (PARTITION BY k ORDER BY a) FROM f ORDER BY a",
+    "SELECT max(a) FROM f",
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[tuple[Lab, ClusterEngine, Cluster]]:
+    lab = Lab()
+    lab.run("CREATE TABLE f AS SELECT i AS a, i % 97 AS k, 't' || i % 300 AS t FROM generate_series(1, 6000) i")
+    lab.run("CREATE TABLE g AS SELECT i * 3 AS a, 'n' || i AS name FROM generate_series(1, 1500) i")
+    cluster = Cluster(cpu_processes(2))
+    cluster._client.run(doors.opened)
+    made = engine_of(cluster, lab, True)
+    try:
+        yield lab, made, cluster
+    finally:
+        made.close()
+        lab.close()
+
+
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_statements_fetch_many_rows_there_and_few_by_message(
+    engine: tuple[Lab, ClusterEngine, Cluster], sql: str
+) -> None:
+    lab, workers, cluster = engine
+    assert doors.told(cluster)
+    request = lab.request(sql)
+    kinds = [column.type for column in request.query.columns]
+    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    before = sum(cluster._client.run(doors.seen).values())
+    for _ in range(3):
+        assert local.as_text(workers.run(request), kinds) == wanted
+    came = sum(cluster._client.run(doors.seen).values()) - before
+    assert (came > 0) == ("max(a) FROM f" not in sql or "GROUP" in sql)
+    # What lay at doors is let go of with its statement.
+    assert faults.idle(cluster)

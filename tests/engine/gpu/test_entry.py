@@ -1,0 +1,68 @@
+"""A worker's entry for other hosts: the word that is asked for, the largest messages, and when there is none."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudb.engine.gpu.entry import Entry, Question, connected, host_of, nearest, received, send
+from gpudb.engine.gpu.shortcut import Shortcuts
+from gpudb.engine.protocol import Cancel
+
+_asked: list[Question] = []
+
+
+def _answer(question: Question) -> bytes | None:
+    _asked.append(question)
+    return b"".join(question.given) or None
+
+
+@pytest.fixture
+def entry(tmp_path: Path) -> Iterator[Entry]:
+    made = Entry(tmp_path, _answer, "127.0.0.1")
+    yield made
+    made.close()
+
+
+def test_an_entry_answers_by_either_way(entry: Entry) -> None:
+    shortcuts = Shortcuts()
+    try:
+        for place in entry.places:
+            for size in (1, 10, 5_000_000):
+                question = Question(1, b"digest", b"", given=(b"x" * size, b"y"))
+                assert shortcuts.ask([place], [question], Cancel()) == [b"x" * size + b"y"]
+            assert shortcuts.ask([place], [Question(1, b"digest", b"")], Cancel()) is None
+        assert shortcuts.ask(entry.places, [question, question], Cancel()) == [b"x" * size + b"y"] * 2
+    finally:
+        shortcuts.close()
+
+
+def test_nobody_asks_without_the_word(entry: Entry) -> None:
+    place = entry.places[1]
+    before = len(_asked)
+    for word in ("00" * 16, place[-32:-2], ""):
+        with connected(place[:-32] + word) as connection:
+            try:
+                send(connection, pickle.dumps(tuple(Question(1, b"", b"", given=(b"x",)))))
+                assert received(connection) is None
+            except ConnectionError:
+                pass
+    assert len(_asked) == before
+
+
+def test_the_nearest_place_is_the_file_where_it_is_there(entry: Entry) -> None:
+    path, port = entry.places
+    assert nearest(entry.places) == path
+    assert nearest((path + "x", port)) == port
+    assert nearest(("", port)) == port
+    assert nearest((path + "x",)) == ""
+    assert nearest(()) == ""
+
+
+def test_addresses_that_other_hosts_reach() -> None:
+    assert host_of("tcp://10.1.2.3:4567") == "10.1.2.3"
+    for address in ("tcp://127.0.0.1:4567", "tls://10.1.2.3:4567", "ucx://10.1.2.3:4567", "inproc://10.1.2.3/1/2"):
+        assert host_of(address) == ""

@@ -1,0 +1,127 @@
+"""A plan in two halves: what workers compute of their shares by themselves, and the rest over all rows in one place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gpudb.engine.gpu.exchange import runners
+from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.outcome import to_batch
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.scatter import finished, scattered
+from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.protocol import Request
+from gpudb.plan.placing import Costs
+from gpudb.plan.stages import Stage
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.fused import corpus
+from tests.engine.gpu.test_benchmarks import SUITES, loaded
+from tests.engine.gpu.test_cases import embedded, outcome, sorted_rows
+
+WORKERS = (1, 2, 4, 8)
+CUT = 55
+"""Queries of the corpus that are cut in two, at least."""
+
+Given = dict[int, dict[int, list[Held]]]
+
+
+def _stages(lab: Lab, request: Request, workers: int) -> list[Stage]:
+    costs = Costs(workers=workers, scan=0)
+    return Planner(lab.database.cpu, costs, fuse=True).planned(request).stages
+
+
+def _scattered_rows(
+    lab: Lab, request: Request, workers: int, kernels: Twin, ways: Counter[str]
+) -> list[tuple[str | None, ...]] | None:
+    """A statement's rows in two halves; None where its plan is not cut so. Counts in what way they were made."""
+    stages = _stages(lab, request, workers)
+    halves = scattered(stages)
+    if halves is None:
+        ways["not cut"] += 1
+        return None
+    given: Given = {}
+    # The usual way first, for the build sides that are bound then.
+    wanted = {number for part in halves.parts for number in _below(stages, part.number)}
+    for stage in (stage for stage in stages if stage.number in wanted):
+        given[stage.number] = {
+            index: compute(
+                Task(stage, Share(index, workers), request.parameters),
+                local.TABLES,
+                local.received_by(stage, stages, given, index, workers),
+                local.FRAMES,
+                kernels,
+            )
+            for index in runners(stage, workers)
+        }
+    received: dict[int, list[Held]] = {part.number: [] for part in halves.parts}
+    for part in halves.parts:
+        for index in range(workers):
+            builds = local.received_by(stages[part.number], stages, given, index, workers)
+            task = Task(part, Share(index, workers), request.parameters)
+            received[part.number] += compute(task, local.TABLES, builds, local.FRAMES, kernels)
+    kinds = stages[-1].root.types
+    frames = {number: [each.frame() for each in parts] for number, parts in received.items()}
+    done = finished(halves.rest, frames, request.parameters)
+    if done is not None:
+        ways["finished"] += 1
+        return local.as_text([done.batch], kinds)
+    ways["lowered"] += 1
+    (made,) = compute(Task(halves.rest, Share(0, 1), request.parameters), local.TABLES, received, local.FRAMES)
+    return local.as_text([to_batch(made.frame(), kinds)], kinds)
+
+
+def _below(stages: Sequence[Stage], number: int) -> set[int]:
+    return {number}.union(*(_below(stages, each) for each in stages[number].inputs))
+
+
+def _checked(lab: Lab, query: str, workers: int, ways: Counter[str]) -> bool:
+    """Whether a query is cut in two; then its halves give the embedded engine's answer, or its error."""
+    request, kernels = lab.request(query), Twin(PackedTables(2**30))
+    if scattered(_stages(lab, request, workers)) is None:
+        return False
+    wanted = outcome(lambda: embedded(lab, request))
+    found = outcome(lambda: _scattered_rows(lab, request, workers, kernels, ways))
+    assert found == wanted, f"{query} on {workers}"
+    return True
+
+
+@pytest.mark.timeout(600)
+def test_the_corpus_in_two_halves_answers_as_the_embedded_engine() -> None:
+    ways: Counter[str] = Counter()
+    cut: set[str] = set()
+    for seed, workers in ((5, 2), (6, 8), (7, 4), (8, 1)):
+        lab = Lab()
+        try:
+            corpus.fill(lab, seed)
+            for query in corpus.QUERIES:
+                if _checked(lab, query, workers, ways):
+                    cut.add(query)
+        finally:
+            lab.close()
+    assert len(cut) >= CUT
+    assert ways["finished"] >= 150
+    assert ways["lowered"] >= 20
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("name", "cut"), [("ssb", 13), ("taxi", 4), ("tpch", 20)])
+def test_benchmarks_in_two_halves(name: str, cut: int, tmp_path: Path) -> None:
+    ways: Counter[str] = Counter()
+    suite = SUITES[name](tmp_path)
+    with loaded(suite) as lab:
+        for number, (query, text) in enumerate(suite.queries.items()):
+            request = lab.request(text)
+            workers = (2, 8)[number % 2]
+            found = _scattered_rows(lab, request, workers, Twin(PackedTables(2**30)), ways)
+            if found is not None:
+                assert sorted_rows(found) == sorted_rows(embedded(lab, request)), f"{query} on {workers}"
+    assert ways["finished"] + ways["lowered"] >= cut
+    assert name == "tpch" or not ways["lowered"]

@@ -119,7 +119,8 @@ class PlanNode:
     """One operator of a plan as EXPLAIN tells it: `milliseconds` are its own, its inputs' left out.
 
     `width` is the bytes of a row, as estimated; `output` the names of its columns, which VERBOSE shows; `shares` are
-    the workers' parts of what it did.
+    the workers' parts of what it did. `execution` is the statement's own time, in milliseconds, where it took longer
+    to tell what each operator did.
     """
 
     operator: str
@@ -131,6 +132,7 @@ class PlanNode:
     width: int | None = None
     output: tuple[str, ...] = ()
     shares: tuple[WorkerShare, ...] = ()
+    execution: float | None = None
 
 
 class Stream(Protocol):

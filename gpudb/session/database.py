@@ -148,7 +148,6 @@ def _routed(embedded: CpuEngine, processes: Processes) -> tuple[Engine, Members]
     from gpudb.engine.routed import RoutedEngine
     from gpudb.plan.planner import warm
 
-    cluster = Cluster(processes)
-    warm()
+    cluster = Cluster(processes, meanwhile=warm)
     engine = ClusterEngine(cluster, embedded, "gpu" if processes.gpu else "twin")
     return RoutedEngine(engine, embedded), engine.members

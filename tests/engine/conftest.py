@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
+from gpudb.engine.routed import RoutedEngine
+from gpudb.plan.placing import Costs
+from gpudb.plan.planner import warm
 from gpudb.session.binding import bind_statement, statements_of
 from gpudb.session.database import Database
 from gpudb.sql.bind.binder import Binder
@@ -16,8 +23,16 @@ from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction
 from tests.session.use import run
 
-ENGINES = (pytest.param("cpu", id="cpu"),)
-"""Every engine that exists; one that needs a GPU carries the mark `gpu`."""
+WORKERS = 2
+ENGINES = (
+    "cpu",
+    pytest.param("twin", marks=pytest.mark.timeout(300)),  # starting workers takes long on a busy machine
+    pytest.param("fused", marks=pytest.mark.timeout(300)),
+    pytest.param("gpu", marks=[pytest.mark.gpu, pytest.mark.timeout(300)]),
+    pytest.param("fused gpu", marks=[pytest.mark.gpu, pytest.mark.timeout(300)]),
+)
+"""Every engine, as a session has it: the embedded one, and workers with it behind them: CPU workers, the same with the
+kernels' twin for whatever can be fused, a GPU, the same with kernels for whatever can be."""
 
 
 class Lab:
@@ -77,10 +92,20 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
     """An engine of its own, apart from the one that the lab's session uses."""
-    assert request.param == "cpu"
-    made = CpuEngine(spill=lab.database.store.spill)
+    made: Engine = CpuEngine(spill=lab.database.store.spill)
+    if request.param != "cpu":
+        made = _workers(made, gpu="gpu" in request.param, fuse="fused" in request.param)
     yield made
     made.close()
+
+
+def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
+    """Workers before the embedded engine."""
+    warm()
+    cluster = Cluster(gpu_processes(["0"]) if gpu else cpu_processes(WORKERS, fuse=fuse))
+    costs = Costs(workers=cluster.size, scan=0 if fuse else Costs.scan)
+    planner = Planner(embedded, costs, fuse=fuse, gpu=gpu)
+    return RoutedEngine(ClusterEngine(cluster, embedded, "gpu" if gpu else "twin", planner), embedded)
 
 
 def answer(engine: Engine, request: Request) -> list[tuple[Any, ...]]:

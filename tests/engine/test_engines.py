@@ -223,10 +223,12 @@ def test_explain(engine: Engine, lab: Lab) -> None:
 
 
 def test_explain_analyze_counts_rows(engine: Engine, lab: Lab) -> None:
+    """Workers tell a stage's time, and not each of its operators'."""
     root = engine.explain(lab.request("SELECT n FROM nums WHERE n <= 300 ORDER BY t"), analyze=True)
-    nodes = _operators(root)
+    spent = [node.milliseconds for node in _operators(root) if node.milliseconds is not None]
     assert root.rows == 300
-    assert all(node.milliseconds is not None and node.milliseconds >= 0 for node in nodes)
+    assert spent
+    assert min(spent) >= 0
 
 
 def test_explain_does_not_run_the_query(engine: Engine, lab: Lab) -> None:

@@ -36,7 +36,7 @@ class _Empty(HostFrames):
     def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
         return lazy
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
         lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()
         return [self.held(lazy)]
 

@@ -20,6 +20,8 @@ FINER = 4
 """How many times as many there are the next time."""
 _COPIES = 3
 """How often an operator has its rows in memory at once: what it reads, its hash table, what it gives."""
+_BUILD_BYTES = 64
+"""A row of a build side: two columns, as they are received and as the kernel's table has them, which is half full."""
 _FANOUT = 8
 """So many times the bytes of the tables an estimate of rows is believed."""
 
@@ -49,6 +51,11 @@ def chunks_of(root: Node, workers: int, space: Space) -> int:
         # They are read from their files, all columns of a chunk at once.
         needed = max(needed, _COPIES * scans // workers)
     return min(max(-(-needed // space.statements), 1), MOST)
+
+
+def build_rows(space: Space) -> int:
+    """The most rows of a fused part's build side: all of them lie beside each chunk, with the table made of them."""
+    return space.statements // _BUILD_BYTES
 
 
 def finer(chunks: int) -> int | None:

@@ -55,6 +55,11 @@ class Columns(Generic[K, V]):
             self._entries.move_to_end(key)
             return entry.value
 
+    def holds(self, key: K) -> bool:
+        """Whether a column is there; looking does not count as using it."""
+        with self._lock:
+            return key in self._entries
+
     def put(self, key: K, value: V, size: int, table: int, column: str) -> None:
         """Keeps a column of so many bytes, in the place of what was there; its hits go on."""
         with self._lock:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.frames import Frames, HostFrames
+from gpudb.engine.gpu.fused.match import MANY
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Kernels, Twin
 from gpudb.engine.gpu.resident import ResidentTables
@@ -51,6 +52,7 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
     from gpudb.engine.gpu.cudf.memory import SHARE, failure, open_device
     from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
+    from gpudb.engine.gpu.cudf.results import Laid
 
     device = open_device(peers=peers, bound=bound)
     global _claim
@@ -63,7 +65,7 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
         tables = CudfTables(room, frames)
         frames.shrink = partial(tables.columns.shrink, 0)
         return Device(frames, tables, None, space, failure, packer)
-    packed = PackedTables(room * 3 // 4, CudfPieces())
+    packed = PackedTables(room * 3 // 4, CudfPieces(), texts=MANY)
     tables = CudfTables(room, frames, packed)
 
     def shrink() -> None:
@@ -71,7 +73,7 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
         packed.columns.shrink(0)
 
     frames.shrink = shrink
-    return Device(frames, tables, Kernels(packed), space, failure, packer)
+    return Device(frames, tables, Kernels(packed, Laid(frames)), space, failure, packer)
 
 
 _claim: LockFile | None = None

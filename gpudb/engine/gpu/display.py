@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gpudb.engine.gpu.coordinator import Measured
 from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.engine.gpu.fused.run import Launched
+from gpudb.engine.gpu.observed import Observed, places
+from gpudb.engine.gpu.operators import operator, text
 from gpudb.engine.gpu.resident import files_of
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan import nodes
-from gpudb.plan.fused import Built, Fused
+from gpudb.plan.fused import Fused
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.profile import width
-from gpudb.plan.physical import Defer, Fetch, Final, Partial, Receive
+from gpudb.plan.physical import Final, Partial, Receive
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
-from gpudb.sql import bound
 
 
 def displayed(
@@ -55,6 +57,7 @@ class _Display:
         self._hosted = hosted
         self._measured = measured
         self._told: set[int] = set()
+        self._numbers = {number: place for each in stages for number, place in places(each.root).items()}
         # Of the scans of stages that narrow some, by their ids, the places among their stage's.
         self._places: dict[int, int] = {}
 
@@ -105,7 +108,7 @@ class _Display:
         if isinstance(node, Receive):
             return self.stage(self._stages[node.stage])
         below = tuple(self._node(each, done) for each in node.inputs)
-        name, details = _operator(node)
+        name, details = operator(node)
         if isinstance(node, nodes.Scan):
             details += self._skipped(node)
             details += _narrowed(self._places.get(id(node)), done)
@@ -113,11 +116,19 @@ class _Display:
             details += self._skipped(scan_of(node.root))
         if isinstance(node, Fused) and done is not None:
             details += _launched(details, done)
+        place = self._numbers[id(node)]
+        by_worker = [] if done is None else [(who, each) for who, each in done.observed if each.place == place]
+        seen = [each for _, each in by_worker]
+        spent: defaultdict[int, float] = defaultdict(float)
+        for worker, each in by_worker:
+            spent[worker] += each.milliseconds
         return PlanNode(
             self._where(node, done) + name,
-            details,
+            details + _sizes(seen),
             estimate(node),
-            inputs=below,
+            sum(each.rows for each in seen) if seen else None,
+            max(spent.values(), default=None),
+            below,
             width=width(node.types),
             output=node.names,
         )
@@ -154,6 +165,20 @@ _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
     "exact quotients": (nodes.Project, nodes.Aggregate, Final),
 }
 """Which operators have the steps that `Frames.fetched` is told of."""
+
+
+def _sizes(seen: Sequence[Observed]) -> tuple[tuple[str, str], ...]:
+    """The rows that a filter left out, on all workers, and the hash table of the worker that has the largest."""
+    if not seen:
+        return ()
+    removed = sum(each.read - each.rows for each in seen if each.read)
+    told = [("Rows Removed by Filter", str(removed))] if any(each.read for each in seen) else []
+    largest = max(seen, key=lambda each: each.bytes)
+    if largest.hashed:
+        told += [("Hash Rows", str(largest.hashed)), ("Hash Bytes", str(largest.bytes))]
+    return tuple(told)
+
+
 _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
 
 
@@ -185,146 +210,36 @@ def _moved(stage: Stage, done: Measured) -> int:
             return total * (workers - 1) // max(workers, 1)
 
 
-def nodes_below(node: nodes.Node) -> list[nodes.Node]:
-    """A node and all below it, down to where its stage begins."""
-    found = [node]
-    for each in node.inputs:
-        found += nodes_below(each)
-    return found
-
-
-def _operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
-    match node:
-        case nodes.Scan():
-            details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
-            if node.table.distribution is not None:
-                details.append(("Distribution", _spread(node)))
-            if node.filter is not None:
-                details.append(("Filter", text(node.filter, node.names)))
-            return "Scan", tuple(details)
-        case Fused():
-            return "Fused", _fused(node.root)
-        case Defer():
-            return "Defer", (("Columns", ", ".join(node.names[place] for place in node.strings)),)
-        case Fetch():
-            return "Fetch", (("Columns", ", ".join(node.names[place] for place, _ in node.columns)),)
-        case nodes.Filter():
-            return "Filter", (("Condition", text(node.condition, node.input.names)),)
-        case nodes.Project():
-            return "Project", (("Expressions", _listed(node.exprs, node.input)),)
-        case nodes.Join():
-            return _join(node)
-        case nodes.Aggregate():
-            return "Aggregate", _groups(node)
-        case Partial(aggregate=aggregate):
-            return "Aggregate (Partial)", _groups(aggregate)
-        case Final(aggregate=aggregate):
-            return "Aggregate (Final)", _groups(aggregate)
-        case nodes.Sort():
-            counts = (("Limit", node.limit), ("Offset", node.offset))
-            limits = tuple((name, text(count, ())) for name, count in counts if count is not None)
-            name = "Limit" if not node.keys else "TopN" if node.limit is not None else "Sort"
-            return name, ((("Sort Key", _keys(node.keys, node)),) if node.keys else ()) + limits
-        case nodes.DistinctOn():
-            return "DistinctOn", (("Keys", _listed(node.keys, node.input)), ("Sort Key", _keys(node.order, node)))
-        case nodes.ProjectSet():
-            return "ProjectSet", (("Calls", _listed(node.calls, node.input)),)
-        case nodes.Window():
-            calls = ", ".join(call.function.name for call in node.calls)
-            parted = _listed(node.calls[0].partition_by, node.input)
-            orders = "; ".join(dict.fromkeys(_keys(call.order_by, node.input) for call in node.calls if call.order_by))
-            told = (("Calls", calls), ("Partition By", parted), ("Order By", orders))
-            return "Window", tuple(each for each in told if each[1])
-        case nodes.SetOperation():
-            return f"{node.op.title()}{' All' if node.all else ''}", ()
-        case _:
-            return type(node).__name__, ()
-
-
-def _listed(exprs: Sequence[Any], over: nodes.Node) -> str:
-    return ", ".join(text(expr, over.names) for expr in exprs)
-
-
-def _keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
-    return ", ".join(text(key.expr, over.names) + (" DESC" if key.descending else "") for key in keys)
-
-
-def _spread(node: nodes.Scan) -> str:
-    """Which of a table's rows a worker reads."""
-    if node.part is not None:
-        return "all rows" if node.part == nodes.WHOLE else f"those of worker {node.part[0]} alone"
-    by = node.table.hashed_by
-    if by is None or node.table.distribution is None:
-        return "rows spread over the workers"
-    return f"hash of {by.name}" + ("" if node.table.bucketed else ", but for files of several buckets")
-
-
-def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
-    pairs = [f"{text(a, node.left.names)} = {text(b, node.right.names)}" for a, b in node.keys]
-    details = [("Kind", node.kind.title() + (" (NOT IN)" if node.null_aware else ""))]
-    details += [("Hash Cond", " AND ".join(pairs))] if pairs else []
-    if node.condition is not None:
-        details.append(("Join Filter", text(node.condition, node.left.names + node.right.names)))
-    return "HashJoin" if pairs else "NestedLoop", tuple(details)
-
-
-def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
-    """What one kernel does, from its scan on."""
-    parts: list[tuple[str, str]] = []
-    for node in reversed(nodes_below(root)):
-        name, details = _operator(node)
-        if not isinstance(node, Built | nodes.Project):
-            parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", told) for label, told in details]
-    return tuple(parts)
-
-
 def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tuple[str, str], ...]:
     """What workers ran of a fused part: of all of them the bytes, of the slowest the time."""
     mine = [each for each in done.launched if ("Table", each.table) in details]
     if not mine:
         return ()
-    told = [
-        ("Bytes Read", str(sum(each.bytes for each in mine))),
-        ("Segments", str(sum(each.segments for each in mine))),
-        ("Rows Skipped", str(sum(each.skipped for each in mine))),
-        ("Kernel Time", f"{max(each.milliseconds for each in mine):.3f} ms"),
-        ("Bound Before", "yes" if all(each.reused for each in mine) else "no"),
-    ]
-    registers = max(each.registers for each in mine)
+    declined = dict.fromkeys(each.declined for each in mine if each.declined)
+    ran = [each for each in mine if not each.declined]
+    registers = max((each.registers for each in ran), default=0)
+    by = [f"the general engine: {reason}" for reason in declined]
+    by += ["kernel" if registers else "the kernel's twin"] if ran else []
+    told = [("Answered By", "; ".join(by))]
+    if ran:
+        told += [
+            ("Bytes Read", str(sum(each.bytes for each in ran))),
+            ("Segments", str(sum(each.segments for each in ran))),
+            ("Rows Skipped", str(sum(each.skipped for each in ran))),
+            *_removed(details, ran),
+            ("Kernel Time", f"{max(each.milliseconds for each in ran):.3f} ms"),
+            ("Bound Before", "yes" if all(each.reused for each in ran) else "no"),
+        ]
     return (*told, ("Registers", str(registers))) if registers else tuple(told)
 
 
-def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
-    keys, calls = _listed(node.keys, node.input), _listed(node.calls, node.input)
-    return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
-
-
-def text(expr: Any, names: Sequence[str]) -> str:
-    """An expression in short, its columns by their names."""
-    match expr:
-        case bound.Column(index=index):
-            return (names[index] if index < len(names) else "") or f"column {index + 1}"
-        case bound.Constant(value=None):
-            return "NULL"
-        case bound.Constant(value=value):
-            return f"'{value}'"
-        case bound.Parameter(number=number):
-            return f"${number}"
-        case bound.SetReturning(function=function, args=args):
-            return f"{function.name}({', '.join(text(each, names) for each in args)})"
-        case bound.Call(function=function, args=args) | bound.Aggregate(function=function, args=args):
-            return f"{function.name}({', '.join(text(each, names) for each in args) or '*'})"
-        case bound.Cast(arg=arg, type=kind):
-            return f"{text(arg, names)}::{kind}"
-        case bound.BoolOp(op="NOT", args=(arg,)):
-            return f"NOT {text(arg, names)}"
-        case bound.BoolOp(op=op, args=args):
-            return "(" + f" {op} ".join(text(each, names) for each in args) + ")"
-        case bound.Test(arg=arg, what=what, negated=negated):
-            return f"{text(arg, names)} IS {'NOT ' if negated else ''}{what}"
-        case bound.InList(arg=arg, items=items, negated=negated):
-            return (
-                f"{text(arg, names)} {'NOT ' if negated else ''}IN ({', '.join(text(each, names) for each in items)})"
-            )
-        case _:
-            return type(expr).__name__.upper()
+def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[Launched]) -> tuple[tuple[str, str], ...]:
+    """The rows that did not come to a fused part's end, and the hash tables of the worker that has the largest."""
+    told: list[tuple[str, str]] = []
+    left = sum(each.rows - each.passed for each in ran if each.passed is not None)
+    joined = any("Join" in label for label, _ in details)
+    if all(each.passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
+        told.append(("Rows Removed by Filter" + (" or Join" if joined else ""), str(left)))
+    if joined:
+        told.append(("Hash Bytes", str(max(each.hashed for each in ran))))
+    return tuple(told)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from gpudb.engine.gpu.admission import Admission
+from gpudb.engine.gpu.at_once import AtOnce
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution, Measured, parameters_of
 from gpudb.engine.gpu.display import displayed
@@ -19,7 +22,7 @@ from gpudb.engine.gpu.members import Members
 from gpudb.engine.gpu.outcome import schema_of, unpacked
 from gpudb.engine.gpu.planning import Planned, Planner
 from gpudb.engine.protocol import Engine, PlanNode, Request
-from gpudb.errors import GpudbError, InternalError, QueryCanceled
+from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Plan
 from gpudb.plan.placing import Costs
@@ -36,6 +39,7 @@ class ClusterEngine:
         self._cluster = cluster
         workers = cluster.processes
         self._planner = planner or Planner(constants, Costs(workers=cluster.size), fuse=workers.fuse, gpu=workers.gpu)
+        self._at_once = AtOnce(cluster)
         self.members = Members(cluster)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
@@ -43,10 +47,10 @@ class ClusterEngine:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
         planned = self._planned(request)
-        if planned.cost.short and planned.chunks == 1 and request.settings.node is None:
-            data = self._cluster.at_once(planned.digest, parameters_of(request), request.cancel)
-            if data is not None:
-                return GivenStream(data, planned.plan)
+        if request.settings.node is None:
+            rows = self._at_once.rows(planned, request, parameters_of(request))
+            if rows is not None:
+                return GivenStream(rows)
         stream = self._started(planned, request)
         stream.wait()
         return stream
@@ -57,22 +61,38 @@ class ClusterEngine:
             return self._planner.planned(request, self._cluster.space())
         return self._planner.alone(request, request.settings.node)
 
-    def _started(self, planned: Planned, request: Request) -> ClusterStream:
+    def _started(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:
         finer = partial(self._planner.planned, request, self._cluster.space())
-        execution = Execution(self._cluster, self.admission, planned, request, finer)
+        execution = Execution(self._cluster, self.admission, planned, request, finer, measure=measure)
         return ClusterStream(self._cluster, planned.plan, execution, request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
-        """The plan, stage by stage; with `analyze` each worker's rows, bytes and time."""
-        planned, measured = self._planned(request), None
+        """The plan, stage by stage; with `analyze` each worker's rows, bytes and time.
+
+        The query runs as it always does, and then once more, operator by operator: stages' times are those of the first
+        run, operators' of the second.
+        """
+        planned, measured, spent = self._planned(request), None, None
         if analyze:
-            stream = self._started(planned, request)
-            stream.wait()
-            stream.close()
+            started = time.perf_counter()
+            stream = self._ended(planned, request)
+            spent = 1000 * (time.perf_counter() - started)
             planned, measured = stream.planned, stream.measured
+            # One by one operators may take more memory than there is: then nothing is told of them.
+            with contextlib.suppress(OutOfMemory):
+                for number, stage in self._ended(planned, request, measure=True).measured.items():
+                    measured[number].observed = stage.observed
         prefix = "Gpu" if self.name == "gpu" else ""
         hosted = self._planner.hosted(request.query)
-        return displayed(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
+        shown = displayed(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
+        return replace(shown, execution=spent)
+
+    def _ended(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:
+        """A statement that has run, whose rows nobody reads."""
+        stream = self._started(planned, request, measure=measure)
+        stream.wait()
+        stream.close()
+        return stream
 
     def close(self) -> None:
         """Ends the workers."""
@@ -80,12 +100,11 @@ class ClusterEngine:
 
 
 class GivenStream:
-    """The rows of a statement that a worker has answered at once."""
+    """The rows of a statement that workers have answered at once."""
 
-    def __init__(self, data: bytes, plan: Plan) -> None:
-        types = tuple(column.type for column in plan.columns)
-        self.schema = schema_of(types)
-        self._batches = [unpacked(data, types)]
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self.schema = rows.schema
+        self._batches = [rows]
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         yield from self._batches

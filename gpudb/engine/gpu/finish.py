@@ -1,18 +1,19 @@
-"""The last stage of a statement over a few groups that are whole already, in Python: frames would take longer to make.
+"""The last stage of a statement over whole groups that lie on the host, by NumPy: frames would take longer.
 
-It knows the usual aggregates, columns in another order, sorting by columns and LIMIT, over types whose values Python
-has; what else there is, and what fails, is the lowering's.
+It knows the usual aggregates, columns in another order, sorting by columns and LIMIT, over types whose values NumPy or
+Python has; what else there is, and what fails, is the lowering's.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gpudb.engine.cpu.udf_quotient import quotient_of
 from gpudb.engine.gpu.fused.top import count_of
@@ -25,18 +26,41 @@ from gpudb.plan.physical import Final, Receive
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 
-FEW = 1024
+MOST = 1 << 16
 """So many groups at most."""
+FEW = 1024
+"""So many where values are made one by one: averages of numbers."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
-_MOMENTS = frozenset({"timestamp", "timestamptz"})
+_TEXT = frozenset({"text", "varchar", "bpchar"})
 _HELD = _ORDERED | {"bpchar"}
 _LIMIT = 10**MAX_DIGITS
+_WORD = 1 << 62
+_NAN = np.iinfo(np.int64).max
 
-Lane = list[Any]
-Values = tuple[Lane, Lane | None]
-"""A column's values, and of a numeric that carries it the decimals that each shows."""
-Maker = Callable[[pl.DataFrame], Values]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A column's values: of numbers and moments int64, or Python's integers where they are wider; float64, bool; texts.
+
+    `valid` says which are there (None: all), `shown` how many decimals a numeric that carries it shows.
+    """
+
+    values: Array | pl.Series
+    valid: Array | None = None
+    shown: Array | None = None
+
+    def at(self, rows: Array | None) -> Lane:
+        """Some of the rows; None is all."""
+        if rows is None:
+            return self
+        valid = None if self.valid is None else self.valid[rows]
+        return Lane(self.values[rows], valid, None if self.shown is None else self.shown[rows])
+
+
+Maker = Callable[[pl.DataFrame], Lane]
 
 
 class _Other(Exception):
@@ -62,7 +86,7 @@ class Finished:
 
 def rows_of(root: Node, states: pl.DataFrame, parameters: Sequence[object]) -> Finished | None:
     """The rows of a stage over the states of groups, each of which is there once; None where the lowering is wanted."""
-    if states.height > FEW:
+    if states.height > MOST:
         return None
     try:
         tail = _Tail(parameters)
@@ -90,7 +114,7 @@ class _Tail:
             case Project(exprs=exprs):
                 below = self.over(node.input)
                 return [below[_place(expr)] for expr in exprs]
-            case Sort(with_ties=False):
+            case Sort():
                 below = self.over(node.input)
                 keys = [(below[_place(key.expr)], key) for key in node.keys]
                 if not all(self._kinds[place].name in _ORDERED for place, _ in keys):
@@ -120,17 +144,14 @@ class _Tail:
     def batch(self, states: pl.DataFrame, places: Sequence[int]) -> pa.RecordBatch:
         """The rows that come of groups' states."""
         made = [maker(states) for maker in self._makers]
-        rows = list(range(states.height))
+        rows: Array | None = None
         for keys, offset, limit in self._sorts:
-            for place, key in reversed(keys):
-                rows.sort(key=_sort_key(made[place][0], key, self._kinds[place]), reverse=key.descending)
-            rows = rows[offset : None if limit is None else offset + limit]
+            ranks = [rank for place, key in keys for rank in _ranks(made[place].at(rows), key)]
+            order = _order(ranks, states.height if rows is None else len(rows))
+            order = order[offset : None if limit is None else offset + limit]
+            rows = order if rows is None else rows[order]
         kinds = tuple(self._kinds[place] for place in places)
-        arrays = []
-        for place, kind in zip(places, kinds, strict=True):
-            values, shown = made[place]
-            shown = None if shown is None else [shown[row] for row in rows]
-            arrays.append(_array(kind, [values[row] for row in rows], shown))
+        arrays = [_array(kind, made[place].at(rows)) for place, kind in zip(places, kinds, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema_of(kinds))
 
 
@@ -140,42 +161,130 @@ def _place(expr: bound.Expr) -> int:
     return expr.index
 
 
-def _sort_key(values: Lane, key: bound.SortKey, kind: SqlType) -> Callable[[int], Any]:
-    """By what rows are sorted, upside down where the order descends: NaN is above all, NULL where the key says."""
-    null = -1 if key.nulls_first != key.descending else 2
-    if kind.name == "float8":
-        return lambda row: (null, 0.0) if (v := values[row]) is None else (1, 0.0) if v != v else (0, v)
-    return lambda row: (null,) if (v := values[row]) is None else (0, v)
+# ---------------------------------------------------------------------------------------------- the rows' order
 
 
-def _array(kind: SqlType, values: Lane, shown: Lane | None) -> pa.Array:
+def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
+    """Integers that order as rows do by a key: where NULLs are, and the values, upside down where they descend."""
+    ranks = _ascending(lane.values)
+    if key.descending:
+        ranks = ~ranks
+    if lane.valid is None:
+        return [ranks]
+    return [lane.valid if key.nulls_first else ~lane.valid, np.where(lane.valid, ranks, 0)]
+
+
+def _ascending(values: Array | pl.Series) -> Array:
+    """Integers that order as values do: of floats NaN is above all, and zeros are equal."""
+    if isinstance(values, pl.Series) or values.dtype == object:
+        found = values.to_list() if isinstance(values, pl.Series) else values.tolist()
+        order = {value: rank for rank, value in enumerate(sorted(set(found) - {None}))}
+        return np.array([order.get(value, 0) for value in found], np.int64)
+    if values.dtype.kind != "f":
+        return values.astype(np.int64, copy=False)
+    bits = (values + 0.0).view(np.int64)
+    return np.where(np.isnan(values), _NAN, np.where(bits < 0, bits ^ _NAN, bits))
+
+
+def _order(ranks: Sequence[Array], count: int) -> Array:
+    """The rows as they come by ranks, the first of which counts most; of equal ones as they are.
+
+    As numbers of one word they are sorted several times as fast.
+    """
+    number: Array | None = None
+    room = max(count, 1)
+    for each in ranks:
+        low, high = (int(each.min()), int(each.max())) if count else (0, 0)
+        size = high - low + 1
+        room *= size
+        if room >= _WORD:
+            return np.lexsort(ranks[::-1])
+        digits = each.astype(np.int64, copy=False) - low
+        number = digits if number is None else number * size + digits
+    if number is None or not count:
+        return np.arange(count)
+    return np.sort(number * count + np.arange(count)) % count
+
+
+# ---------------------------------------------------------------------------------------------- to Arrow
+
+
+def _array(kind: SqlType, lane: Lane) -> pa.Array:
     """Values as a column of `SqlType.arrow`."""
+    values = lane.values
+    if isinstance(values, pl.Series):
+        texts = values.to_arrow()
+        return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
+    mask = None if lane.valid is None else ~lane.valid
     if kind.name == "numeric":
-        return numerics(pa.array(values, pa.decimal128(MAX_DIGITS, 0)), shown, kind)
-    return pa.array(values, kind.arrow)
+        return numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown), kind)
+    if kind.name in {"date", "timestamp", "timestamptz"}:
+        return pa.array(values.astype(np.int32 if kind.name == "date" else np.int64), mask=mask).view(kind.arrow)
+    return pa.array(values.astype(kind.arrow.to_pandas_dtype(), copy=False), mask=mask)
+
+
+def _digits(values: Array, mask: Array | None) -> pa.Array:
+    """Integers as decimals without a point."""
+    kind = pa.decimal128(MAX_DIGITS, 0)
+    if values.dtype == object:
+        return pa.array(values if mask is None else np.where(mask, None, values), kind)  # type: ignore[call-overload]
+    halves = np.empty((len(values), 2), np.int64)
+    halves[:, 0], halves[:, 1] = values, values >> 63
+    there = None if mask is None else pa.array(~mask).buffers()[1]
+    return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(halves)])
 
 
 # ---------------------------------------------------------------------------------------------- columns of groups
 
 
+def _values(series: pl.Series) -> tuple[Array, Array | None]:
+    """A lane of integers, floats, booleans or moments, and which are there; what is not there is 0.
+
+    Methods of Series that are expressions beneath take longer than all else here.
+    """
+    if series.dtype == pl.Int128:
+        narrow = series.cast(pl.Int64, strict=False)
+        if narrow.null_count() > series.null_count():
+            # Arrow has no integers of 128 bits.
+            there = series.is_not_null().to_numpy() if series.null_count() else None
+            return np.array([value or 0 for value in series.to_list()], object), there
+        series = narrow
+    elif series.dtype.is_temporal():
+        series = series.cast(pl.Int64)
+    if not series.null_count():
+        return series.to_numpy(), None
+    held = series.to_arrow()
+    return pc.fill_null(held, held.type.to_pandas_dtype()(0)).to_numpy(zero_copy_only=False), _there(series)
+
+
+def _there(series: pl.Series) -> Array | None:
+    """Which values are there; None for all."""
+    return pc.is_valid(series.to_arrow()).to_numpy(zero_copy_only=False) if series.null_count() else None
+
+
 def _held(name: str, kind: SqlType) -> Maker:
-    """A column as it is; of dates and timestamps the numbers that they are."""
-    held = pl.Int32() if kind.name == "date" else pl.Int64() if kind.name in _MOMENTS else None
+    """A column as it is."""
 
-    def values(states: pl.DataFrame) -> Values:
-        shown = states[name + "s"].to_list() if kind.carried else None
-        lane = states[name] if held is None else states[name].cast(held)
-        return lane.to_list(), shown
+    def lane(states: pl.DataFrame) -> Lane:
+        if kind.name in _TEXT:
+            texts = states[name]
+            return Lane(texts, _there(texts))
+        values, valid = _values(states[name])
+        return Lane(values, valid, _values(states[name + "s"])[0] if kind.carried else None)
 
-    return values
+    return lane
 
 
 def _counted(name: str, call: bound.Aggregate) -> Maker:
     return _held(name, call.type)
 
 
-def _totals(name: str, states: pl.DataFrame) -> Lane:
-    return [total if n else None for total, n in zip(states[name].to_list(), states[name + "n"].to_list(), strict=True)]
+def _totals(name: str, states: pl.DataFrame) -> tuple[Array, Array | None, Array]:
+    """Sums, which of them are of values, and of how many."""
+    values, _ = _values(states[name])
+    counts, _ = _values(states[name + "n"])
+    valid = counts > 0
+    return values, None if valid.all() else valid, counts
 
 
 def _summed(name: str, call: bound.Aggregate) -> Maker:
@@ -186,13 +295,13 @@ def _summed(name: str, call: bound.Aggregate) -> Maker:
         raise _Other
     low, high = RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
-    def values(states: pl.DataFrame) -> Values:
-        totals = _totals(name, states)
-        if any(total is not None and not low <= total <= high for total in totals):
+    def lane(states: pl.DataFrame) -> Lane:
+        totals, valid, _ = _totals(name, states)
+        if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
             raise _Other
-        return totals, states[name + "s"].to_list() if call.type.carried else None
+        return Lane(totals, valid, _values(states[name + "s"])[0] if call.type.carried else None)
 
-    return values
+    return lane
 
 
 def _averaged(name: str, call: bound.Aggregate) -> Maker:
@@ -203,29 +312,29 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
         raise _Other
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
-    def values(states: pl.DataFrame) -> Values:
-        decimals = states[name + "s"].to_list() if kind.carried else [scale] * states.height
-        found: Lane = []
-        shown: Lane = []
-        for total, n, show in zip(states[name].to_list(), states[name + "n"].to_list(), decimals, strict=True):
-            value, show = quotient_of(total, scale, n, 0, show) if n else (None, 0)
-            found.append(value)
-            shown.append(show)
-        return found, shown
+    def lane(states: pl.DataFrame) -> Lane:
+        if states.height > FEW:
+            raise _Other
+        totals, valid, counts = _totals(name, states)
+        decimals = _values(states[name + "s"])[0].tolist() if kind.carried else [scale] * states.height
+        found = [
+            quotient_of(total, scale, n, 0, show) if n else (0, 0)
+            for total, n, show in zip(totals.tolist(), counts.tolist(), decimals, strict=True)
+        ]
+        values = np.array([value for value, _ in found], object)
+        return Lane(values, valid, np.array([show for _, show in found], np.int8))
 
-    return values
+    return lane
 
 
 def _real(name: str, *, average: bool) -> Maker:
-    def values(states: pl.DataFrame) -> Values:
-        totals = _totals(name, states)
-        if any(total is not None and math.isinf(total) for total in totals):
+    def lane(states: pl.DataFrame) -> Lane:
+        totals, valid, counts = _totals(name, states)
+        if np.isinf(totals).any():
             raise _Other
-        if average:
-            totals = [t if t is None else t / n for t, n in zip(totals, states[name + "n"].to_list(), strict=True)]
-        return totals, None
+        return Lane(totals / np.maximum(counts, 1) if average else totals, valid)
 
-    return values
+    return lane
 
 
 _CALLS: Mapping[str, Callable[[str, bound.Aggregate], Maker]] = {

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.limits import FEW as FEW
 from gpudb.plan.errors import NotCarried
 
 _WORTH = 10
@@ -28,6 +29,10 @@ class Order:
 
     descending: bool
     nulls_first: bool
+
+
+Arrays = tuple[Any, Any | None]
+"""A column in a GPU's memory: its values, and which of them are there (None: all)."""
 
 
 class Held(Protocol):
@@ -47,6 +52,13 @@ class Held(Protocol):
 
     def frame(self) -> pl.DataFrame:
         """The rows on the host."""
+
+    def column(self, name: str) -> pl.Series:
+        """A column on the host."""
+
+    def arrays(self, name: str) -> Arrays | None:
+        """A column of numbers where it lies; None on the host, of other columns, and of rows that had better go there
+        since they are few."""
 
     def beside(self, columns: pl.DataFrame | Held) -> Held:
         """The same rows with more columns: from the host, or from where the rows lie."""
@@ -74,8 +86,12 @@ class Frames(Protocol):
         """A lazy frame with the first rows by a key, so many at least, among others or not: what its other columns
         hold is then wanted of few rows. `again` says that it takes little to be computed twice."""
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
-        """Computes a lazy frame, its rows spread over so many parts by the values of keys."""
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
+        """Computes a lazy frame, its rows spread over so many parts by the values of keys; parts that go `away`, into
+        files, are on the host."""
+
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
+        """The same by the numbers in a column, which goes."""
 
     def repeated(self, rows: Held, times: str, number: str) -> Held:
         """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
@@ -116,6 +132,14 @@ class HostHeld:
     def frame(self) -> pl.DataFrame:
         """See `Held`."""
         return self.table
+
+    def column(self, name: str) -> pl.Series:
+        """See `Held`."""
+        return self.table[name]
+
+    def arrays(self, name: str) -> Arrays | None:
+        """See `Held`."""
+        return None
 
     def beside(self, columns: pl.DataFrame | Held) -> HostHeld:
         """See `Held`."""
@@ -167,7 +191,7 @@ class HostFrames:
         wanted = key >= end if order.descending else key <= end
         return lazy.filter(key.is_null() | wanted if order.nulls_first else wanted)
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
         """See `Frames`."""
         table = collected(lazy)
         if count == 1:
@@ -176,6 +200,11 @@ class HostFrames:
         held = table.with_columns(key.alias(f"key{number}") for number, key in enumerate(keys))
         place = held.select(place=_hashed([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
         return _parted(table, place, count)
+
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
+        """See `Frames`."""
+        table = collected(lazy)
+        return _parted(table.drop(place), table[place], count)
 
     def repeated(self, rows: Held, times: str, number: str) -> HostHeld:
         """See `Frames`."""

@@ -179,9 +179,13 @@ def joined(parts: Sequence[Held | Spilled]) -> pl.DataFrame:
 
 
 def written(frame: pl.DataFrame) -> bytes:
-    """A frame as Arrow's IPC stream."""
+    """A frame as Arrow's IPC stream; any thread may read the frame meanwhile.
+
+    Polars locks what it writes, and holds the lock while it waits for Python's: whoever looks at the same object then,
+    which has Python's, waits for ever. A clone has the same columns, and a lock of its own.
+    """
     out = io.BytesIO()
-    frame.write_ipc_stream(out)
+    frame.clone().write_ipc_stream(out)
     return out.getvalue()
 
 

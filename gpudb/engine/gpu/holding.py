@@ -13,7 +13,6 @@ from gpudb.catalog.model import Table
 from gpudb.engine.gpu import memory
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.values import NotFused
 from gpudb.engine.gpu.share import Share, held_share
 from gpudb.engine.gpu.stage import Tables
 from gpudb.plan.errors import NotCarried
@@ -46,24 +45,26 @@ class Holding:
         for _, columns in self._forms():
             (columns.pinned.add if action == "pin" else columns.pinned.discard)(wanted.oid)
         if action != "unpin":
-            for place in range(len(wanted.columns)):
-                self._load(wanted, place, share)
+            self._load(wanted, share)
         every = (each for form, columns in self._forms() for each in columns.held(form))
         return sum(each.bytes for each in every if each.table == wanted.oid)
 
-    def _load(self, table: Table, place: int, share: Share) -> None:
-        """A column, in the form that kernels read if there is one; one that workers have no form for is left out."""
+    def _load(self, table: Table, share: Share) -> None:
+        """Its columns, in the form that kernels read where there is one; those that workers have no form for are left
+        out."""
+        left = list(table.columns)
         if self._packed is not None:
+            lacking = {
+                column.field_id
+                for run in self._packed.runs(table, share, table.files)
+                for column in self._packed.load(table, table.columns, run, share)
+            }
+            left = [column for column in left if column.field_id in lacking]
+        for column in left:
             try:
-                for run in self._packed.runs(table, share, table.files):
-                    self._packed.column(table, table.columns[place], run, share)
-                return
-            except NotFused:
-                pass
-        try:
-            self._tables.frame(Scan(table, (place,)), held_share(table, share), ())
-        except NotCarried:
-            return
+                self._tables.frame(Scan(table, (table.columns.index(column),)), held_share(table, share), ())
+            except NotCarried:
+                continue
 
 
 def host_facts(limit: int, resident: int) -> Facts:

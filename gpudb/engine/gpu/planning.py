@@ -15,10 +15,11 @@ from functools import cached_property
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.admission import Cost, cost_of
 from gpudb.engine.gpu.carried import check, check_functions
-from gpudb.engine.gpu.chunks import Space, chunks_of
+from gpudb.engine.gpu.chunks import Space, build_rows, chunks_of
 from gpudb.engine.gpu.constants import evaluator
-from gpudb.engine.gpu.fused.match import fused
+from gpudb.engine.gpu.fused.match import BUILD_ROWS, DEVICE_GROUPS, DEVICE_ROWS, MOST_GROUPS, fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.scatter import Scattered, scattered
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.logical import plan_query
 from gpudb.plan.nodes import WHOLE, Node, Plan, Scan
@@ -57,6 +58,11 @@ class Planned:
     def digest(self) -> bytes:
         """What tells them apart: plan, snapshot and all."""
         return hashlib.blake2b(self.sent, digest_size=16).digest()
+
+    @cached_property
+    def scattered(self) -> Scattered | None:
+        """The stages in halves, where workers can do theirs each by itself."""
+        return scattered(self.stages)
 
 
 @dataclass
@@ -126,8 +132,11 @@ class Planner:
             return node if table is node.table else replace(node, table=table)
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
-        physical = fused(root, estimate, request.parameters, self._costs.scan) if self._fuse else root
         workers = self._costs.workers
+        build, groups = (DEVICE_ROWS, DEVICE_GROUPS) if self._gpu and workers == 1 else (BUILD_ROWS, MOST_GROUPS)
+        if space is not None:
+            build = min(build, build_rows(space))
+        physical = fused(root, estimate, request.parameters, self._costs.scan, build, groups) if self._fuse else root
         if not chunks:
             chunks = chunks_of(physical, workers, space) if space is not None else 1
         stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))

@@ -6,8 +6,9 @@ same, and the rest from its files.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import TypeVar
 
@@ -103,18 +104,20 @@ class ResidentTables:
         self.columns.shrink(self.bytes - excess)
 
 
-def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part]) -> list[_Read]:
-    """What is read of each part, all at once: while one waits for its file another one is decoded."""
+def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
+    """What is read of each part, in their order, `most` of them at once: while one waits for its file another one is
+    decoded."""
     if len(parts) < 2:
-        return [read(part) for part in parts]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        return list(pool.map(read, parts))
-
-
-def batched(parts: Sequence[_Part], count: int) -> Iterator[Sequence[_Part]]:
-    """Parts by so many."""
-    for start in range(0, len(parts), count):
-        yield parts[start : start + count]
+        yield from map(read, parts)
+        return
+    with ThreadPoolExecutor(min(most, len(parts))) as pool:
+        coming: deque[Future[_Read]] = deque()
+        for part in parts:
+            coming.append(pool.submit(read, part))
+            if len(coming) == most:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:

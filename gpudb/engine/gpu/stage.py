@@ -13,7 +13,7 @@ from gpudb.engine.gpu import finish
 from gpudb.engine.gpu.chunks import MOST
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import Frames, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.frames import FEW, Frames, Held, HostFrames, HostHeld
 from gpudb.engine.gpu.lower.arrow import column as column_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
@@ -21,6 +21,7 @@ from gpudb.engine.gpu.lower.nodes import Lowering
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.narrowing import Narrowed, narrowed
+from gpudb.engine.gpu.observed import Observed, Observer
 from gpudb.engine.gpu.share import Share
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, Scan, column
@@ -33,8 +34,6 @@ from gpudb.storage.stored import stored_type, to_stored
 from gpudb.types import SqlType
 
 _LOG = logging.getLogger(__name__)
-FEW = 1 << 16
-"""A fused part's result of no more rows, and what becomes of it, is computed on the host."""
 
 
 class Tables(Protocol):
@@ -54,7 +53,7 @@ class Tables(Protocol):
         """A scan's columns over a worker's share of the table's files."""
 
 
-Again = Callable[[], pl.DataFrame]
+Again = Callable[[], pl.DataFrame | Held]
 """Runs a fused part that was bound before."""
 
 
@@ -63,7 +62,9 @@ class Task:
     """One stage for one worker: over which share of the tables, with the statement's parameters.
 
     `again` are those of its fused parts that were bound before, by the ids of their nodes; the others are kept under
-    `key`, if there is one. `narrowed` is told what its scans were.
+    `key`, if there is one. `narrowed` is told what its scans were. `declined` are the fused parts, by the ids of their
+    nodes, for which there was no memory in an earlier chunk of the statement, and then in this one. With `measure` each
+    operator is computed by itself, and `observed` is told what it did.
     """
 
     stage: Stage
@@ -73,16 +74,21 @@ class Task:
     key: Hashable = None
     again: Mapping[int, Again] = field(default_factory=dict)
     narrowed: list[Narrowed] = field(default_factory=list)
+    declined: set[int] = field(default_factory=set)
+    measure: bool = False
+    observed: list[Observed] = field(default_factory=list)
 
 
-Kernels = Callable[[Fused, Sequence[pl.DataFrame], Share, Sequence[object], Hashable], pl.DataFrame | None]
+Kernels = Callable[[Fused, Sequence[Held], Share, Sequence[object], Hashable], pl.DataFrame | Held | None]
 """Computes a fused part from its build sides' rows; None for one that the data keep from it."""
 
 
 def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | None:
     """The result's rows, where they are made of what a kernel left on the host, and the only worker's groups."""
     parts = [part for each in received.values() for part in each]
-    if work.stage.output != "result" or work.share.count != 1 or len(parts) != 1 or not isinstance(parts[0], HostHeld):
+    if work.measure or work.stage.output != "result" or work.share.count != 1:
+        return None
+    if len(parts) != 1 or not isinstance(parts[0], HostHeld):
         return None
     return finish.rows_of(work.stage.root, parts[0].table, work.parameters)
 
@@ -109,7 +115,9 @@ def compute(
     if work.stage.narrows:
         root, told = narrowed(work.stage, work.share, work.parameters, received, frames)
         work.narrowed.extend(told)
-    frame = Lowering(sources.frame, frames, host, work.share.index).frame(root)
+    seen = Observer(root, work.share, work.parameters, received, frames) if work.measure else None
+    frame = Lowering(sources.frame, frames, host, work.share.index, seen, alone=sources.alone).frame(root)
+    work.observed.extend(seen.told if seen is not None else ())
     if sources.whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
         return sources.whole
     if work.stage.output == "hash":
@@ -130,6 +138,11 @@ class _Sources:
     kernels: Kernels | None
     whole: list[Held] = field(default_factory=list)
     """The stage's rows where a fused part is all of it."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether all rows are one worker's, each group of theirs in one part."""
+        return self.work.share.count == 1 and all(len(parts) <= 1 for parts in self.received.values())
 
     def frame(self, node: Node, lowering: Lowering) -> Frame:
         """The rows of a node that reads them."""
@@ -157,22 +170,27 @@ class _Sources:
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return self.frame(part, lowering)
 
-        return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
+        return Lowering(inside, frames, self.host, work.share.index, alone=self.alone).frame(node.root)
 
-    def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | None:
+    def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
         """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller."""
-        if self.kernels is None:
-            return None
         work = self.work
+        if self.kernels is None or id(node) in work.declined:
+            return None
         try:
-            return self.kernels(node, [each.frame() for each in builds], work.share, work.parameters, work.key)
+            return self.kernels(node, builds, work.share, work.parameters, work.key)
         except MemoryError as error:
             _LOG.warning("a fused part runs as the general engine's: %s", error)
+            work.declined.add(id(node))
             return None
 
-    def _result(self, node: Fused, made: pl.DataFrame) -> Frame:
-        # Few rows stay on the host, where what is left to do with them takes least.
-        held = HostHeld(made) if made.height <= FEW else self.frames.given(made)
+    def _result(self, node: Fused, made: pl.DataFrame | Held) -> Frame:
+        held: Held
+        if isinstance(made, pl.DataFrame):
+            # Few rows stay on the host, where what is left to do with them takes least.
+            held = HostHeld(made) if made.height <= FEW else self.frames.given(made)
+        else:
+            held = made
         if node is self.work.stage.root:
             self.whole.append(held)
         return Frame(held.lazy, tuple(map(type_bounds, node.types)))
@@ -194,7 +212,7 @@ def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
         if over.put_off.steps:
             parts = frames.split(over.put_off.computed(lazy, frames).lazy, keys, work.share.count)
             return [frames.held(part.lazy.drop(over.put_off.columns)) for part in parts]
-    return frames.split(lazy, keys, work.share.count)
+    return frames.split(lazy, keys, work.share.count, away=work.share.chunks > 1)
 
 
 def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frames) -> list[Held]:
@@ -207,12 +225,7 @@ def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frame
     values = column_of(frames.fetched(held.lazy.select(names), "buckets"), "k", key.type)
     buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
     placed = held.beside(pl.DataFrame({"place": work.share.of_buckets(buckets)}))
-    return _placed(placed.lazy.drop(names), frames, work.share.count)
-
-
-def _placed(lazy: pl.LazyFrame, frames: Frames, count: int) -> list[Held]:
-    """The rows of each place."""
-    return [frames.held(lazy.filter(pl.col("place") == number).drop("place")) for number in range(count)]
+    return frames.placed(placed.lazy.drop(names), "place", work.share.count, away=work.share.chunks > 1)
 
 
 def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
@@ -233,8 +246,7 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     place = sum(beyond, pl.lit(0, pl.UInt32))
     last = pl.lit(0 if by.nulls_first else count - 1, pl.UInt32)
     placed = placed.with_columns(pl.when(value.is_null()).then(last).otherwise(place).alias("place"))
-    held = frames.held(placed).lazy
-    return _placed(held.drop("k"), frames, count)
+    return frames.placed(placed.drop("k"), "place", count, away=work.share.chunks > 1)
 
 
 def _ordered(lazy: pl.LazyFrame, key: bound.Expr, frames: Frames, host: Host) -> pl.LazyFrame:

@@ -21,46 +21,29 @@ import signal
 import tempfile
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu import memory
-from gpudb.engine.gpu.connections import Attached, handling
+from gpudb.engine.gpu.computing import Computing
+from gpudb.engine.gpu.connections import AtDoor, Attached, handling
 from gpudb.engine.gpu.device import on_gpu, on_host
-from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
-from gpudb.engine.gpu.given import ResultRoom, Spilled
+from gpudb.engine.gpu.entry import Entry, Question, host_of
+from gpudb.engine.gpu.failures import Lost, told
+from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.holding import Action, Facts, Holding, host_facts
+from gpudb.engine.gpu.lateness import Lateness
 from gpudb.engine.gpu.outcome import packed, to_batch
+from gpudb.engine.gpu.running import Running, Statements
 from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.shortcut import Entry
-from gpudb.engine.gpu.stage import Again, Task, compute, finished
 from gpudb.engine.gpu.transfers import Transfers
-from gpudb.engine.gpu.warm import warm
-from gpudb.engine.gpu.work import INLINE_BYTES, Figures, Lost, Running, Work, told
-from gpudb.errors import OutOfMemory, SqlError
-from gpudb.plan.fused import Fused
-from gpudb.plan.nodes import Scan
-from gpudb.plan.stages import Stage
-from gpudb.plan.traversal import walk_nodes
+from gpudb.engine.gpu.work import Work
+from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
-
-_SPILL_BYTES = 2**16
-_PLANS = 256
-_GONE = 10_000
-_STRAY_SECONDS = 1.0
-_SHORT_SECONDS = 1.0
-HOST = HostFrames()
-_FEW_ROWS = "the few rows that a kernel gave"
-_T = TypeVar("_T")
 
 
 class StageWorker(WorkerPlugin):
@@ -95,36 +78,31 @@ class StageWorker(WorkerPlugin):
         else:
             device = on_host(self._limit, self._resident, self._fuse)
         self._transfers = Transfers(worker, device.frames, device.packer)
+        door = None
         if device.packer is not None:
-            await self._transfers.open()
-        self._frames, self._tables, self._kernels = device.frames, device.tables, device.kernels
-        self._failure, self._space = device.failure, device.space
-        packed = self._kernels.tables if self._kernels is not None else None
-        self._holding = Holding(self._tables, packed)
+            door = await self._transfers.open(self.at_door)
+        self._space = device.space
+        self._holding = Holding(device.tables, device.kernels.tables if device.kernels is not None else None)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
-        self._room = ResultRoom(self._results, Path(self._folder.name))
-        self._entry = Entry(Path(self._folder.name), self.at_once)
+        folder = Path(self._folder.name)
+        self.computing = Computing(device, folder, self._results, gpu=self._gpu)
+        self._statements = Statements()
         self._at_once = threading.Lock()
-        self._statements: dict[int, Running] = {}
-        # Statements that have ended: a message for one may still come. And those that compute on regardless.
-        self._gone: OrderedDict[int, None] = OrderedDict()
-        self._strays: list[Running] = []
-        self._plans: OrderedDict[bytes, list[Stage]] = OrderedDict()
-        # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
-        self._lanes = {short: ThreadPoolExecutor(1, "short stage" if short else "stage") for short in (False, True)}
+        self._entry = Entry(folder, self.at_once, host_of(worker.address))
+        self._lateness = Lateness({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
         if self._gpu:
-            self._lanes[False].submit(warm, self._frames)
-        self._watch = asyncio.ensure_future(memory.watch(self._limit, self._tables.shrink, self._over))
+            self._lateness.start()
+        self._watch = asyncio.ensure_future(memory.watch(self._limit, device.tables.shrink, self._over))
         for handler in (self.run, self.part, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
 
     def teardown(self, worker: Any) -> None:
         """Called by Dask as the worker ends."""
         self._watch.cancel()
+        self._lateness.stop()
         self._transfers.close()
         self._entry.close()
-        for lane in self._lanes.values():
-            lane.shutdown(wait=False, cancel_futures=True)
+        self.computing.close()
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -144,18 +122,21 @@ class StageWorker(WorkerPlugin):
         stages: bytes = b"",
         chunks: int = 1,
         doors: Sequence[str] = (),
+        measure: bool = False,
+        bound: Sequence[int] = (),
     ) -> dict[str, Any]:
-        """Runs the stages of these shares, of which each of the `peers` has as many as there are `chunks`; an error
-        comes back as a value."""
+        """Runs the stages of these shares, of which each of the `peers` has as many as there are `chunks`; with
+        `measure` operators are computed one by one, and of `bound` stages the build sides are left out. An error comes
+        back as a value."""
         self._transfers.learn(peers, doors)
-        plan = self._plan(digest, stages)
+        plan = self._statements.plan(digest, stages)
         if plan is None:
             return {"unknown": True}
-        if statement in self._gone:
+        if self._statements.ended(statement):
             return {"gone": True}
-        running = self._statement(statement)
+        running = self._statements.known(statement)
         running.short = short
-        work = Work(self, running, plan, tuple(peers), chunks, parameters)
+        work = Work(self.computing, self._fetch, running, plan, tuple(peers), chunks, parameters, measure, bound)
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
         try:
             return await running.task
@@ -164,23 +145,36 @@ class StageWorker(WorkerPlugin):
                 raise
             return {"error": pickle.dumps(running.error)} if running.error is not None else {"gone": True}
         finally:
-            self._forget_if_read(running)
+            self._statements.forget_if_read(running)
 
     async def part(
         self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False
-    ) -> bytes | Attached:
-        """A stage's rows on shares that ran here, for another worker's; nothing if the statement has ended."""
-        if statement in self._gone:
+    ) -> bytes | AtDoor:
+        """A stage's rows on shares that ran here, for another worker's; nothing if the statement has ended. They may
+        wait at the door for one that comes `by_door`."""
+        if self._statements.ended(statement):
             return b""
-        running = self._statement(statement)
+        running = self._statements.known(statement)
+        running.sending += 1
         try:
-            return await self._transfers.sent(await running.taken(stage, givers, taker), by_door=by_door)
+            rows = await self._transfers.sent(await running.taken(stage, givers, taker), by_door=by_door)
+            return running.laid(rows) if isinstance(rows, Attached) else rows
         except (asyncio.CancelledError, ValueError):  # which a closed file raises
             if not running.ended:
                 raise
             return b""
         finally:
-            self._forget_if_read(running)
+            running.sending -= 1
+            self._statements.forget_if_read(running)
+
+    async def at_door(self, statement: int, number: int) -> bytes | Attached:
+        """Rows that wait there; nothing if the statement has ended."""
+        running = self._statements.get(statement)
+        if running is None:
+            return b""
+        rows = running.fetched(number)
+        self._statements.forget_if_read(running)
+        return rows
 
     async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
         """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
@@ -195,7 +189,7 @@ class StageWorker(WorkerPlugin):
 
     async def drop(self, statement: int, patience: float = 0.0) -> bool:
         """Forgets a statement; whether it computes on after `patience` seconds."""
-        running = self._end(statement)
+        running = self._statements.end(statement)
         ends = time.monotonic() + patience
         while running is not None and running.computing and time.monotonic() < ends:
             await asyncio.sleep(0.01)
@@ -205,7 +199,11 @@ class StageWorker(WorkerPlugin):
         """See `Holding.act`: the bytes, or an error as a value."""
         loop, share = asyncio.get_running_loop(), Share(index, count)
         try:
-            return {"bytes": await loop.run_in_executor(self._lanes[False], self._holding.act, table, share, action)}
+            return {
+                "bytes": await loop.run_in_executor(
+                    self.computing.lanes[False], self._holding.act, table, share, action
+                )
+            }
         except Exception as error:
             return told(error, 0)
 
@@ -222,89 +220,43 @@ class StageWorker(WorkerPlugin):
 
     async def ping(self, upto: int, live: Sequence[int]) -> dict[str, Any]:
         """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones."""
-        known = set(live)
-        for number in [number for number in list(self._statements) if number <= upto and number not in known]:
-            self._end(number)
-        self._strays = [each for each in self._strays if each.computing]
-        now = time.monotonic()
+        self._statements.keep_only(upto, live)
         return {
             "statements": len(self._statements),
-            "results": self._room.bytes,
-            "resident": self._tables.bytes + (self._kernels.bytes if self._kernels is not None else 0),
+            "results": self.computing.results.bytes,
+            "resident": self.computing.resident,
             "memory": memory.used(),
             "room": self._space,
             "door": self._transfers.door,
-            "shortcut": self._entry.path,
-            "stray": any(now - each.ended > _STRAY_SECONDS for each in self._strays),
+            "entry": self._entry.places,
+            "stray": self._statements.stray(),
         }
 
     # ---------------------------------------------------------------------------------------- statements
 
-    def at_once(self, statement: int, digest: bytes, parameters: bytes) -> bytes | None:
-        """A statement's rows, made in the caller's thread of parts that are bound, one statement after the other; None
-        where it takes more, and for an error, which it meets again on the usual way."""
-        plan = self._plans.get(digest)
-        if plan is None:
-            return None
-        running = self._statements[statement] = Running(statement)
+    def at_once(self, question: Question) -> bytes | None:
+        """What a question asks for, made in the caller's thread of parts that are bound, one statement after the other;
+        None where it takes more, and for an error, which it meets again on the usual way."""
+        statement = question.statement
+        running = self._statements.begin(statement)
         running.short = True
-        work = Work(self, running, plan, (self._worker.address,), 1, parameters)
         try:
+            plan = self._statements.plan(question.digest)
+            if plan is None:
+                return None
+            peers = (self._worker.address,) * question.shares
+            work = Work(self.computing, self._fetch, running, plan, peers, 1, question.parameters)
             with self._at_once:
-                return self._counted(running, work.at_once)
+                return self.computing.counted(running, lambda: work.at_once(question))
         except Exception as error:
             _LOG.info("statement %s goes the usual way: %s", statement, error)
             return None
         finally:
-            self._statements.pop(statement, None)
-
-    def _plan(self, digest: bytes, stages: bytes) -> list[Stage] | None:
-        plan = self._plans.get(digest)
-        if plan is None:
-            if not stages:
-                return None
-            plan = self._plans[digest] = pickle.loads(stages)
-            while len(self._plans) > _PLANS:
-                self._plans.popitem(last=False)
-        self._plans.move_to_end(digest)
-        return plan
-
-    def _statement(self, number: int) -> Running:
-        found = self._statements.get(number)
-        if found is None:
-            found = self._statements[number] = Running(number)
-        return found
-
-    def _forget_if_read(self, running: Running) -> None:
-        if running.read and self._statements.get(running.number) is running:
-            self._end(running.number)
-
-    def _end(self, number: int) -> Running | None:
-        self._gone[number] = None
-        while len(self._gone) > _GONE:
-            self._gone.popitem(last=False)
-        running = self._statements.pop(number, None)
-        if running is not None:
-            running.end()
-            if running.computing:
-                self._strays.append(running)
-        return running
-
-    async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
-        """An error as a value. One that has broken the GPU's context ends this process: its nanny starts another."""
-        broken = await asyncio.to_thread(self._failure)
-        if broken is None:
-            return told(error, statement)
-        _LOG.critical("the GPU has failed (%s): this worker ends", broken, exc_info=error)
-        # Soon, so that the answer still goes out.
-        asyncio.get_running_loop().call_later(2 * memory.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
-        message = f"the GPU failed while the statement ran: {broken}"
-        hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
-        return {"error": pickle.dumps(SqlError.of("system_error", message, hint=hint))}
+            self._statements.forget(statement)
 
     def _over(self, used: int) -> None:
         """Memory is over its bound: the statement that computes ends, and if it goes on, the process."""
-        computing = [each for each in list(self._statements.values()) if each.computing]
+        computing = self._statements.computing()
         if not computing:
             return
         most = min(computing, key=lambda each: each.short)
@@ -317,12 +269,10 @@ class StageWorker(WorkerPlugin):
         if running.computing and memory.used() > self._limit:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    # ---------------------------------------------------------------------------------------- what work asks for
-
-    async def fetch(self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int) -> Held:
+    async def _fetch(self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int) -> Held:
         """What a stage gave on some shares, from the worker that has run them."""
         if address == self._worker.address:
-            return await self._transfers.kept(await self._statement(statement).taken(stage, givers, taker))
+            return await self._transfers.kept(await self._statements.known(statement).taken(stage, givers, taker))
         try:
             rows = await self._transfers.fetched(address, statement=statement, stage=stage, givers=givers, taker=taker)
         except OSError as error:
@@ -330,88 +280,3 @@ class StageWorker(WorkerPlugin):
         if rows is None:
             raise Lost(givers[0])
         return rows
-
-    async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:
-        """What some work gives, once the statement's lane is free."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._lanes[self.short(running)], self._counted, running, work)
-
-    def short(self, running: Running) -> bool:
-        """Whether a statement goes beside long ones: until it shows that it is one."""
-        return running.short and time.monotonic() - running.began < _SHORT_SECONDS
-
-    def _counted(self, running: Running, work: Callable[[], _T]) -> _T:
-        running.computing += 1
-        try:
-            return work()
-        finally:
-            running.computing -= 1
-
-    def finished(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[Finished, Figures] | None:
-        """The result, where a few groups that a kernel gave are all that is left to finish; else None."""
-        started = time.perf_counter()
-        made = finished(task, received)
-        if made is None:
-            return None
-        spent = 1000 * (time.perf_counter() - started)
-        host = (_FEW_ROWS,) if self._gpu else ()
-        return made, (task.stage.number, task.share.index, made.rows, made.bytes, 0, spent, host, (), ())
-
-    def computed(
-        self, task: Task, received: Mapping[int, Sequence[Held]], *, spill: Running | None = None
-    ) -> tuple[Sequence[Held | Spilled], Figures]:
-        """What a stage gives, in a lane's thread; more than a few rows go to a file of the statement `spill`."""
-        started = time.perf_counter()
-        frames, kernels = self._frames, self._kernels
-        few = self._gpu and task.share.count == 1 and _few(task.stage, received)
-        work = partial(compute, task, self._tables, received, HOST if few else frames, kernels)
-        made: Sequence[Held | Spilled] = (parts := self._with_room(work, task))
-        rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
-        spilled = 0
-        if spill is not None and size > _SPILL_BYTES:
-            file = spill.file(Path(self._folder.name))
-            made = [file.write(each.frame()) for each in parts]
-            spilled = file.bytes
-        spent = 1000 * (time.perf_counter() - started)
-        host = frames.on_host() or ((_FEW_ROWS,) if few else ())
-        launched = tuple(map(astuple, kernels.launched())) if kernels is not None else ()
-        seen = tuple(map(astuple, task.narrowed))
-        return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, seen)
-
-    def _with_room(self, work: Callable[[], list[Held]], task: Task) -> list[Held]:
-        """What a stage gives; tried again where a GPU's memory was too small, once there is more room in it."""
-        try:
-            return work()
-        except (MemoryError, OutOfMemory):
-            if not self._gpu:
-                raise
-        # Here nothing holds what the first try held.
-        self._frames.make_room()
-        task.narrowed.clear()
-        return work()
-
-    def again(self, stages: Sequence[Stage], key: bytes) -> dict[int, Again]:
-        """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""
-        kernels = self._kernels
-        if kernels is None:
-            return {}
-        nodes = [node for stage in stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
-        found = {id(node): kernels.kept(node, key) for node in nodes}
-        return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
-
-    async def keep(self, running: Running, share: int, rows: Held) -> bytes | None:
-        """A share of the result: its rows if they are few, else None, and they are kept."""
-        if rows.bytes <= INLINE_BYTES:
-            # What a GPU computes meanwhile may hold a copy up; the event loop must answer.
-            away = self._gpu and not isinstance(rows, HostHeld)
-            frame = await asyncio.to_thread(rows.frame) if away else rows.frame()
-            return packed(to_batch(frame, running.types))
-        running.results[share] = await asyncio.to_thread(lambda: self._room.keep(rows.frame()))
-        return None
-
-
-def _few(stage: Stage, received: Mapping[int, Sequence[Held]]) -> bool:
-    """Whether all that a stage reads are rows that a kernel has left on the host."""
-    if not received or not all(isinstance(each, HostHeld) for parts in received.values() for each in parts):
-        return False
-    return not any(isinstance(node, Scan | Fused) for node in walk_nodes(stage.root))

@@ -1,9 +1,10 @@
 """All that one GPU has to tell of the general engine, by one command; each part has a time limit, and none stops another.
 
-    python -m tests.engine.gpu.device OUT [--processes 12] [--seconds 100] [--only survey tests memory]
+    python -m tests.engine.gpu.device OUT [--processes 12] [--seconds 100] [--only survey tests memory] [--data DIR]
 
 OUT gets `survey.json` (the shares and reasons, see `survey`), `found.json` (every statement's outcome), `tests.txt`
-(pytest's), `memory.json` (data beyond the GPU's memory, memory that runs out, a lost worker).
+(pytest's), `memory.json` (data beyond the GPU's memory, memory that runs out, a lost worker). Where no network gives
+DuckDB its generator of TPC-DS, DIR has the suites' data, made elsewhere.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _TESTS = ("tests/engine/gpu/cudf/test_frames.py", "tests/engine/gpu/cudf/test_se
 _MINUTES = 4.0
 
 
-def surveyed(folder: Path, out: Path, processes: int, seconds: float) -> None:
+def surveyed(folder: Path, out: Path, processes: int, seconds: float, data: Path | None = None) -> None:
     """The survey, in so many processes that share the GPU."""
     jobs = [(f"cases{n}", ["--only", "cases", "--part", f"{n}/{processes}"]) for n in range(1, processes + 1)]
-    jobs += [(name, ["--only", name]) for name in SUITES]
+    jobs += [(name, ["--only", name, *(["--data", str(data)] if data else [])]) for name in SUITES]
     running = []
     for name, chosen in jobs:
         path = folder / f"{name}.json"
@@ -76,11 +77,12 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=100)
     parser.add_argument("--only", nargs="+", default=["survey", "tests", "memory"])
+    parser.add_argument("--data", type=Path)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="survey-"))
     beside = None
     if "survey" in options.only:
-        chosen = (folder, options.out, options.processes, options.seconds)
+        chosen = (folder, options.out, options.processes, options.seconds, options.data)
         beside = threading.Thread(target=surveyed, args=chosen)
         beside.start()
     if "memory" in options.only:

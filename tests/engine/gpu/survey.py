@@ -3,7 +3,7 @@
     python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds] [--workers 1 2] [--frames] [--json FILE]
     python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
-Stages run in this process, as `local` runs them. `--frames` computes each lazy frame by Polars too and tells where the
+Stages run in this process, as `local` runs them, and then once more with kernels for all that can be fused. `--frames` computes each lazy frame by Polars too and tells where the
 two differ: the operator that is wrong, not only the statement.
 """
 
@@ -23,14 +23,20 @@ from pathlib import Path
 from typing import Any
 
 from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Kernels, Twin
 from gpudb.engine.gpu.stage import Tables
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_benchmarks import SUITES, loaded
-from tests.engine.gpu.test_cases import FILES, embedded, outcome, selected
+from tests.engine.gpu.test_cases import EVERY, FILES, embedded, outcome, selected
+
+COMPILING_S = 60.0
+_ROOM = 2**32
 
 
 @dataclass
@@ -43,6 +49,8 @@ class Found:
     lacking: dict[str, str] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
+    fused: list[str] = field(default_factory=list)
+    """Of those that are right, what a kernel has a part in where tables of any size are worth one."""
 
     def told(self) -> str:
         """The shares, and the reasons by how often they come."""
@@ -50,7 +58,7 @@ class Found:
         carried = total - len(self.lacking)
         lines = [
             f"{total} statements: {carried} carried; of these {len(self.right)} on the GPU alone, {len(self.partly)}"
-            f" with steps on the host, {len(self.wrong)} wrong, {len(self.broken)} broken"
+            f" with steps on the host, {len(self.wrong)} wrong, {len(self.broken)} broken; {len(self.fused)} by kernels"
         ]
         groups = (
             ("on the host", [reason for reasons in self.partly.values() for reason in reasons]),
@@ -88,28 +96,57 @@ def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) ->
                     yield f"{name}:{query}", lab, lab.request(text)
 
 
+def resident(frames: Any, **packing: Any) -> tuple[Tables, Twin]:
+    """A database's tables on this GPU, for frames and for kernels, which are waited for: another has other tables under
+    the same oids. `packing` is told to `PackedTables`."""
+    from gpudb.engine.gpu.cudf.pieces import CudfPieces
+    from gpudb.engine.gpu.cudf.resident import CudfTables
+    from gpudb.engine.gpu.cudf.results import Laid
+
+    packed = PackedTables(_ROOM, CudfPieces(), **packing)
+    kernels = Kernels(packed, Laid(frames))
+    kernels._launcher.workshop._patience = COMPILING_S
+    return CudfTables(_ROOM, frames, packed), kernels
+
+
 def run(
-    found: Found, name: str, lab: Lab, request: Request, frames: Frames, tables: Tables, workers: list[int]
+    found: Found,
+    name: str,
+    lab: Lab,
+    request: Request,
+    frames: Frames,
+    tables: Tables,
+    workers: list[int],
+    kernels: Twin | None = None,
 ) -> None:
-    """Runs a statement on the embedded engine and on so many workers, one after the other."""
+    """Runs a statement on the embedded engine and on so many workers, one after the other, then fused on as many."""
     wanted = outcome(lambda: embedded(lab, request))
     if wanted == "0A000":
         return  # it wants a session's state, which these requests are without
     frames.on_host()
-    for count in workers:
+    before = kernels.ran if kernels is not None else 0
+    ways: list[tuple[int, Costs | None, Twin | None]] = [(count, None, None) for count in workers]
+    if kernels is not None:
+        ways += [(count, EVERY, kernels) for count in workers]
+    for count, costs, fused in ways:
+        told = f"{count}, fused" if fused is not None else f"{count}"
         try:
-            given = outcome(lambda c=count: local.rows(request, c, lab.database.cpu, None, frames, tables))
+            given = outcome(
+                lambda c=count, e=costs, k=fused: local.rows(request, c, lab.database.cpu, e, frames, tables, k)
+            )
         except NotCarried as lacking:
             found.lacking[name] = lacking.construct
             return
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(last.filename).name}:{last.lineno}"
-            found.broken[name] = f"{type(error).__name__}: {str(error)[:300]} [{where}]"
+            found.broken[name] = f"on {told}: {type(error).__name__}: {str(error)[:300]} [{where}]"
             return
         if given != wanted:
-            found.wrong[name] = f"on {count}: {given!r:.180} where {wanted!r:.180}"
+            found.wrong[name] = f"on {told}: {given!r:.180} where {wanted!r:.180}"
             return
+    if kernels is not None and kernels.ran > before:
+        found.fused.append(name)
     reasons = list(frames.on_host())
     if reasons:
         found.partly[name] = reasons
@@ -120,8 +157,10 @@ def run(
 def merged(paths: list[Path]) -> dict[str, Any]:
     """The shares over all statements of some runs, by suite, and the reasons of the others by how often they come."""
     outcomes: dict[str, tuple[str, list[str]]] = {}
+    fused: set[str] = set()
     for path in paths:
         held = json.loads(path.read_text())
+        fused.update(held["fused"])
         for kind in ("right", "partly", "lacking", "wrong", "broken"):
             for name in held[kind]:
                 told = held[kind][name] if isinstance(held[kind], dict) else []
@@ -130,15 +169,18 @@ def merged(paths: list[Path]) -> dict[str, Any]:
     reasons: dict[str, Counter[str]] = {"lacking": Counter(), "partly": Counter()}
     for name, (kind, told) in outcomes.items():
         suite = name.partition(":")[0]
-        suites.setdefault(suite if suite in SUITES else "cases", Counter())[kind] += 1
+        count = suites.setdefault(suite if suite in SUITES else "cases", Counter())
+        count[kind] += 1
+        count["fused"] += name in fused
         if kind in reasons:
             reasons[kind].update(" ".join(each.split())[:120] for each in told)
     shares = {
         suite: {
-            "statements": count.total(),
-            "carried": count.total() - count["lacking"],
+            "statements": (total := count.total() - count["fused"]),
+            "carried": total - count["lacking"],
             "wholly on the GPU": count["right"],
             "with steps on the host": count["partly"],
+            "by kernels too": count["fused"],
             "wrong": count["wrong"],
             "broken": count["broken"],
         }
@@ -168,7 +210,6 @@ def main(arguments: list[str] | None = None) -> int:
 
     from gpudb.engine.gpu.cudf.frames import CudfFrames
     from gpudb.engine.gpu.cudf.memory import open_device
-    from gpudb.engine.gpu.cudf.resident import CudfTables
 
     device = open_device()
     print(device.name, flush=True)
@@ -183,12 +224,10 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as made:
         folder = options.data or Path(made)
         lab_before: Lab | None = None
-        tables = CudfTables(2**33, frames)
         for name, lab, request in statements(options.only, folder, (part, parts)):
             if lab is not lab_before:
-                # Another database has other tables under the same oids.
-                tables, lab_before = CudfTables(2**33, frames), lab
-            run(found, name, lab, request, frames, tables, options.workers)
+                (tables, kernels), lab_before = resident(frames), lab
+            run(found, name, lab, request, frames, tables, options.workers, kernels)
             if time.monotonic() - started > options.seconds:
                 print(f"ended after {options.seconds} s, at {name}", flush=True)
                 break

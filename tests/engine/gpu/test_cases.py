@@ -1,4 +1,4 @@
-"""The case files' SELECTs on workers: what they carry is what the embedded engine answers, and it is most of them."""
+"""The case files' SELECTs on workers, and fused: what they carry is what the embedded engine answers, most of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.placing import Costs
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from tests.differential import script
@@ -22,6 +24,9 @@ CARRIED = 0.9
 """The share of the SELECTs over tables that workers carry, at least; README tells the present one."""
 
 COUNTS = (1, 2, 4)
+EVERY = Costs(scan=0)
+"""Rows of every table are worth a kernel."""
+TWIN = Twin(local.PACKED)
 _lacking: dict[str, list[str]] = {}
 
 
@@ -86,10 +91,15 @@ def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) ->
                 continue
             construct = ""
             try:
-                for workers in counts:
-                    given = outcome(lambda r=request, w=workers: local.rows(r, w, lab.database.cpu))
+                for workers, costs, kernels in ((n, *way) for n in counts for way in ((None, None), (EVERY, TWIN))):
+                    given = outcome(
+                        lambda r=request, w=workers, c=costs, k=kernels: local.rows(
+                            r, w, lab.database.cpu, c, kernels=k
+                        )
+                    )
                     if given != wanted:
-                        wrong.append(f"{statement.name} on {workers}: {given!r:.300} where {wanted!r:.300}")
+                        how = f"{workers}, fused" if kernels is not None else f"{workers}"
+                        wrong.append(f"{statement.name} on {how}: {given!r:.300} where {wanted!r:.300}")
             except NotCarried as error:
                 construct = error.construct
             lacking.setdefault(construct, []).append(statement.name)

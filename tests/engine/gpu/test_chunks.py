@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from gpudb.engine.gpu import coordinator
@@ -17,12 +18,15 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.lower.nodes import Lowering
-from gpudb.engine.gpu.planning import CAREFUL_SECONDS
+from gpudb.engine.gpu.planning import CAREFUL_SECONDS, Planner
 from gpudb.engine.gpu.processes import cpu_processes
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError
+from gpudb.plan.fused import Fused
+from gpudb.plan.placing import Costs
 from gpudb.plan.planner import warm
+from gpudb.plan.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import faults, local
 from tests.engine.gpu.test_cases import embedded, sorted_rows
@@ -235,6 +239,33 @@ def test_what_fits_is_not_cut(lab: Lab) -> None:
     few, many = (chunks_of(root, WORKERS, Space(2**20, size)) for size in (2**24, 2**22))
     assert 1 < few < many <= MOST
     assert chunks_of(root, WORKERS, Space(2**10, 2**10)) == MOST
+
+
+def test_a_part_that_has_no_memory_is_tried_in_one_chunk_alone(lab: Lab) -> None:
+    tried: list[Share] = []
+
+    def full(node: object, builds: object, share: Share, parameters: object, key: object) -> pl.DataFrame | None:
+        tried.append(share)
+        raise MemoryError("injected")
+
+    request = lab.request("SELECT count(*), sum(v) FROM ch_big WHERE k > 7")
+    given = local.rows(request, 2, lab.database.cpu, Costs(scan=0), kernels=full, chunks=4)
+    assert sorted_rows(given) == sorted_rows(embedded(lab, request))
+    assert len(tried) == 1
+
+
+def test_a_build_side_that_would_fill_the_memory_is_not_fused(lab: Lab) -> None:
+    """Each chunk would make its table anew, of all its rows."""
+
+    def joins(statements: int) -> bool:
+        planner = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True)
+        planned = planner.planned(lab.request(STATEMENTS["join of two large"]), Space(2**30, statements))
+        return any(
+            node.builds for stage in planned.stages for node in walk_nodes(stage.root) if isinstance(node, Fused)
+        )
+
+    assert joins(2**30)
+    assert not joins(3 * 2**20)
 
 
 def test_a_stage_leaves_nothing_that_only_a_search_for_cycles_frees(lab: Lab) -> None:

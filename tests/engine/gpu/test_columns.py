@@ -39,3 +39,12 @@ def test_what_is_put_again_keeps_its_hits() -> None:
     assert kept.held("packed")[-1] == Held(101, "x", "packed", 1, 30, 1, False)
     kept.forget(lambda key: key != "c")
     assert kept.bytes == 30
+
+
+def test_looking_whether_one_is_there_is_no_use_of_it() -> None:
+    kept = _three()
+    assert kept.holds("a")
+    assert not kept.holds("d")
+    assert sum(each.hits for each in kept.held("plain")) == 0
+    kept.shrink(20)
+    assert [kept.holds(key) for key in "abc"] == [False, True, True]

@@ -1,4 +1,4 @@
-"""The last stage over a few groups, in Python: the lowering's rows, and nothing of what is the lowering's."""
+"""The last stage over groups on the host, by NumPy: the lowering's rows, and nothing of what is the lowering's."""
 
 from __future__ import annotations
 
@@ -33,12 +33,18 @@ FINISHED = (
     "SELECT min(r) AS h, k FROM t WHERE i > 0 GROUP BY k ORDER BY h, k NULLS FIRST LIMIT 0",
     "SELECT max(p), min(p), every(b) FROM t",
     "SELECT d, m, z, x, count(*) FROM t GROUP BY d, m, z, x ORDER BY z DESC, d, m, x LIMIT 7",
+    "SELECT d, m, z, l, count(*) FROM t, generate_series(1, 20) j GROUP BY d, m, z, l, j ORDER BY l DESC, d, 5",
+    "SELECT s, b, i, j, sum(l * 3000000000::numeric) AS w, max(x) FROM t, generate_series(1, 20) j GROUP BY s, b, i, j"
+    " ORDER BY w DESC, s DESC NULLS LAST, b, j LIMIT 700 OFFSET 3",
+    "SELECT r, s, i, j, count(*) FROM t, generate_series(1, 20) j WHERE r IS NULL OR r <> 7 GROUP BY r, s, i, j"
+    " ORDER BY r DESC NULLS LAST, s NULLS FIRST, i, j DESC",
+    "SELECT zero, i, count(*) FROM (SELECT -r * (i - 20) AS zero, i FROM t) q GROUP BY zero, i ORDER BY zero, i DESC",
 )
 LEFT = (
     "SELECT k, sum(i) + 1 FROM t GROUP BY k",
     "SELECT p FROM t GROUP BY p ORDER BY p",
     "SELECT k, sum(r) FROM t WHERE r < 3 GROUP BY k HAVING sum(r) > 1",
-    "SELECT d, m, z, l, count(*) FROM t, generate_series(1, 20) j GROUP BY d, m, z, l, j",
+    "SELECT i, j, avg(i) FROM t, generate_series(1, 20) j GROUP BY i, j",
     "SELECT sum(2e36 + i) FROM t",
     "SELECT sum(r * 4e306) FROM t WHERE r <> 'NaN'",
     "SELECT k FROM t",
@@ -57,7 +63,7 @@ Rows = list[tuple[str | None, ...]]
 
 
 def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
-    """A statement's end in Python, and by the lowering."""
+    """A statement's end by NumPy, and by the lowering."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, Costs(workers=1)).planned(request).stages
     given: dict[int, list[Held]] = {}

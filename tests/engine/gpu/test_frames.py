@@ -22,6 +22,14 @@ def test_rows_of_a_constant_key_stay_together(sizes: tuple[int, ...], key: pl.Ex
     assert all(part.columns == ["v"] for part in parts)
 
 
+@pytest.mark.parametrize("count", [3, 12])
+def test_rows_go_to_their_places(count: int) -> None:
+    rows = pl.DataFrame({"v": range(100), "place": [n % 2 * 2 for n in range(100)]})
+    parts = [part.frame() for part in HostFrames().placed(rows.lazy(), "place", count)]
+    assert [part.height for part in parts] == [50, 0, 50] + [0] * (count - 3)
+    assert all(part.columns == ["v"] and (part["v"] % 2 * 2 == place).all() for place, part in enumerate(parts))
+
+
 def test_equal_values_go_to_one_part() -> None:
     pieces = [pl.DataFrame({"v": [0.0, -0.0, 1.5, None, float("nan")], "n": [1, 2, 3, 4, 5]}) for _ in range(3)]
     parts = HostFrames().split(pl.concat(pieces, rechunk=False).lazy(), [pl.col("v"), pl.lit(7)], 4)

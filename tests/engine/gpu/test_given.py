@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -120,3 +122,35 @@ def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
     second.end()
     assert room.bytes == 0
     assert _nameless(tmp_path) == 0
+
+
+_LOOKED_AT = """
+import sys, threading, time
+import polars as pl
+from gpudb.engine.gpu.given import written
+
+frame = pl.DataFrame({f"c{n}": range(200) for n in range(400)})
+ends = time.monotonic() + 1.5
+
+def write():
+    while time.monotonic() < ends:
+        written(frame)
+
+def look():
+    while time.monotonic() < ends:
+        frame.height, frame.lazy(), frame.estimated_size()
+
+sys.setswitchinterval(1e-5)
+threads = [threading.Thread(target=each) for each in (write, write, look)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print("ended")
+"""
+
+
+def test_a_frame_is_looked_at_while_it_is_written() -> None:
+    """Polars' lock of a frame and Python's of all threads must not wait for each other: none of them would end."""
+    done = subprocess.run([sys.executable, "-c", _LOOKED_AT], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "ended\n"

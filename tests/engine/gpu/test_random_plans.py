@@ -1,7 +1,7 @@
 """Random queries over random tables: 1, 2, 3 and 5 workers give the rows that the embedded engine gives.
 
 Half of the runs go by costs under which every table is large: sides of joins are hashed, groups made without partial
-ones, orders by ranges.
+ones, orders by ranges; and over few rows once more all that can be fused is computed by the kernels' twin.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from gpudb.plan.placing import Costs
 from tests.differential.generated import queries
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.engine.gpu.test_cases import EVERY, TWIN, embedded, sorted_rows
 
 EXAMPLES = 150
 MANY = 4000
-WORKERS = (1, 2, 3, 5)
 CLOSE = Costs(exchange=0, broadcast=40, range=3, groups=3, share=0.3)
+WAYS = ((1, None, None), (2, CLOSE, None), (3, None, None), (5, CLOSE, None), (1, EVERY, TWIN), (3, EVERY, TWIN))
+"""On how many workers, by what costs, and by which kernels."""
 ROWS = {"few": (14, 4, 25), "many": (160, 23, 400), "one": (1, 1, 1), "none": (0, 0, 0)}
 """How many people, teams and deals there are."""
 
@@ -73,20 +74,27 @@ def _outcome(run: Any) -> Any:
         return error.sqlstate
 
 
-def _check(lab: Lab, sql: str) -> None:
+def _check(labs: dict[str, Lab], kind: str, sql: str) -> None:
+    lab = labs[kind]
     try:
         request = lab.request(sql)
     except GpudbError:
         return
     wanted = _outcome(lambda: embedded(lab, request))
     try:
-        for workers in WORKERS:
-            costs = CLOSE if workers in {2, 5} else None
-            given = _outcome(lambda n=workers, c=costs: local.rows(request, n, lab.database.cpu, c))
-            assert given == wanted, f"on {workers} workers: {sql}"
+        for workers, costs, kernels in WAYS:
+            if kernels is not None and kind == "many":
+                continue  # the twin holds every pair of rows of a join at once
+            given = _outcome(
+                lambda n=workers, c=costs, k=kernels: local.rows(request, n, lab.database.cpu, c, kernels=k)
+            )
+            assert given == wanted, f"on {workers} workers{', fused' if kernels else ''}: {sql}"
         _carried["carried"] += 1
     except NotCarried as lacking:
         _carried[lacking.construct] += 1
+    except Exception as error:
+        error.add_note(sql)
+        raise
     finally:
         lab.release()
 
@@ -99,7 +107,7 @@ _SLOW = tuple(HealthCheck)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=_SLOW)
 @_DRAWN
 def test_workers_answer_alike(labs: dict[str, Lab], kind: str, chance: random.Random) -> None:
-    _check(labs[kind], queries.Maker(chance).statement()[0])
+    _check(labs, kind, queries.Maker(chance).statement()[0])
 
 
 def test_enough_are_carried() -> None:
@@ -114,4 +122,4 @@ def test_enough_are_carried() -> None:
 @settings(max_examples=MANY, deadline=None, suppress_health_check=_SLOW)
 @_DRAWN
 def test_many_answer_alike(labs: dict[str, Lab], kind: str, chance: random.Random) -> None:
-    _check(labs[kind], queries.Maker(chance).statement()[0])
+    _check(labs, kind, queries.Maker(chance).statement()[0])

@@ -1,12 +1,16 @@
-"""What workers read of tables whose columns came later than some of their files."""
+"""What workers read of tables whose columns came later than some of their files, and how files are read side by side."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from itertools import islice
 
 import pyarrow as pa
+import pytest
 
 from gpudb.catalog.model import Column
+from gpudb.engine.gpu.resident import side_by_side
 from gpudb.storage.stored import initial_text
 from gpudb.types import INT4, INTERVAL, TEXT
 from tests.engine.conftest import Lab
@@ -39,3 +43,26 @@ def test_rows_before_a_column_have_its_initial_value() -> None:
             assert sorted(map(repr, local.rows(request, workers, lab.database.cpu))) == wanted
     finally:
         lab.close()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_parts_are_read_side_by_side_in_their_order(count: int) -> None:
+    running: list[int] = []
+    most = 0
+
+    def read(part: int) -> int:
+        nonlocal most
+        running.append(part)
+        most = max(most, len(running))
+        time.sleep(0.02 if part % 2 else 0.001)
+        running.remove(part)
+        if part == 8:
+            raise ValueError("a part")
+        return 10 * part
+
+    found = side_by_side(read, range(count), 3)
+    assert list(islice(found, 8)) == [10 * part for part in range(min(count, 8))]
+    assert most <= 3
+    if count == 9:
+        with pytest.raises(ValueError, match="a part"):
+            next(found)

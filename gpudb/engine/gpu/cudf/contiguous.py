@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import pylibcudf as plc
+from cuda.bindings import runtime
 from cudf_polars.utils.cuda_stream import get_cuda_stream
 
 from gpudb.engine.gpu.cudf.convert import data_type, of
@@ -21,6 +22,10 @@ class Contiguous:
 
     def __init__(self, frames: CudfFrames) -> None:
         self._frames = frames
+
+    def enter(self) -> None:
+        """See `transfers.Packer`: UCX looks for the context that is current in its thread."""
+        runtime.cudaSetDevice(0)
 
     def packed(self, held: Held) -> tuple[bytes, Any] | None:
         """See `transfers.Packer`; MemoryError where the copy has no room."""

@@ -8,6 +8,7 @@ chunks can be no smaller; why is kept for EXPLAIN ANALYZE. What does not fit bef
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -20,8 +21,9 @@ from cudf_polars.dsl.translate import Translator
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.cudf import dialect
+from gpudb.engine.gpu.cudf.arrays import KINDS, narrowed, valid_of, values_of, waited
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
-from gpudb.engine.gpu.frames import SEED, Held, Order, beyond_calendar, collected
+from gpudb.engine.gpu.frames import FEW, SEED, Arrays, Held, HostHeld, Order, beyond_calendar, collected
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
@@ -61,6 +63,27 @@ class CudfHeld:
     def frame(self) -> pl.DataFrame:
         """See `frames.Held`."""
         return to_host(self.table)
+
+    @cached_property
+    def _few(self) -> pl.DataFrame:
+        return self.frame()
+
+    def column(self, name: str) -> pl.Series:
+        """See `frames.Held`."""
+        return self._few[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
+
+    def arrays(self, name: str) -> Arrays | None:
+        """See `frames.Held`."""
+        if self.rows <= FEW:
+            return None
+        held = self.table.column_map[name].obj
+        waited()
+        valid = valid_of(held)
+        if held.type().id() in KINDS:
+            return values_of(held), valid
+        if held.type().id() == plc.TypeId.DECIMAL128 and (narrow := narrowed(held, valid)) is not None:
+            return narrow, valid
+        return None
 
     def beside(self, columns: pl.DataFrame | Held) -> CudfHeld:
         """See `frames.Held`."""
@@ -173,7 +196,7 @@ class CudfFrames:
         """See `frames.Frames`: a GPU sorts all of them in less time than it takes to ask it twice."""
         return lazy
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int) -> list[Held]:
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
         """See `frames.Frames`."""
         if count == 1:
             return [self.held(lazy)]
@@ -182,11 +205,26 @@ class CudfFrames:
         width = table.num_columns - len(keys)
         places = list(range(width, width + len(keys)))
         moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED)
-        edges = [*starts[:count], table.num_rows]
-        kept = plc.Table(moved.columns()[:width], num_rows=table.num_rows)
-        parts = plc.copying.slice(kept, [edge for n in range(count) for edge in edges[n : n + 2]])
-        names, kinds = [c.name for c in table.columns[:width]], [c.dtype for c in table.columns[:width]]
-        return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in parts]
+        return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
+
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
+        """See `frames.Frames`."""
+        table = self.held(lazy).table
+        places = plc.unary.cast(table.column_map[place].obj, plc.DataType(plc.TypeId.INT32))
+        kept = [each for each in table.columns if each.name != place]
+        moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
+        return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
+
+    def _parts(self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool) -> list[Held]:
+        """Columns as those they are `like`, cut at the edges; one copy of all goes to the host, not one of each."""
+        names, kinds = [each.name for each in like], [each.dtype for each in like]
+        runs = list(itertools.pairwise(edges))
+        if away:
+            whole = to_host(of(moved, names, kinds, edges[-1]))
+            return [HostHeld(whole.slice(first, last - first)) for first, last in runs]
+        kept = plc.Table(moved, num_rows=edges[-1])
+        cut = plc.copying.slice(kept, [edge for run in runs for edge in run])
+        return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
     def repeated(self, rows: Held, times: str, number: str) -> CudfHeld:
         """See `frames.Frames`."""

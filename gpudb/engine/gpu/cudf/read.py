@@ -6,6 +6,9 @@ does, and copied.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -30,23 +33,40 @@ _DECIMALS = {
 }
 
 
-def read(file: DataFile, column: Column, first: int, last: int) -> list[Any]:
-    """Rows `first` to `last` of a file's column, a libcudf column a lane; NULLs where it came after the file."""
+def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
+    """Rows `first` to `last` of a file's columns: of each a libcudf column a lane; NULLs where it came after the file.
+
+    What libcudf decodes it decodes at once: the columns of a row group lie side by side in the file.
+    """
     if first == last:
-        return nothing(column)
-    name = _name(file, column) if column.type.name in _DIRECT and not column.type.carried else None
-    if name is None:
-        (held,) = stored_lanes(file, [column], first, last)
-        return [each.obj for each in to_device(held).columns]
-    ((_, held_kind),) = lanes(column.type).items()
-    options = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([file.path])).column_names([name]).build()
+        return [nothing(column) for column in columns]
+    names = _names(file.path)
+    direct = {
+        column.field_id: names[column.field_id]
+        for column in columns
+        if column.type.name in _DIRECT and not column.type.carried and column.field_id in names
+    }
+    found = _decoded(file.path, list(direct.values()), first, last) if direct else {}
+    made: list[list[Any]] = []
+    for column in columns:
+        if column.field_id in direct:
+            ((_, kind),) = lanes(column.type).items()
+            made.append([_as_lane(found[direct[column.field_id]], data_type(kind).plc_type)])
+        else:
+            (held,) = stored_lanes(file, [column], first, last)
+            made.append([each.obj for each in to_device(held).columns])
+    return made
+
+
+def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, Any]:
+    options = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([path])).column_names(names).build()
     options.set_skip_rows(first)
     options.set_num_rows(last - first)
     try:
-        (found,) = plc.io.parquet.read_parquet(options).tbl.columns()
+        made = plc.io.parquet.read_parquet(options)
     except RuntimeError as error:
-        raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
-    return [_as_lane(found, data_type(held_kind).plc_type)]
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+    return dict(zip(made.column_names(), made.tbl.columns(), strict=True))
 
 
 def nothing(column: Column) -> list[Any]:
@@ -54,16 +74,19 @@ def nothing(column: Column) -> list[Any]:
     return [each.obj for each in to_device(pl.DataFrame(schema=lanes(column.type))).columns]
 
 
-def _name(file: DataFile, column: Column) -> str | None:
-    """The name in the file of a column that is known by its field id; None if the file lacks it."""
+def _names(path: str) -> Mapping[int, str]:
+    """The names in a file of columns by their field ids."""
     try:
-        with pq.ParquetFile(file.path) as opened:
-            for field in opened.schema_arrow:
-                if int((field.metadata or {}).get(FIELD_ID, b"-1")) == column.field_id:
-                    return str(field.name)
+        return _names_at(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
-        raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
-    return None
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+
+
+@lru_cache(4096)
+def _names_at(path: str, changed: int) -> Mapping[int, str]:
+    with pq.ParquetFile(path) as opened:
+        fields = list(opened.schema_arrow)
+    return {int((field.metadata or {}).get(FIELD_ID, b"-1")): str(field.name) for field in fields}
 
 
 def _as_lane(found: Any, kind: Any) -> Any:

@@ -22,7 +22,7 @@ from gpudb.engine.gpu.cudf.read import nothing, read
 from gpudb.engine.gpu.fused.resident import AHEAD, PackedTables
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
-from gpudb.engine.gpu.resident import batched, column_bounds, files_of, side_by_side
+from gpudb.engine.gpu.resident import column_bounds, files_of, side_by_side
 from gpudb.engine.gpu.share import Share, held_share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
@@ -31,6 +31,8 @@ _Key = tuple[int, int, SqlType, Share]
 """A table's oid, a column's field id and type (which may widen, or have its labels renamed), and whose share."""
 
 
+_WIDTH = 16
+"""About the bytes of a value, texts among them."""
 _Rows = tuple[int, int]
 """Of a file: the first row, and the one after the last."""
 
@@ -69,6 +71,8 @@ class CudfTables:
         files = tuple(file for file in files_of(scan, parameters) if _length(wanted[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
         rows = sum(_length(wanted[file.path]) for file in files)
+        if share.chunks == 1:
+            self._load(scan, columns, files, share)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
@@ -84,6 +88,21 @@ class CudfTables:
             arrays = [plc.Column.from_scalar(plc.Scalar.from_py(True, kinds[0].plc_type), rows)]
         held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
         return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
+
+    def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Share) -> None:
+        """Reads columns of which nothing is there, some side by side, if there is room for as much once more."""
+        whole = held_share(scan.table, share)
+        owned = whole.rows(scan.table)
+        missing = [
+            column
+            for column in columns
+            if not self.columns.holds((scan.table.oid, column.field_id, column.type, whole))
+        ]
+        rows = sum(_length(each) for each in owned.values())
+        if len(missing) < 2 or self.bytes + 2 * _WIDTH * rows * min(len(missing), AHEAD) > self._budget:
+            return
+        for _ in side_by_side(lambda column: self._lanes(scan, column, files, whole, owned), missing, AHEAD):
+            pass
 
     def _lanes(
         self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share, wanted: Mapping[str, _Rows]
@@ -155,9 +174,7 @@ def _read(
     """A column's lanes over rows of files, of which some may have been read before."""
     known = old or {}
     missing = [(file, rows) for file, rows in files if file.path not in known]
-    made: list[list[Any]] = []
-    for few in batched(missing, AHEAD):
-        made += side_by_side(lambda one: read(one[0], column, *one[1]), few)
+    made = side_by_side(lambda one: read(one[0], [column], *one[1])[0], missing, AHEAD)
     fresh = {file.path: lanes for (file, _), lanes in zip(missing, made, strict=True)}
     parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
     if not parts:

@@ -116,6 +116,20 @@ def test_parts_hold_every_row_once_and_equal_keys_together(frames: Any) -> None:
     assert all(part.height for part in parts)
 
 
+@pytest.mark.parametrize("away", [False, True])
+def test_rows_go_to_their_places(frames: Any, away: bool) -> None:
+    rows = pl.DataFrame({"v": range(5000), "w": [None if n % 7 == 0 else f"w{n}" for n in range(5000)]})
+    lazy = frames.given(rows.with_columns(place=pl.col("v") % 3 * 2)).lazy
+    parts = [part.frame() for part in frames.placed(lazy, "place", 6, away=away)]
+    assert [part.height for part in parts] == [1667, 0, 1667, 0, 1666, 0]
+    assert_frame_equal(pl.concat(parts).sort("v"), rows)
+    assert all((part["v"] % 3 * 2 == place).all() for place, part in enumerate(parts))
+    nothing = frames.placed(lazy.head(0), "place", 2, away=away)
+    assert [part.rows for part in nothing] == [0, 0]
+    keyed = [part.frame() for part in frames.split(lazy.drop("place"), [pl.col("v")], 5, away=away)]
+    assert_frame_equal(pl.concat(keyed).sort("v"), rows)
+
+
 def test_quotients(frames: Any) -> None:
     parts = pl.DataFrame(
         {"a": pl.Series([1, -10, 0, None, 12345], dtype=pl.Int128), "b": [3, 7, 5, 1, 0], "s": [0, 2, 2, 2, 2]}

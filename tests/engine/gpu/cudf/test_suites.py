@@ -1,36 +1,38 @@
-"""The suites on a GPU: every statement that workers carry has the embedded engine's answer there."""
+"""The suites on a GPU, by the general engine and by kernels: what workers carry has the embedded engine's answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engine.gpu.survey import Found, run, statements
+from tests.engine.gpu.survey import Found, resident, run, statements
 from tests.engine.gpu.test_benchmarks import SUITES
+from tests.engine.gpu.test_cases import FILES
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(900)]
 
 
-def _surveyed(only: list[str], frames: Any, folder: Path) -> Iterator[Found]:
-    from gpudb.engine.gpu.cudf.resident import CudfTables
-
+def _surveyed(frames: Any, only: str, folder: Path, part: tuple[int, int] = (0, 1)) -> Found:
     found = Found()
-    before = tables = None
-    for name, lab, request in statements(only, folder):
+    before = None
+    for name, lab, request in statements([only], folder, part):
         if lab is not before:
-            tables, before = CudfTables(2**32, frames), lab
-        run(found, name, lab, request, frames, tables, [1, 2])
-    yield found
-
-
-@pytest.mark.parametrize("name", ["cases", *SUITES])
-def test_answers_are_the_embedded_engines(name: str, frames: Any, tmp_path: Path) -> None:
-    (found,) = _surveyed([name], frames, tmp_path)
+            (tables, kernels), before = resident(frames), lab
+        run(found, name, lab, request, frames, tables, [1, 2], kernels)
     print(found.told())
     assert not found.wrong
     assert not found.broken
-    if name in {"tpch", "ssb", "taxi"}:
-        assert not found.lacking
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(FILES)), ids=list(FILES))
+def test_case_files(number: int, frames: Any, tmp_path: Path) -> None:
+    _surveyed(frames, "cases", tmp_path, (number, len(FILES)))
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_benchmarks(name: str, frames: Any, tmp_path: Path) -> None:
+    found = _surveyed(frames, name, tmp_path)
+    assert not found.lacking

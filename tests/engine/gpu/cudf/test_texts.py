@@ -1,0 +1,70 @@
+"""Texts as they are on a GPU: read there as on the host, and LIKE over them by kernels, as the embedded engine has it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from gpudb.engine.gpu.fused import match, resident
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.share import WHOLE
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local, survey
+from tests.engine.gpu.fused import corpus
+from tests.engine.gpu.test_cases import EVERY, embedded, outcome
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(params=[1, 4, 5])
+def lab(request: pytest.FixtureRequest) -> Any:
+    made = Lab()
+    corpus.fill(made, request.param)
+    corpus.fill_texts(made, request.param)
+    yield made
+    made.close()
+
+
+def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
+    import cupy
+
+    from gpudb.engine.gpu.cudf.pieces import CudfPieces
+
+    table = next(each for each in lab.request("SELECT 1").snapshot.relations.values() if each.name == "x")
+    for column in table.columns[-2:]:
+        found = []
+        for tables in (PackedTables(2**28, texts=0), PackedTables(2**28, CudfPieces(), texts=0)):
+            (run,) = tables.runs(table, WHOLE, table.files)
+            packed = tables.column(table, column, run, WHOLE, texts=True)
+            assert packed.texts is not None
+            texts = packed.texts
+            if not isinstance(texts.data, type(cupy.zeros(0))):
+                found.append((texts.bytes(0, packed.rows), packed.values()[1], texts.ascii))
+                continue
+            ends, data = texts.between(0, packed.rows, cupy).get().tolist(), texts.data.get().tobytes()
+            valid = packed.values(xp=cupy)[1]
+            held = [data[a:b] for a, b in pairwise(ends)]
+            found.append((held, None if valid is None else valid.get(), texts.ascii))
+        (one, there, plain), (other, known, ascii_alone) = found
+        assert one == other
+        assert plain == ascii_alone
+        assert (there is None) == (known is None)
+        assert there is None or (there == known).all()
+
+
+@pytest.mark.timeout(300)
+def test_queries_over_texts_answer_as_the_embedded_engine(
+    frames: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match, "MANY", -1)
+    monkeypatch.setattr(resident, "DISTINCT", (-1.0, 100))
+    tables, kernels = survey.resident(frames, texts=0)
+    for query in corpus.TEXTS:
+        request = lab.request(query)
+        wanted = outcome(lambda r=request: embedded(lab, r))
+        for _ in range(2):
+            found = outcome(lambda r=request: local.rows(r, 1, lab.database.cpu, EVERY, frames, tables, kernels))
+            assert found == wanted, query
+        assert kernels.declined is None, f"{query}: {kernels.declined}"

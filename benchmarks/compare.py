@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -27,7 +28,10 @@ SYSTEMS = ("gpudb", "gpudb server", "gpudb gpu", "duckdb", "cudf-polars", "postg
 ON_GPU = {"gpudb gpu", "cudf-polars"}
 TRUSTED = "postgresql"
 BUDGET_S = {"postgresql": 20.0}
-"""Seconds for all runs of one case, where it is not 60."""
+"""Seconds for all runs of one case, where they are not `--budget`'s."""
+SLOW_S = 2.0
+"""A query that takes longer is not run once more to be explained."""
+_BEGAN = time.monotonic()
 
 
 class Session:
@@ -53,9 +57,13 @@ class Session:
         """Remembers a system's version."""
         self.versions[system.name] = system.version
 
+    def keep(self, name: str, rows: list[Row]) -> Path:
+        """Writes a suite's results."""
+        return save(name, rows, self.versions, self.options.machine)
+
     def save(self, name: str, rows: list[Row]) -> None:
         """Writes a suite's results and prints them."""
-        path = save(name, rows, self.versions, self.options.machine)
+        path = self.keep(name, rows)
         show(name, rows)
         print(f"→ {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}\n", flush=True)
 
@@ -68,6 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of copy and select")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--warm", type=int, default=2, help="runs before them")
+    parser.add_argument("--explain", type=Path, help="where gpudb's EXPLAIN ANALYZE of each query goes")
+    parser.add_argument("--budget", type=float, default=60, help="seconds for all runs of one case")
     parser.add_argument(
         "--workers", nargs="+", type=int, help="gpudb and cudf-polars on so many GPUs each, tables adopted as files"
     )
@@ -101,12 +111,16 @@ def run_queries(session: Session, name: str) -> list[Row]:
             for case, text in suite.queries.items():
                 times.append(_case(session, system, case, text, suite.rows, answers))
                 _progress(times[-1])
+            if session.options.explain and system.name.startswith("gpudb"):
+                quick = {row.case for row in times if row.median_s is not None and row.median_s < SLOW_S}
+                explain(system, suite, quick, session.options.explain)
             rows += [*times, _total(system.name, times, suite.rows)]
+            held = {name for _, name in answers}
+            if len(held) > 1:  # one alone has nothing to be held against
+                check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
+            session.keep(name, rows)  # what comes next may never end
     except KeyboardInterrupt:
         print("interrupted: kept is what the systems before took", file=sys.stderr, flush=True)
-    held = {name for _, name in answers}
-    if len(held) > 1:  # one alone has nothing to be held against
-        check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
     return rows
 
 
@@ -159,6 +173,8 @@ def _on_workers(session: Session, suite: Any) -> Iterator[Any]:
                 if number == 0:
                     times, _ = timed(lambda s=server: s.adopt(schema, suite.tables), warm=0, runs=1)
                     print(f"{suite.name}: files adopted in {times[0]:.1f} s", file=sys.stderr, flush=True)
+                    for statement in suite.declared:
+                        server.query_none(statement)
                 server.query_none("SET gpudb.fallback = off")
                 yield server
     if session.wants("duckdb"):
@@ -187,12 +203,24 @@ def _case(
             lambda: system.query(text),
             warm=session.options.warm,
             runs=session.options.runs,
-            budget_s=BUDGET_S.get(system.name, 60.0),
+            budget_s=BUDGET_S.get(system.name, session.options.budget),
         )
     except Exception as error:
         return Row(case, system.name, None, None, 0, table_rows, note=f"{type(error).__name__}: {error}"[:200])
     answers[case, system.name] = answer
     return row_of(case, system.name, times, table_rows, result_rows=len(answer))
+
+
+def explain(system: Any, suite: Any, quick: set[str], folder: Path) -> None:
+    """Writes EXPLAIN ANALYZE of a suite's `quick` queries, EXPLAIN of the others, or what it fails with."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for case, text in suite.queries.items():
+        how = "EXPLAIN (ANALYZE)" if case in quick else "EXPLAIN"
+        try:
+            told = "\n".join(str(line) for (line,) in system.query(f"{how} {text}"))
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}"
+        (folder / f"{suite.name}-{system.name.replace(' ', '-')}-{case}.txt").write_text(told + "\n", encoding="utf-8")
 
 
 def _total(system: str, rows: list[Row], table_rows: int) -> Row:
@@ -205,7 +233,7 @@ def _total(system: str, rows: list[Row], table_rows: int) -> Row:
 
 def _progress(row: Row) -> None:
     took = f"{row.median_s * 1000:9.1f} ms" if row.median_s is not None else f"{'—':>9}    {row.note}"
-    print(f"  {row.case:8} {row.system:13} {took}", file=sys.stderr, flush=True)
+    print(f"{time.monotonic() - _BEGAN:6.1f} s  {row.case:8} {row.system:13} {took}", file=sys.stderr, flush=True)
 
 
 # ---- the wire

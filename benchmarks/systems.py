@@ -183,13 +183,17 @@ def pieces(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def gpudb_server(data_dir: Path | None = None, engine: str = "cpu", workers: int = 0) -> Iterator[Wire]:
-    """gpudb's server program on a free port, and a session of it; on so many GPUs, or workers of the engine twin."""
+def gpudb_server(
+    data_dir: Path | None = None, engine: str = "cpu", workers: int = 0, scheduler: str = ""
+) -> Iterator[Wire]:
+    """gpudb's server program on a free port, and a session of it; on so many GPUs, or workers of the engine twin, which
+    may be a scheduler's."""
     from gpudb.cli.program import Program
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
         environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(workers)))}
+        environment |= {"GPUDB_SCHEDULER": scheduler} if scheduler else {}
         log = folder / "server.log"
         stack.callback(_show_problems, log)
         program = Program(data_dir or folder / "data", log, engine=engine, environment=environment if workers else {})
@@ -202,10 +206,17 @@ def gpudb_server(data_dir: Path | None = None, engine: str = "cpu", workers: int
 
 
 def _show_problems(log: Path) -> None:
-    """What a server has logged that is worth a look."""
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    for line in [each for each in lines if " WARNING " in each or " ERROR " in each or "Error: " in each][-20:]:
-        print(line[:300], file=sys.stderr, flush=True)
+    """What a server and its workers have logged that is worth a look, stacks too."""
+    shown: list[str] = []
+    wanted = False
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
+        wanted = any(mark in line for mark in _PROBLEMS) or (wanted and line.startswith(" "))
+        shown += [line[:300]] if wanted else []
+    for line in shown[-60:]:
+        print(line, file=sys.stderr, flush=True)
+
+
+_PROBLEMS = (" WARNING ", " ERROR ", " CRITICAL ", "Error: ", "Timeout (", "Thread 0x")
 
 
 class CudfPolars:
@@ -240,7 +251,9 @@ class CudfPolars:
 
             self._tables = {name: resident(files_of(path)) for name, path in tables.items()}
         else:
-            self._tables = {name: pl.scan_parquet(files_of(path)) for name, path in tables.items()}
+            # Its sums and products of 32-bit integers are of 32 bits too, and wrap.
+            wide = pl.selectors.integer().cast(pl.Int64)
+            self._tables = {name: pl.scan_parquet(files_of(path)).with_columns(wide) for name, path in tables.items()}
         self._folder = next(iter(tables.values())).parent
         if self._gpus > 1:
             self._start()

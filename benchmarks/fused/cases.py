@@ -21,11 +21,12 @@ from benchmarks import tables
 from benchmarks.data import ssb
 from benchmarks.fused.data import TABLES, Case, Spec
 from gpudb.catalog.model import Catalog
-from gpudb.engine.gpu.frames import HostFrames
+from gpudb.engine.gpu.frames import Held, HostFrames
 from gpudb.engine.gpu.fused import twin
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.packed import PackedColumn
-from gpudb.engine.gpu.fused.prepare import Known, prepare
+from gpudb.engine.gpu.fused.prepare import prepare
+from gpudb.engine.gpu.fused.prepared import Known
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables
@@ -43,6 +44,7 @@ MORE = {
     "join": "SELECT cat, count(*), avg(ax) FROM t0 NATURAL JOIN t1 GROUP BY cat",
     "scan": "SELECT * FROM t_64g WHERE x BETWEEN y - 2 AND y + 2",
     "sphere": "SELECT * FROM t_64g WHERE sqrt((x - 200) ^ 2 + (y - 300) ^ 2 + (z - 400) ^ 2) < 10",
+    "like": "SELECT count(*) FROM comments WHERE comment NOT LIKE '%special%requests%'",
     "first": "SELECT * FROM t_64g WHERE z < 5000 ORDER BY x, y, z, id LIMIT 20",
     "ranges": "SELECT cat, count(*), avg(aid), max(bid) FROM t0 WHERE aid < 50000 and cid > 50000 GROUP BY cat",
 }
@@ -51,6 +53,8 @@ _MAKE = (
     "INSERT INTO t0 VALUES (1, 'aaa', 1, 1, 1)",
     "CREATE TABLE t_64g (id int, x int, y int, z int)",
     "INSERT INTO t_64g VALUES (1, 1, 1, 1)",
+    "CREATE TABLE comments (id int, comment text)",
+    "INSERT INTO comments VALUES (1, 'slyly special requests')",
     "CREATE TABLE t1 (aid int, ax double precision)",
     "INSERT INTO t1 SELECT i, i * 0.25 FROM generate_series(0, 99999) AS s(i)",
     "INSERT INTO trips (pickup_datetime, dropoff_datetime, cab_type, passenger_count, trip_distance, total_amount)"
@@ -74,12 +78,14 @@ class _Source:
     def _spec(self, column: int) -> Spec:
         return self._specs[self._names[column]]
 
-    def known(self, column: int) -> Known:
+    def known(self, column: int, *, texts: bool = False) -> Known:
         spec = self._spec(column)
+        if spec.form.text:
+            return Known((0, 0), False, texts=True)
         dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
         return Known((spec.low, spec.high), False, dictionary)
 
-    def segments(self, columns: Sequence[int]) -> list[twin.Segment]:
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[twin.Segment]:
         self.asked = tuple(self._names[column] for column in columns)
         specs = [self._spec(column) for column in columns]
         packed = tuple(PackedColumn(each.form, each.base, self.rows, None, None, each.low, each.high) for each in specs)
@@ -145,7 +151,7 @@ def _grown(catalog: Catalog) -> Catalog:
 
 def _captured(planner: Planner, request: Request, name: str) -> None:
     def kernels(
-        node: Fused, builds: Sequence[pl.DataFrame], share: Share, parameters: Sequence[object], key: Any = None
+        node: Fused, builds: Sequence[Held], share: Share, parameters: Sequence[object], key: Any = None
     ) -> Any:
         scan = scan_of(node.root)
         if scan.table.name not in TABLES:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.packed import DAY, ROWS, Form, PackedColumn
+from gpudb.engine.gpu.fused.packed import DAY, ROWS, Form, PackedColumn, packed_texts
+from gpudb.engine.gpu.fused.texts import texts_of
 
 SEED = 20_261_122
 CHUNK = 1 << 26
@@ -40,6 +41,8 @@ class Spec:
     @property
     def form(self) -> Form:
         """What its values are packed as."""
+        if self.draw == "words":
+            return Form(4, text=True)
         top = (self.high - self.base) // self.unit
         return Form(next(width for width in (1, 2, 3, 4, 8) if top < 256**width - (width == 4)), self.unit)
 
@@ -56,6 +59,12 @@ def text(*values: str) -> Spec:
 
 _TIMES = Spec(1_230_768_000_000_000, 1_483_228_799_000_000, 1_000_000)
 """From 2009-01-01 to 2016-12-31, by the second."""
+WORDS = (
+    "special", "requests", "deposits", "accounts", "packages", "carefully", "quickly", "final", "ironic", "furiously",
+    "the", "of", "above", "among", "pending", "regular", "express", "theodolites", "instructions", "sleep", "haggle",
+    "unusual", "bold", "even", "silent", "blithely", "slyly", "foxes", "pinto", "beans", "across", "according",
+)  # fmt: skip
+"""Of which texts are made, four to nine in a row."""
 TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
     "lineorder": (
         600_000_000,
@@ -93,6 +102,7 @@ TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
             "l_shipdate": Spec(8_037, 10_561),
         },
     ),
+    "comments": (150_000_000, {"comment": Spec(0, 0, draw="words")}),
     "t_64g": (
         700_000_000,
         {"id": Spec(1, 700_000_000), "x": Spec(0, 9_999), "y": Spec(0, 9_999), "z": Spec(0, 9_999)},
@@ -115,6 +125,8 @@ def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedCol
     rows = count if rows is None else rows
     spec = specs[name]
     form = spec.form
+    if form.text:
+        return _texts(rows, xp)
     padded = -(-rows // ROWS) * ROWS
     data = xp.zeros(padded * form.width, np.uint8)
     draws = xp.random.RandomState(SEED + sum(map(ord, table + name)))
@@ -123,6 +135,36 @@ def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedCol
         stored = _drawn(spec, size, draws, xp)
         data[first * form.width : (first + size) * form.width] = _bytes(stored, form.width)
     return PackedColumn(form, spec.base, rows, data, None, spec.low, spec.high)
+
+
+def first_rows(column: PackedColumn, rows: int, xp: Any) -> PackedColumn:
+    """The first rows of a column that lies on the GPU (`xp` is CuPy), on the host."""
+    if column.texts is None:
+        return replace(column, rows=rows, data=column.data[: rows * column.form.width].get(), valid=None)
+    ends = column.texts.between(0, rows, xp)[1:]
+    held = texts_of(ends.get(), column.texts.data[: int(ends[-1])].get())
+    return packed_texts(held, rows)
+
+
+def _texts(rows: int, xp: Any) -> PackedColumn:
+    """Texts of words; by chunks, whose letters are looked up all at once."""
+    draws = xp.random.RandomState(SEED)
+    sizes = xp.asarray([len(word) + 1 for word in WORDS])
+    letters = xp.zeros((len(WORDS), 16), np.uint8)
+    for place, word in enumerate(WORDS):
+        letters[place, : len(word) + 1] = xp.asarray(np.frombuffer(f"{word} ".encode(), np.uint8))
+    ends, data, before = [], [], 0
+    for first in range(0, rows, 1 << 22):
+        last = xp.cumsum(draws.randint(4, 10, min(1 << 22, rows - first)))
+        words = draws.randint(0, len(WORDS), int(last[-1]))
+        stops = xp.cumsum(sizes[words])
+        place = xp.arange(int(stops[-1]))
+        word = xp.searchsorted(stops, place, side="right")
+        data.append(letters[words[word], place - (stops[word] - sizes[words[word]])])
+        ends.append(stops[last - 1] + before)
+        before += int(stops[-1])
+        del place, word, stops, words
+    return packed_texts(texts_of(xp.concatenate(ends), xp.concatenate(data), xp), rows, None, xp)
 
 
 def _drawn(spec: Spec, size: int, draws: Any, xp: Any) -> Any:

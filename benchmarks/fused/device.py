@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.fused import files
+
 SEEDS = ("1", "2", "3")
 
 
@@ -27,7 +29,7 @@ def prepared(folder: Path) -> list[tuple[str, list[str], int]]:
 def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
     """What runs on the GPU."""
     full, groups = str(folder / "roofline.json"), str(folder / "groups.json")
-    wire = ["-m", "benchmarks.fused.wire"]
+    wire, around = ["-m", "benchmarks.fused.wire"], ["-m", "benchmarks.fused.around"]
     more = ["--machine", machine, "--folder", str(folder)]
     return [
         ("kernels", ["tests/engine/gpu/fused/on_device.py", str(folder / "corpus.xz")], 240),
@@ -36,6 +38,8 @@ def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
         ("keep", ["-m", "benchmarks.fused.keep", full, groups, machine], 30),
         ("taxi", [*wire, "taxi", *more], 420),
         ("ssb", [*wire, "ssb", *more], 420),
+        ("around-taxi", [*around, "taxi", str(folder / f"taxi-{files.RIDES}"), "--profile"], 180),
+        ("around-ssb", [*around, "ssb", str(folder / f"ssb-{files.LINES}"), "--profile"], 180),
     ]
 
 

@@ -1,15 +1,16 @@
 """The large tables as Parquet files, of the columns that the queries read: made on the GPU, or with NumPy when small.
 
-python -m benchmarks.fused.files SUITE FOLDER ROWS: taxi rides by month, with NULLs; SSB's fact table, and its
-dimensions as `benchmarks.data.ssb` makes them; two tables whose rows change workers to be grouped and joined. On a GPU
-FOLDER/bandwidth says how many bytes a second a copy moves.
+python -m benchmarks.fused.files SUITE FOLDER ROWS [--turn 0/2]: taxi rides by month, with NULLs; SSB's fact table, and
+its dimensions as `benchmarks.data.ssb` makes them; two tables whose rows change workers to be grouped and joined. On a
+GPU FOLDER/bandwidth says how many bytes a second a copy moves. Of N processes, each on a GPU of its own, each makes the
+files whose turn K/N it is.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ MONTHS = 96
 """Of rides, from 2009 on: a file each."""
 RIDES, LINES = 1_113_653_018, 600_000_000
 GROUP_ROWS = 1 << 20
+FILE_ROWS = 20_000_000
 SCHEMAS = {
     "taxi": {
         "trips": "cab_type VARCHAR(6) NOT NULL, passenger_count SMALLINT, pickup_datetime TIMESTAMP NOT NULL,"
@@ -47,37 +49,43 @@ Column = tuple[str, Any, Any]
 those there are."""
 
 
-def make(suite: str, folder: Path, rows: int, xp: Any) -> None:
-    """Writes FOLDER/TABLE/*.parquet, once."""
-    if (folder / "done").exists():
+Turn = tuple[int, int]
+
+
+def make(suite: str, folder: Path, rows: int, xp: Any, turn: Turn = (0, 1), file_rows: int = FILE_ROWS) -> None:
+    """Writes FOLDER/TABLE/*.parquet, once; of the files those whose number is the first of a `turn` modulo the second,
+    small tables at the first turn. A file has at least `file_rows` where there are so many."""
+    done = folder / ("done" if turn == (0, 1) else f"done-{turn[0]}-{turn[1]}")
+    if done.exists():
         return
     begun = time.perf_counter()
     write: Any = _write_host if xp is np else _write_device
     if suite == "taxi":
         (folder / "trips").mkdir(parents=True, exist_ok=True)
-        for month in range(MONTHS):
-            count = rows * (month + 1) // MONTHS - rows * month // MONTHS
-            write(folder / "trips" / f"{month:03d}.parquet", _rides(month, count, xp))
+        for month, first, last in _files(rows, MONTHS, turn):
+            write(folder / "trips" / f"{month:03d}.parquet", _rides(month, last - first, xp))
     elif suite == "exchange":
         for table, total in (("t", rows), ("d", rows // KEYS)):
             (folder / table).mkdir(parents=True, exist_ok=True)
-            parts = max(total // 20_000_000, 2)
-            for part in range(parts):
-                first, last = total * part // parts, total * (part + 1) // parts
+            for part, first, last in _files(total, max(total // file_rows, 2), turn):
                 write(folder / table / f"{part:03d}.parquet", _exchanged(table, first, last, rows // KEYS, xp))
     else:
         scale = rows / 6_000_000
-        for table in ssb.TABLES[:-1]:
+        for table in ssb.TABLES[:-1] if turn[0] == 0 else ():
             (folder / table).mkdir(parents=True, exist_ok=True)
             pq.write_table(ssb.table(table, scale), folder / table / "0.parquet")
         (folder / "lineorder").mkdir(parents=True, exist_ok=True)
-        parts = max(rows // 20_000_000, 1)
-        for part in range(parts):
-            count = rows * (part + 1) // parts - rows * part // parts
-            write(folder / "lineorder" / f"{part:03d}.parquet", _lines(part, count, scale, xp))
+        for part, first, last in _files(rows, max(rows // file_rows, 1), turn):
+            write(folder / "lineorder" / f"{part:03d}.parquet", _lines(part, last - first, scale, xp))
     size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
     print(f"{suite}: {rows:,} rows, {size / 1e9:.2f} GB in {time.perf_counter() - begun:.1f} s", flush=True)
-    (folder / "done").touch()
+    done.touch()
+
+
+def _files(rows: int, count: int, turn: Turn) -> Iterator[tuple[int, int, int]]:
+    """The numbers of files of so many rows in all, whose turn it is, their first rows, and those after their last."""
+    for number in range(turn[0], count, turn[1]):
+        yield number, rows * number // count, rows * (number + 1) // count
 
 
 def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
@@ -206,7 +214,14 @@ def _write_device(path: Path, columns: dict[str, Column]) -> None:
 
 def main() -> None:
     """Makes a suite's files, on the GPU where CuPy finds one."""
-    suite, folder, rows = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    parser = argparse.ArgumentParser(description="the large tables as Parquet files")
+    parser.add_argument("suite", choices=sorted(SCHEMAS))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("rows", type=int)
+    parser.add_argument("--turn", default="0/1", help="of several processes, such as 1/2")
+    parser.add_argument("--file-rows", type=int, default=FILE_ROWS)
+    given = parser.parse_args()
+    number, count = map(int, given.turn.split("/"))
     xp: Any = np
     counted: Callable[[], int] = lambda: 0  # noqa: E731
     try:
@@ -216,12 +231,12 @@ def main() -> None:
         xp = cupy if counted() else np
     except Exception as error:
         print(f"without a GPU: {type(error).__name__}", flush=True)
-    make(suite, folder, rows, xp)
-    if xp is not np:
+    make(given.suite, given.folder, given.rows, xp, (number, count), given.file_rows)
+    if xp is not np and number == 0:
         from benchmarks.fused.roofline import bandwidth
 
         xp.get_default_memory_pool().free_all_blocks()
-        (folder / "bandwidth").write_text(str(bandwidth(xp)))
+        (given.folder / "bandwidth").write_text(str(bandwidth(xp)))
 
 
 if __name__ == "__main__":

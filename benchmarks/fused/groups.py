@@ -22,9 +22,10 @@ def main() -> None:
     import cupy as cp
     import numpy as np
 
-    from gpudb.engine.gpu.fused.launch import Launcher, Target
+    from gpudb.engine.gpu.fused.launch import Launcher
     from gpudb.engine.gpu.fused.packed import pack
     from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+    from gpudb.engine.gpu.fused.target import Target
     from gpudb.engine.gpu.fused.twin import Segment
 
     launcher, speed = Launcher(), bandwidth(cp)

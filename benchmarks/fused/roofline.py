@@ -1,8 +1,10 @@
 """Runs the pipelines of `cases` on a GPU: time of each kernel beside the time in which its bytes could be copied.
 
-python -m benchmarks.fused.roofline FILE [OUT]: it needs CuPy and NumPy alone, and no other part of gpudb than kernels.
+python -m benchmarks.fused.roofline FILE [OUT [ROWS|all [CASE,…]]]: it needs CuPy and NumPy alone, and no other part of
+gpudb than kernels.
 For each query: the bytes that a perfect kernel must read (every column that it uses, once), the kernel's median of 20
-runs by CUDA's events, rows a second, and the share of the copy bandwidth measured in the same run. The kernel's answer
+runs by CUDA's events, rows a second, and the share of the copy bandwidth measured in the same run; how long the kernel
+took to compile, none being kept from runs before. The kernel's answer
 is compared with its NumPy twin's over the table's first million rows, and with that of the same kernel made otherwise.
 """
 
@@ -11,9 +13,11 @@ from __future__ import annotations
 import importlib.machinery
 import json
 import lzma
+import os
 import pickle
 import statistics
 import sys
+import tempfile
 import time
 import types
 from pathlib import Path
@@ -81,27 +85,20 @@ class _Bench:
 
     def checked(self, case: Any, segment: Any) -> bool:
         """Whether the kernel and its twin agree on the first rows."""
+        from benchmarks.fused import data
         from benchmarks.fused.outcomes import same
         from gpudb.engine.gpu.fused import twin
 
         rows = min(CHECKED, segment.rows)
         some = twin.Segment(rows, segment.columns)
-        host = twin.Segment(
-            rows,
-            tuple(
-                type(each)(
-                    each.form, each.base, rows, each.data[: rows * each.form.width].get(), None, each.low, each.high
-                )
-                for each in segment.columns
-            ),
-        )
+        host = twin.Segment(rows, tuple(data.first_rows(each, rows, self.cp) for each in segment.columns))
         wanted = twin.run(case.pipeline, [host], case.lookups, case.tables)
         given = self.launcher.run(case.pipeline, [some], case.lookups, case.tables)
         return same(wanted, given)
 
     def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
         """Times of one way to make the kernel, what it gave, and the kernel."""
-        from gpudb.engine.gpu.fused.launch import Target
+        from gpudb.engine.gpu.fused.target import Target
 
         cp = self.cp
         loaded = self.launcher.loaded(case.pipeline, options)
@@ -123,6 +120,12 @@ class _Bench:
 
 
 def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GPUDB_KERNEL_CACHE"] = folder
+        _measure()
+
+
+def _measure() -> None:
     without_the_rest()
     import cupy as cp
     import numpy as np
@@ -132,7 +135,7 @@ def main() -> None:
 
     found = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
     out = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    rows = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    rows = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] != "all" else None
     wanted = sys.argv[4].split(",") if len(sys.argv) > 4 else None
     speed = bandwidth(cp)
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()

@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks import tables
 from benchmarks.fused import files
+from benchmarks.fused.bare import Bare
 from benchmarks.harness import Row, agree, row_of, save
 
 RUNS = 20
@@ -34,19 +35,21 @@ ROWS = {"taxi": files.RIDES, "ssb": files.LINES}
 
 
 @contextmanager
-def server(engine: str, folder: Path) -> Iterator[int]:
-    """The port of a server on one GPU, a program whose log goes to FOLDER/server.log; `twin` is one in this process."""
+def server(engine: str, folder: Path, workers: int = 1) -> Iterator[int]:
+    """The port of a server on the first GPUs, a program whose log goes to FOLDER/server.log; `twin` is one in this
+    process."""
     begun = time.perf_counter()
-    with _twin() if engine == "twin" else _program(folder) as port:
+    with _twin(workers) if engine == "twin" else _program(folder, workers) as port:
         print(f"server ready in {time.perf_counter() - begun:.1f} s", flush=True)
         yield port
 
 
 @contextmanager
-def _program(folder: Path) -> Iterator[int]:
+def _program(folder: Path, workers: int) -> Iterator[int]:
     from gpudb.cli.program import Program
 
-    program = Program(folder / "data", folder / "server.log", engine="gpu")
+    environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(workers)))}
+    program = Program(folder / "data", folder / "server.log", engine="gpu", environment=environment)
     try:
         yield program.port
     finally:
@@ -54,8 +57,8 @@ def _program(folder: Path) -> Iterator[int]:
 
 
 @contextmanager
-def _twin() -> Iterator[int]:
-    """A server of one CPU worker that runs the kernels' twin."""
+def _twin(workers: int) -> Iterator[int]:
+    """A server of CPU workers that run the kernels' twin."""
     from gpudb.engine.gpu.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.gpu.processes import cpu_processes
@@ -65,7 +68,8 @@ def _twin() -> Iterator[int]:
     from gpudb.session.database import Database
 
     database = Database(None)
-    database.engine = RoutedEngine(ClusterEngine(Cluster(cpu_processes(1, fuse=True)), database.cpu), database.cpu)
+    cluster = Cluster(cpu_processes(workers, fuse=True))
+    database.engine = RoutedEngine(ClusterEngine(cluster, database.cpu), database.cpu)
     warm()
     listener = PgServer(database, "127.0.0.1", 0, tls=None, max_connections=10)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
@@ -104,10 +108,11 @@ def kernel(connection: Any, sql: str) -> dict[str, Any]:
         "bytes": int(last["Bytes Read"]),
         "segments": int(last["Segments"]),
         "registers": int(last.get("Registers", 0)),
+        "stages": [line.split("actual time=")[1].split()[0] for line in lines if "actual time=" in line],
     }
 
 
-def measured(connection: Any, name: str, sql: str, rows: int, speed: float) -> tuple[list[Row], list[Any]]:
+def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed: float) -> tuple[list[Row], list[Any]]:
     """A query's rows of results, and its answer."""
     begun = time.perf_counter()
     answer = connection.execute(sql).fetchall()
@@ -120,7 +125,9 @@ def measured(connection: Any, name: str, sql: str, rows: int, speed: float) -> t
         given = connection.execute(sql).fetchall()
         times.append(time.perf_counter() - at)
     assert given == answer or agree(given, answer)
-    made = [row_of(name, "gpudb by psycopg", times, rows, result_rows=len(answer), note=f"first run {cold:.2f} s")]
+    last_byte = 1000 * statistics.median([bare.seconds(sql) for _ in range(WARM + RUNS)][WARM:])
+    note = f"first run {cold:.2f} s; its last byte is there after {last_byte:.2f} ms"
+    made = [row_of(name, "gpudb by psycopg", times, rows, result_rows=len(answer), note=note)]
     told = kernel(connection, sql)
     shown = ""
     if told:
@@ -130,8 +137,12 @@ def measured(connection: Any, name: str, sql: str, rows: int, speed: float) -> t
         more = {"result_rows": len(answer), "bytes": told["bytes"], "note": note}
         made.append(row_of(name, "its kernel", told["times"], rows, **more))
         shown = f"kernel {1000 * statistics.median(told['times']):7.3f} ms, {told['bytes'] / 1e9:6.2f} GB, {note}"
+        shown += f", stages {' '.join(reversed(told['stages']))} ms"
     best, median = 1000 * min(times), 1000 * statistics.median(times)
-    print(f"{name:5s} {median:8.3f} ms (least {best:.3f}), first {cold:6.2f} s; {shown}", flush=True)
+    print(
+        f"{name:5s} {median:8.3f} ms (least {best:.3f}), last byte {last_byte:.3f}, first {cold:6.2f} s; {shown}",
+        flush=True,
+    )
     return made, answer
 
 
@@ -168,31 +179,35 @@ def main() -> None:
         command = [sys.executable, "-m", "benchmarks.fused.files", given.suite, str(folder), str(rows)]
         subprocess.run(command, check=True, timeout=400)
         speed = float((folder / "bandwidth").read_text()) if (folder / "bandwidth").exists() else 0.0
-        found, answers = _run(given.suite, given.engine, folder, rows, speed)
+        found, answers = answered(given.suite, given.engine, folder, rows, speed)
         if not given.unchecked:
             checked(given.suite, folder, answers, found)
     total = sum(row.median_s or 0.0 for row in found if row.system != "its kernel")
     kernels = sum(row.median_s or 0.0 for row in found if row.system == "its kernel")
     print(f"{given.suite}: {1000 * total:.2f} ms in all by psycopg, {1000 * kernels:.2f} ms of kernels", flush=True)
-    path = save(f"wire-{given.suite}", found, _versions(), given.machine, "fused.wire")
+    path = save(f"wire-{given.suite}", found, versions(), given.machine, "fused.wire")
     told = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**told, "copy_bytes_per_s": speed}, indent=1, ensure_ascii=False) + "\n")
     print(path)
 
 
-def _run(suite: str, engine: str, folder: Path, rows: int, speed: float) -> tuple[list[Row], dict[str, list[Any]]]:
+def answered(
+    suite: str, engine: str, folder: Path, rows: int, speed: float, workers: int = 1
+) -> tuple[list[Row], dict[str, list[Any]]]:
+    """What each query took on a server of so many workers over a folder's files, and the answers."""
     import psycopg
 
     found: list[Row] = []
     answers: dict[str, list[Any]] = {}
-    with server(engine, folder) as port:
+    with server(engine, folder, workers) as port:
         address = f"host=127.0.0.1 port={port} user=gpudb dbname=gpudb sslmode=disable connect_timeout={START_S}"
         try:
             with psycopg.connect(address, autocommit=True) as connection:
                 connection.execute("SET gpudb.fallback = off")
                 load(connection, suite, folder)
+                bare = Bare(port)
                 for name, sql in tables.queries(suite).items():
-                    lines, answers[name] = measured(connection, f"{suite} {name}", sql, rows, speed)
+                    lines, answers[name] = measured(connection, bare, f"{suite} {name}", sql, rows, speed * workers)
                     found += lines
         except Exception:
             if (folder / "server.log").exists():
@@ -201,7 +216,8 @@ def _run(suite: str, engine: str, folder: Path, rows: int, speed: float) -> tupl
     return found, answers
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What was measured, and what it stands on."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = {}

@@ -1,0 +1,234 @@
+"""asv: what it takes to have several workers answer at once, from the plan to the rows; by itself it prints a table.
+
+    python -m benchmarks.bench_dispatch [--gpus 0 1] [--workers 1 2 4 8] [--machine LABEL]
+
+Three ways of the same statements over 20,000 rows, medians in milliseconds. `dispatch`: each worker's place is taken by
+a process that gives the worker's own answer without computing it, so that what is left is the coordinator's part and
+the way there and back; of it `own` is the processor time of the thread that asks. `at once`: the workers compute, as
+they do where cores are fewer than workers: one after the other. `usual`: by messages of Dask's, stage after stage. With
+--machine results are kept in results/dispatch.MACHINE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Row, row_of, save
+
+WORKERS = (1, 2, 4, 8)
+ROWS = 20_000
+STATEMENTS = {
+    "one group": "SELECT count(*), sum(price) FROM orders",
+    "seven groups in order": "SELECT k, sum(price) FROM orders GROUP BY k ORDER BY k",
+    "300 groups of texts": "SELECT name, label, avg(price) FROM orders JOIN kinds USING (k) GROUP BY name, label",
+    "an expression of groups": "SELECT k, sum(price) * 2 / count(*) FROM orders GROUP BY k",
+}
+TABLES = f"""
+CREATE TABLE orders AS SELECT i AS id, i % 7 AS k, 'name ' || i % 43 AS name, ((i % 100) / 4.0)::numeric(10,2) AS price
+    FROM generate_series(1, {ROWS}) i;
+CREATE TABLE kinds AS SELECT i AS k, 'kind ' || i AS label FROM generate_series(0, 6) i
+"""
+_SECONDS = 120
+Times = list[float]
+
+
+class Dispatch:
+    """Milliseconds, medians, with so many CPU workers."""
+
+    params = (WORKERS, tuple(STATEMENTS))
+    param_names = ("workers", "statement")
+    unit = "ms"
+    timeout = 300
+
+    def setup(self, workers: int, statement: str) -> None:
+        """Workers that hold the statement ready."""
+        self.cluster = Ready(workers)
+        self.cluster.prepare(STATEMENTS[statement])
+
+    def teardown(self, workers: int, statement: str) -> None:
+        """Ends them."""
+        self.cluster.close()
+
+    def track_dispatch(self, workers: int, statement: str) -> float:
+        """All but what the workers compute."""
+        return 1000 * statistics.median(self.cluster.dispatch()[0])
+
+    def track_at_once(self, workers: int, statement: str) -> float:
+        """All of it."""
+        return 1000 * statistics.median(self.cluster.at_once()[0])
+
+
+class Ready:
+    """A cluster over the tables, on CPU workers that run the kernels' twin, or on these GPUs."""
+
+    def __init__(self, workers: int, gpus: Sequence[str] = ()) -> None:
+        from gpudb.engine.gpu.cluster import Cluster
+        from gpudb.engine.gpu.engine import ClusterEngine
+        from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
+        from gpudb.engine.routed import RoutedEngine
+        from gpudb.session.database import Database
+
+        self.workers = workers
+        self.database: Any = Database(None)
+        self._cluster: Any = Cluster(gpu_processes(gpus) if gpus else cpu_processes(workers, fuse=True))
+        self.engine: Any = ClusterEngine(self._cluster, self.database.cpu, "gpu" if gpus else "twin")
+        self.database.engine = RoutedEngine(self.engine, self.database.cpu)
+        self.session: Any = self.database.session("gpudb")
+        self._run(TABLES)
+        self._run("SET gpudb.fallback = off")
+
+    def close(self) -> None:
+        """Ends all."""
+        self.session.close()
+        self.database.close()
+
+    def _run(self, sql: str) -> int:
+        return sum(batch.num_rows for result in self.session.run(sql) for batch in result.batches)
+
+    def prepare(self, sql: str) -> None:
+        """Takes a statement's request, and has the workers bind it."""
+        requests: list[Any] = []
+        start = self.engine.run
+
+        def run(request: Any) -> Any:
+            requests.append(request)
+            return start(request)
+
+        self.engine.run = run
+        self._run(sql)
+        self.engine.run = start
+        self._request = requests[0]
+        ends = time.monotonic() + _SECONDS
+        while not self.once()[2]:
+            if time.monotonic() > ends:
+                raise RuntimeError(f"the workers do not hold it ready: {sql}")
+            time.sleep(0.05)
+
+    def once(self) -> tuple[float, float, bool]:
+        """One run: its seconds, this thread's seconds of a processor, and whether it was answered at once."""
+        from gpudb.engine.gpu.engine import GivenStream
+        from gpudb.engine.protocol import Cancel
+
+        request = replace(self._request, cancel=Cancel())
+        begun, spent = time.perf_counter(), time.thread_time()
+        stream = self.engine.run(request)
+        rows = sum(batch.num_rows for batch in stream)
+        assert rows
+        return time.perf_counter() - begun, time.thread_time() - spent, isinstance(stream, GivenStream)
+
+    def at_once(self, runs: int = 200) -> tuple[Times, Times]:
+        """Seconds of runs that all workers answer at once, and this thread's."""
+        found = [self.once() for _ in range(runs)]
+        assert all(short for _, _, short in found)
+        return [whole for whole, _, _ in found], [own for _, own, _ in found]
+
+    def usual(self, runs: int = 60) -> Times:
+        """Seconds of runs by Dask's messages."""
+        knows = self._cluster.shortcuts.knows
+        self._cluster.shortcuts.knows = lambda digest, parameters: False
+        try:
+            return [self.once()[0] for _ in range(runs)]
+        finally:
+            self._cluster.shortcuts.knows = knows
+
+    def dispatch(self) -> tuple[Times, Times]:
+        """Seconds of runs whose answers are those of before, and this thread's."""
+        shortcuts, told = self._cluster.shortcuts, self._cluster.told
+        ask, heard = shortcuts.ask, {}
+
+        def asked(entries: Any, questions: Any, cancel: Any) -> Any:
+            answers = ask(entries, questions, cancel)
+            heard.update({(each.share, bool(each.given)): answer for each, answer in zip(questions, answers)})
+            return answers
+
+        shortcuts.ask = asked
+        assert self.once()[2]
+        shortcuts.ask = ask
+        with entries([_answering(heard, share) for share in range(self.workers)]) as paths:
+            self._cluster.told = lambda: [(n, "", {"entry": (path,)}) for n, path in enumerate(paths)]
+            try:
+                self.at_once(20)
+                return self.at_once()
+            finally:
+                self._cluster.told = told
+
+
+def _answering(heard: dict[tuple[int, bool], bytes], share: int) -> dict[bool, bytes]:
+    """What a share's worker answers: at first, and where the rest was left to it, which may be to another each time."""
+    rest = next((answer for (_, given), answer in heard.items() if given), b"")
+    return {False: heard[share, False], True: rest}
+
+
+@contextlib.contextmanager
+def entries(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
+    """The paths of entries in processes of their own."""
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        made: list[tuple[Any, Any]] = []
+        try:
+            for number, answer in enumerate(answers):
+                (Path(folder) / str(number)).mkdir()
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_entry, args=(Path(folder) / str(number), answer, theirs), daemon=True)
+                process.start()
+                made.append((process, ours))
+            yield [pipe.recv() for _, pipe in made]
+        finally:
+            for process, pipe in made:
+                pipe.send(None)
+                process.join(_SECONDS)
+
+
+def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
+    from gpudb.engine.gpu.entry import Entry
+
+    made = Entry(folder, lambda question: answer[bool(question.given)])
+    pipe.send(made.places[0])
+    pipe.recv()
+    made.close()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints each statement's medians."""
+    parser = argparse.ArgumentParser(description="the dispatch of statements that workers answer at once")
+    parser.add_argument("--workers", type=int, nargs="+", default=list(WORKERS))
+    parser.add_argument("--gpus", nargs="+", default=[], help="instead of CPU workers")
+    parser.add_argument("--machine")
+    given = parser.parse_args(arguments)
+    rows: list[Row] = []
+    print(f"{'':35}{'dispatch':>10}{'own':>8}{'at once':>10}{'usual':>8}   ms", flush=True)
+    for count in [len(given.gpus)] if given.gpus else given.workers:
+        ready = Ready(count, given.gpus)
+        try:
+            for name, sql in STATEMENTS.items():
+                ready.prepare(sql)
+                (bare, own), (whole, _), usual = ready.dispatch(), ready.at_once(), ready.usual()
+                told = [1000 * statistics.median(each) for each in (bare, own, whole, usual)]
+                print(f"{count} workers, {name:24}" + "{:10.2f}{:8.2f}{:10.2f}{:8.2f}".format(*told), flush=True)
+                case = f"{count} workers, {name}"
+                for system, times in (
+                    ("dispatch", bare),
+                    ("its thread", own),
+                    ("at once", whole),
+                    ("usual way", usual),
+                ):
+                    rows.append(row_of(case, system, times, ROWS))
+        finally:
+            ready.close()
+    if given.machine:
+        print(save("dispatch", rows, {}, given.machine, "bench_dispatch"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""What a worker and a server spend on a statement beside its kernel, in one process, without sockets and client.
+
+python -m benchmarks.fused.around taxi|ssb FOLDER [--engine gpu|twin] [--query NAME] [--profile]
+
+FOLDER has a suite's files (`benchmarks.fused.files`). Each query is bound, and answered RUNS times as a worker answers
+it at once; of that the kernel's own time is told, and what the rows took to be written for the wire. Milliseconds, the
+median and the least; with --profile the functions that took them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from benchmarks import tables
+from benchmarks.fused import files
+
+RUNS = 50
+_BYTES = 2**34
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, float]:
+    """Milliseconds of a call: the median and the least."""
+    times = []
+    for _ in range(RUNS):
+        begun = time.perf_counter()
+        run()
+        times.append(1000 * (time.perf_counter() - begun))
+    return statistics.median(times), min(times)
+
+
+class Worker:
+    """A worker without its process: the device, and statements that it answers."""
+
+    def __init__(self, engine: str, folder: Path) -> None:
+        from gpudb.engine.gpu.computing import Computing
+        from gpudb.engine.gpu.device import on_gpu, on_host
+
+        self.gpu = engine == "gpu"
+        device = on_gpu(0, True) if self.gpu else on_host(_BYTES, _BYTES // 2, True)
+        self.computing = Computing(device, folder, 2**28, gpu=self.gpu)
+
+    def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
+        """Binds a statement; what answers it at once."""
+        from gpudb.engine.gpu.running import Running
+        from gpudb.engine.gpu.shortcut import Question
+        from gpudb.engine.gpu.work import Work
+
+        stages, fetch = list(planned.stages), SimpleNamespace()
+        question = Question(1, planned.digest, parameters, 0, 1)
+
+        def work() -> Any:
+            return Work(self.computing, fetch, Running(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]
+
+        for _ in range(50):
+            work()._some(list(stages), {}, {})
+            if work().at_once(question) is not None:
+                break
+            time.sleep(0.1)  # its kernel is being compiled
+        return lambda: work().at_once(question)
+
+    def kernel(self) -> float:
+        """Milliseconds of the kernel that ran last in this thread."""
+        launcher = getattr(self.computing.kernels, "_launcher", None)
+        return float(launcher.milliseconds) if launcher is not None else 0.0
+
+
+def written(planned: Any, data: bytes) -> int:
+    """Makes the messages of a result's rows; their bytes."""
+    from gpudb.engine.gpu.outcome import unpacked
+    from gpudb.server.results import Rows
+
+    types = tuple(column.type for column in planned.plan.columns)
+    batches = iter([unpacked(data, types)])
+    result: Any = SimpleNamespace(columns=planned.plan.columns, batches=batches, tag="SELECT", close=lambda: None)
+    sent: list[int] = []
+    rows = Rows(result, (0,) * len(types))
+    rows.send(lambda piece: sent.append(len(piece)), 0, "UTC", None)
+    rows.close()
+    return sum(sent)
+
+
+def main() -> None:
+    """Prints a line a query."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("suite", choices=("taxi", "ssb"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
+    parser.add_argument("--query")
+    parser.add_argument("--profile", action="store_true")
+    given = parser.parse_args()
+    from gpudb.engine.gpu.coordinator import parameters_of
+    from gpudb.engine.gpu.planning import Planner
+    from gpudb.engine.protocol import Request
+    from gpudb.plan.placing import Costs
+    from gpudb.session.binding import bind_statement, statements_of
+    from gpudb.session.database import Database
+    from gpudb.sql.bind.binder import Binder
+
+    database = Database(None)
+    session = database.session("gpudb")
+    schema = {statement.split()[2]: statement for statement in tables.schema(given.suite)}
+    for table in sorted(path.name for path in given.folder.iterdir() if path.is_dir() and path.name != "data"):
+        columns = files.SCHEMAS[given.suite].get(table)
+        made = f"CREATE TABLE {table} ({columns})" if columns else schema[table]
+        for statement in (made, f"SELECT add_files('{table}', '{given.folder / table}/*.parquet')"):
+            for result in session.run(statement):
+                list(result.batches or ())
+    catalog = database.store.begin().catalog
+    planner = Planner(database.cpu, Costs(workers=1), fuse=True, gpu=given.engine == "gpu")
+    with tempfile.TemporaryDirectory() as folder:
+        worker = Worker(given.engine, Path(folder))
+        for name, sql in tables.queries(given.suite).items():
+            if given.query not in {None, name}:
+                continue
+            (statement,) = statements_of(sql)
+            request = Request(bind_statement(Binder(catalog, statement.text), statement), catalog)  # type: ignore[arg-type]
+            planned = planner.planned(request)
+            answer = worker.ready(planned, parameters_of(request))
+            data = answer()
+            if data is None:
+                print(f"{name:5s} is not answered at once", flush=True)
+                continue
+            size = written(planned, data)
+            (median, least), kernel = timed(answer), worker.kernel()
+            wire = timed(lambda p=planned, d=data: written(p, d))
+            print(
+                f"{name:5s} at once {median:7.3f} (least {least:.3f}), of it the kernel {kernel:.3f}; "
+                f"written {wire[0]:.3f} (least {wire[1]:.3f}), {size:,} bytes",
+                flush=True,
+            )
+            if given.profile:
+                profile = cProfile.Profile()
+                profile.enable()
+                for _ in range(RUNS):
+                    answer()
+                profile.disable()
+                pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+        worker.computing.close()
+    session.close()
+    database.close()
+
+
+if __name__ == "__main__":
+    main()

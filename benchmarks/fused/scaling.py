@@ -1,0 +1,115 @@
+"""The star schema benchmark with data that grow with the GPUs: through a client, and the kernels by themselves.
+
+python -m benchmarks.fused.scaling [--gpus 1 2] [--rows N] [--engine gpu|twin] [--folder DIR] [--machine LABEL] …
+
+Each count of GPUs has N lines for each (600 million, scale factor 100), the first files of one set; its dimensions are
+those of the largest count for all, so that what grows is what is scanned. Each GPU makes a part of the files, and the
+workers of a server have of each file an equal run of its rows. Every query is timed as `benchmarks.fused.wire` does,
+on one server after the other; efficiency is the time on the fewest GPUs, divided by that on more. DuckDB's answers over
+the files of the largest count are compared. Writes results/scaling-ssb.MACHINE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.data import ssb
+from benchmarks.fused import files, wire
+from benchmarks.harness import Row, save
+
+MAKE_S = 400
+
+
+def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int) -> None:
+    """The files of so many lines, made on as many GPUs."""
+    begun = time.perf_counter()
+    command = [sys.executable, "-m", "benchmarks.fused.files", "ssb", str(folder), str(rows)]
+    command += ["--file-rows", str(file_rows)]
+    running = []
+    for number in range(gpus):
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": str(number)} if engine == "gpu" else os.environ
+        running.append(subprocess.Popen([*command, "--turn", f"{number}/{gpus}"], env=environment))
+    failed = [each.wait(MAKE_S) for each in running]
+    if any(failed):
+        raise SystemExit("the files could not be made")
+    print(f"files of {rows:,} lines in {time.perf_counter() - begun:.1f} s", flush=True)
+
+
+def first_files(folder: Path, gpus: int, most: int) -> Path:
+    """A folder of the dimensions, and of the share of the lines that so many GPUs have."""
+    part = folder / f"on-{gpus}"
+    shutil.rmtree(part, ignore_errors=True)
+    for table in ssb.TABLES:
+        (part / table).mkdir(parents=True)
+        paths = sorted((folder / table).glob("*.parquet"))
+        for path in paths[: len(paths) * gpus // most] if table == "lineorder" else paths:
+            (part / table / path.name).hardlink_to(path)
+    return part
+
+
+def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
+    """Results as those of so many GPUs."""
+    on = f"on {gpus} GPU{'s' if gpus > 1 else ''}"
+    for row in rows:
+        row.system = f"{'kernel' if row.system == 'its kernel' else 'gpudb'} {on}"
+    return list(rows)
+
+
+def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
+    """Notes with each result what the same share of the data took on fewer GPUs, and prints all."""
+    before = {(row.case, row.system.split()[0]): row.median_s or 0.0 for row in few}
+    for system in ("gpudb", "kernel"):
+        pairs = [(row, before[row.case, system]) for row in more if row.system.startswith(system)]
+        for row, first in pairs:
+            row.note = f"{row.note}; efficiency {first / (row.median_s or 1.0):.0%}"
+            print(f"{row.case} {row.system}: {1000 * (row.median_s or 0):.3f} ms, {first / (row.median_s or 1):.0%}")
+        total = sum(row.median_s or 0.0 for row, _ in pairs)
+        if total:
+            share = sum(first for _, first in pairs) / total
+            print(f"{system} on {gpus} GPUs: {1000 * total:.2f} ms in all, efficiency {share:.1%}", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Status 1 if an answer is wrong."""
+    parser = argparse.ArgumentParser(description="SSB with data that grow with the GPUs")
+    parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rows", type=int, default=files.LINES, help="lines for each GPU")
+    parser.add_argument("--file-rows", type=int, default=files.FILE_ROWS)
+    parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--machine")
+    parser.add_argument("--unchecked", action="store_true", help="do not ask DuckDB")
+    given = parser.parse_args(arguments)
+    counts = sorted(given.gpus)
+    found: list[Row] = []
+    by_count: dict[int, list[Row]] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        base = (given.folder or Path(temporary)) / f"scaling-{counts[-1]}x{given.rows}"
+        made(base, given.rows * counts[-1], counts[-1], given.engine, given.file_rows)
+        speed = float((base / "bandwidth").read_text()) if (base / "bandwidth").exists() else 0.0
+        for count in counts:
+            folder = first_files(base, count, counts[-1])
+            rows, answers = wire.answered("ssb", given.engine, folder, given.rows * count, speed, count)
+            by_count[count] = renamed(rows, count)
+            found += rows
+            shutil.rmtree(folder / "data", ignore_errors=True)
+        if not given.unchecked:
+            wire.checked("ssb", folder, answers, by_count[counts[-1]])
+    for count in counts[1:]:
+        efficiencies(by_count[counts[0]], by_count[count], count)
+    print(save("scaling-ssb", found, wire.versions(), given.machine, "fused.scaling"))
+    report.main()
+    return 0 if all(row.answers_agree is not False for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""What loading Parquet into one GPU's memory takes, step by step, beside the raw read rate of the page cache.
+
+    python -m benchmarks.gpu.loading [--scale 30] [--threads 16] [--data DIR] [--machine NAME]
+
+Of two tables (SSB's lineorder, TPC-H's lineitem without its texts): reading the files' bytes; bringing them to the GPU
+by KvikIO; decoding them by libcudf, all columns at once and one by one, with few and many of KvikIO's threads; and as
+the tables that workers keep, packed and plain. Each is the best of some runs; GB/s are of the files' bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from benchmarks import report, tables
+from benchmarks.gpu.served import read_rate
+from benchmarks.harness import Row, row_of, save
+
+RUNS = 2
+
+
+def stored_bytes(paths: Sequence[Path], columns: Sequence[str]) -> int:
+    """What some columns take in their files."""
+    found = 0
+    for path in paths:
+        described = pq.read_metadata(path)
+        for number in range(described.num_row_groups):
+            group = described.row_group(number)
+            chunks = (group.column(place) for place in range(group.num_columns))
+            found += sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema in columns)
+    return found
+
+
+def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
+    """The steps that need no table of gpudb's."""
+    import cupy
+    import kvikio
+    import kvikio.defaults
+    import pylibcudf as plc
+
+    rows = [pq.read_metadata(path).num_rows for path in paths]
+    most = 1 << 25
+
+    def to_device(count: int) -> None:
+        kvikio.defaults.set("num_threads", count)
+        for path in paths:
+            size = path.stat().st_size
+            room = cupy.empty(size, "u1")
+            with kvikio.CuFile(path, "r") as file:
+                file.pread(room, size).get()
+
+    def decoded(count: int, names: Sequence[Sequence[str]]) -> None:
+        kvikio.defaults.set("num_threads", count)
+        for path, length in zip(paths, rows, strict=True):
+            for some in names:
+                for first in range(0, length, most):
+                    source = plc.io.SourceInfo([str(path)])
+                    wanted = plc.io.parquet.ParquetReaderOptions.builder(source).column_names(list(some)).build()
+                    wanted.set_skip_rows(first)
+                    wanted.set_num_rows(min(most, length - first))
+                    plc.io.parquet.read_parquet(wanted)
+        cupy.cuda.runtime.deviceSynchronize()
+
+    each = [[name] for name in columns]
+    decoded(threads, [columns[:1]])  # the first read of a process sets KvikIO up
+    return {
+        f"to the GPU, {threads} threads": lambda: to_device(threads),
+        "to the GPU, 4 threads": lambda: to_device(4),
+        f"decoded, all columns, {threads} threads": lambda: decoded(threads, [columns]),
+        "decoded, all columns, 4 threads": lambda: decoded(4, [columns]),
+        f"decoded, one by one, {threads} threads": lambda: decoded(threads, each),
+        "decoded, one by one, 4 threads": lambda: decoded(4, each),
+    }
+
+
+def kept(device: Any, table: Any, columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
+    """The steps that make what workers keep."""
+    import cupy
+    import kvikio.defaults
+
+    from gpudb.engine.gpu.share import WHOLE
+    from gpudb.plan.nodes import Scan
+
+    places = tuple(place for place, column in enumerate(table.columns) if column.name in columns)
+
+    def packed() -> None:
+        kvikio.defaults.set("num_threads", threads)
+        device.kernels.tables.columns.evict(table.oid)
+        packed_tables = device.kernels.tables
+        for run in packed_tables.runs(table, WHOLE, table.files):
+            packed_tables.load(table, [table.columns[place] for place in places], run, WHOLE)
+        cupy.cuda.runtime.deviceSynchronize()
+
+    def plain() -> None:
+        kvikio.defaults.set("num_threads", threads)
+        device.tables.columns.evict(table.oid)
+        device.tables.frame(Scan(table, places), WHOLE, ())
+        cupy.cuda.runtime.deviceSynchronize()
+
+    return {"packed": packed, "plain": plain}
+
+
+def best(run: Callable[[], None]) -> list[float]:
+    """Seconds of some runs."""
+    times = []
+    for _ in range(RUNS):
+        begun = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begun)
+    return times
+
+
+def measured(options: argparse.Namespace) -> list[Row]:
+    """A row for each step and table."""
+    from gpudb.catalog.model import Table
+    from gpudb.engine.gpu.device import on_gpu
+    from gpudb.session.database import Database
+
+    found: list[Row] = []
+    device, database = on_gpu(0, fuse=True), Database(None)
+    try:
+        session = database.session("gpudb")
+        for make, name in ((tables.ssb_lines, "lineorder"), (tables.tpch, "lineitem")):
+            suite = make(options.scale, options.data)
+            where = suite.tables[name]
+            paths = tables.files_of(where)
+            files = f"{where}/*.parquet" if where.is_dir() else str(where)
+            schema = pq.read_schema(paths[0])
+            columns = [field.name for field in schema if "string" not in str(field.type)]
+            size, count = stored_bytes(paths, columns), tables.rows_of(where)
+            (declared,) = [each for each in tables.adopted(suite) if each.split()[2] == name]
+            for statement in (declared, f"SELECT add_files('{name}', '{files}')"):
+                for result in session.run(statement):
+                    list(result.batches if result.columns is not None else ())
+            table = database.store.catalog().relation("public", name)
+            assert isinstance(table, Table)
+            whole, times = read_rate(paths, options.threads)
+            rows = [row_of(name, "the files' bytes read", times, count, bytes=whole)]
+            for row in rows:
+                tell(row)
+            every = steps(paths, columns, options.threads) | kept(device, table, columns, options.threads)
+            for step, run in every.items():
+                of = whole if step.startswith("to the GPU") else size
+                rows.append(row_of(name, step, best(run), count, bytes=of))
+                tell(rows[-1])
+            found += rows
+    finally:
+        database.close()
+    return found
+
+
+def tell(row: Row) -> None:
+    """Prints a step."""
+    rate = (row.bytes or 0) / (row.min_s or 1) / 1e9
+    print(f"{row.case}: {row.system}: {row.min_s:.3f} s, {rate:.2f} GB/s", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures, prints and writes results/loading.MACHINE.json."""
+    parser = argparse.ArgumentParser(description="loading into a GPU's memory, step by step")
+    parser.add_argument("--scale", type=float, default=30)
+    parser.add_argument("--threads", type=int, default=min(16, len(os.sched_getaffinity(0))))
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--machine")
+    options = parser.parse_args(arguments)
+    rows = measured(options)
+    print(save("loading", rows, {}, options.machine, "gpu.loading"), flush=True)
+    report.main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

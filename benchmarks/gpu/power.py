@@ -1,0 +1,164 @@
+"""TPC-H on one GPU, query by query: cold, hot, and what each did, written as it comes.
+
+    python -m benchmarks.gpu.power --scale 100 [--runs 3] [--seconds 400] [--out FOLDER] [--only q17 q18] [--check]
+
+The files are made by tpchgen-cli and adopted as they are; primary keys of the smaller tables are declared, and the
+columns of text that conditions compare are analysed. Each query runs once cold, then hot, then under EXPLAIN ANALYZE,
+whose text goes to FOLDER/qNN.txt; FOLDER/power.json has the times so far, and results/power-SCALE.MACHINE.json all.
+After `seconds` no further query is begun. With --check DuckDB answers the same queries over the same files, and answers
+are compared. Without a GPU it runs the engine twin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import tables
+from benchmarks.harness import Answer, Row, agree, save
+from benchmarks.systems import DuckDb, Wire, gpudb_server
+
+SYSTEM, DUCKDB = "gpudb gpu", "duckdb, one run over the files"
+
+
+def main() -> int:
+    """Runs and prints; status 1 if an answer differs or a query has none."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=400.0, help="from the start: no query is begun later")
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-power")
+    parser.add_argument("--only", nargs="+", metavar="QUERY")
+    parser.add_argument("--engine", choices=["gpu", "twin"])
+    parser.add_argument("--plain", action="store_true", help="no primary keys, and no statistics")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--machine", help="the results' label; h200x1, say")
+    given = parser.parse_args()
+    return _Power(given).run()
+
+
+class _Power:
+    def __init__(self, given: argparse.Namespace) -> None:
+        self._given = given
+        self._begun = time.perf_counter()
+        self._told: dict[str, Any] = {"scale": given.scale, "queries": {}}
+        self._right = True
+
+    def run(self) -> int:
+        given = self._given
+        given.out.mkdir(parents=True, exist_ok=True)
+        given.data.mkdir(parents=True, exist_ok=True)
+        suite = tables.tpch(given.scale, given.data)
+        self._say(f"files of scale {given.scale:g}")
+        duck = self._duck(suite) if given.check else None
+        with (
+            tempfile.TemporaryDirectory(prefix="gpudb-power-", dir=given.data) as folder,
+            gpudb_server(Path(folder) / "data", given.engine or _engine(), 1) as server,
+        ):
+            self._say("server up")
+            self._filled(server, suite)
+            server.query_none("SET gpudb.fallback = off")
+            server.query_none("SET statement_timeout = '120s'")
+            for name, text in suite.queries.items():
+                if given.only and name not in given.only:
+                    continue
+                if time.perf_counter() - self._begun > given.seconds:
+                    self._say(f"{name} and what follows: no time left")
+                    self._right = False
+                    break
+                self._query(server, duck, name, text)
+            version = server.version
+        self._summary()
+        self._save(suite.rows, version)
+        return 0 if self._right else 1
+
+    def _say(self, text: str) -> None:
+        print(f"{time.perf_counter() - self._begun:7.1f} s  {text}", flush=True)
+
+    def _filled(self, server: Wire, suite: Any) -> None:
+        server.adopt(tables.adopted(suite), suite.tables)
+        self._say("files adopted")
+        if not self._given.plain:
+            for statement in suite.declared:
+                server.query_none(statement)
+            self._say("primary keys checked, text analysed")
+
+    def _duck(self, suite: Any) -> Any:
+        duck = DuckDb()
+        for table, path in suite.tables.items():
+            duck.query(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{path}')")
+        return duck
+
+    def _query(self, server: Wire, duck: Any, name: str, text: str) -> None:
+        told: dict[str, Any] = {}
+        self._told["queries"][name] = told
+        try:
+            answer, told["cold_ms"] = _timed(server, text)
+            # The first run may have been the general engine's, while kernels were compiled.
+            told["second_ms"] = _timed(server, text)[1]
+            hot = [_timed(server, text)[1] for _ in range(self._given.runs)]
+            told["hot_ms"], told["least_ms"] = round(statistics.median(hot), 2), min(hot)
+            told["rows"] = len(answer)
+            lines = [row[0] for row in server.query(f"EXPLAIN (ANALYZE, COSTS OFF) {text}")]
+            (self._given.out / f"{name}.txt").write_text("\n".join(lines) + "\n")
+            told["host"] = sorted({line.strip() for line in lines if line.strip().startswith("Cpu")})
+        except Exception as error:
+            told["error"] = f"{type(error).__name__}: {error}"[:300]
+            self._right = False
+        if duck is not None and "error" not in told:
+            begun = time.perf_counter()
+            same = agree(answer, duck.query(text))
+            told["duckdb_ms"], told["agrees"] = round(1000 * (time.perf_counter() - begun), 1), same
+            self._right &= same
+        self._say(f"{name}  {told}")
+        (self._given.out / "power.json").write_text(json.dumps(self._told, indent=1) + "\n")
+
+    def _summary(self) -> None:
+        found = self._told["queries"]
+        hot = {name: each["hot_ms"] for name, each in found.items() if "hot_ms" in each}
+        print("\nhot, ms: " + "  ".join(f"{name} {ms:.1f}" for name, ms in sorted(hot.items(), key=lambda p: -p[1])))
+        print(f"total of {len(hot)} queries: {sum(hot.values()):.1f} ms hot, "
+              f"{sum(found[name]['cold_ms'] for name in hot):.0f} ms cold")  # fmt: skip
+
+    def _save(self, table_rows: int, version: str) -> None:
+        """Writes results/power-SCALE.MACHINE.json."""
+        rows = []
+        for name, told in self._told["queries"].items():
+            if "hot_ms" not in told:
+                continue
+            counted = (table_rows, told["rows"], None, told.get("agrees"))
+            first = f"first run {told['cold_ms'] / 1000:.2f} s"
+            rows.append(
+                Row(name, SYSTEM, told["hot_ms"] / 1000, told["least_ms"] / 1000, self._given.runs, *counted, first)
+            )
+            if "duckdb_ms" in told:
+                once = told["duckdb_ms"] / 1000
+                rows.append(Row(name, DUCKDB, once, once, 1, *counted))
+        for system in dict.fromkeys(row.system for row in rows):
+            of = [row for row in rows if row.system == system]
+            times = [sum(times) for times in zip(*((row.median_s or 0.0, row.min_s or 0.0) for row in of), strict=True)]
+            rows.append(Row("total", system, *times, of[0].runs, table_rows))
+        save(f"power-{self._given.scale:g}", rows, {SYSTEM: version}, self._given.machine, "gpu.power")
+
+
+def _timed(server: Wire, text: str) -> tuple[Answer, float]:
+    begun = time.perf_counter()
+    answer = server.query(text)
+    return answer, round(1000 * (time.perf_counter() - begun), 2)
+
+
+def _engine() -> str:
+    from gpudb.cli import machine
+
+    return "gpu" if machine.engine_of(machine.gpus())[0] == "gpu" else "twin"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

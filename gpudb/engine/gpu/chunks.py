@@ -22,6 +22,9 @@ _COPIES = 3
 """How often an operator has its rows in memory at once: what it reads, its hash table, what it gives."""
 _BUILD_BYTES = 64
 """A row of a build side: two columns, as they are received and as the kernel's table has them, which is half full."""
+_KEPT, _TABLE_BYTES = 11, 8
+"""Which part of the room for columns kernels' tables have (`fused.run`), and what a row takes there: where it is, and a
+column as narrow as its values are."""
 _FANOUT = 8
 """So many times the bytes of the tables an estimate of rows is believed."""
 
@@ -56,6 +59,11 @@ def chunks_of(root: Node, workers: int, space: Space) -> int:
 def build_rows(space: Space) -> int:
     """The most rows of a fused part's build side: all of them lie beside each chunk, with the table made of them."""
     return space.statements // _BUILD_BYTES
+
+
+def kept_rows(space: Space) -> int:
+    """The most rows of a build side whose table is kept from run to run, in its part of the room for columns."""
+    return space.tables // _KEPT // _TABLE_BYTES
 
 
 def finer(chunks: int) -> int | None:

@@ -15,9 +15,9 @@ from functools import cached_property
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.admission import Cost, cost_of
 from gpudb.engine.gpu.carried import check, check_functions
-from gpudb.engine.gpu.chunks import Space, build_rows, chunks_of
+from gpudb.engine.gpu.chunks import Space, build_rows, chunks_of, kept_rows
 from gpudb.engine.gpu.constants import evaluator
-from gpudb.engine.gpu.fused.match import BUILD_ROWS, DEVICE_GROUPS, DEVICE_ROWS, MOST_GROUPS, fused
+from gpudb.engine.gpu.fused.match import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.scatter import Scattered, scattered
 from gpudb.engine.protocol import Engine, Request
@@ -133,10 +133,8 @@ class Planner:
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
         workers = self._costs.workers
-        build, groups = (DEVICE_ROWS, DEVICE_GROUPS) if self._gpu and workers == 1 else (BUILD_ROWS, MOST_GROUPS)
-        if space is not None:
-            build = min(build, build_rows(space))
-        physical = fused(root, estimate, request.parameters, self._costs.scan, build, groups) if self._fuse else root
+        limits = self._limits(space)
+        physical = fused(root, estimate, request.parameters, limits) if self._fuse else root
         if not chunks:
             chunks = chunks_of(physical, workers, space) if space is not None else 1
         stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
@@ -150,6 +148,16 @@ class Planner:
         if not computed:
             with self._lock:
                 kept.tables, kept.planned, kept.ends = tables, made, ends
+        return made
+
+    def _limits(self, space: Space | None) -> Limits:
+        """What kernels take of the `space` of each worker."""
+        costs = self._costs
+        made = Limits(costs.scan, workers=costs.workers)
+        if self._gpu:
+            made = replace(made, build=DEVICE_ROWS, groups=DEVICE_GROUPS)
+        if space is not None:
+            made = replace(made, build=min(made.build, build_rows(space)), kept=kept_rows(space))
         return made
 
     def _finished(self, stages: Sequence[Stage]) -> list[Stage]:

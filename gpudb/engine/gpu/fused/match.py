@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -32,44 +32,48 @@ from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
 
 BUILD_ROWS = 16_000_000
-"""A build side may have so many rows: every worker has all of it."""
+"""A build side may have so many rows on CPU workers: every worker has all of it."""
 DEVICE_ROWS = 1 << 30
-"""A build side that the one GPU makes a table of, where its rows lie."""
+"""A build side that GPUs make a table of, where its rows lie."""
 
 MANY, SHORT = 1_000_000, 10
 """Of tables of more rows, texts of more characters get no dictionary for the sake of rows that come out."""
 MOST_GROUPS, DEVICE_GROUPS = 1_000_000, 1 << 26
-"""Groups that go through the host's memory, 20 million in a second, and those that stay where one GPU made them: more
-of them are the general engine's."""
+"""Groups that go through the host's memory, 20 million in a second, and those that stay where a GPU made them: more of
+them are the general engine's."""
 _SAME = bound.Constant(0, INT4)
 MOST_FIRST = 100_000
 """The most rows of ORDER BY … LIMIT."""
 
 
-def fused(
-    root: Node,
-    estimate: Callable[[Node], int],
-    parameters: Sequence[object] = (),
-    scan: int = 0,
-    build: int = BUILD_ROWS,
-    groups: int = MOST_GROUPS,
-) -> Node:
-    """A plan with a Fused in the place of every part that one kernel computes.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rows of tables of less than `scan` rows are not worth a kernel; build sides have no more than `build` rows,
+    aggregates no more than so many `groups`.
 
-    Rows of tables of less than `scan` rows are not worth one; build sides have no more than `build` rows, aggregates no
-    more than so many `groups`.
+    All of a build side goes to each of the `workers`, once where they keep the table that they make of it: of more than
+    `kept` rows it would go there each time, unless the other side is so large that both would move no less.
     """
-    return _Matching(estimate, parameters, scan, build, groups).node(root)
+
+    scan: int = 0
+    build: int = BUILD_ROWS
+    groups: int = MOST_GROUPS
+    kept: int = DEVICE_ROWS
+    workers: int = 1
+
+
+def fused(
+    root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = (), limits: Limits | None = None
+) -> Node:
+    """A plan with a Fused in the place of every part that one kernel computes."""
+    return _Matching(estimate, parameters, limits or Limits()).node(root)
 
 
 class _Matching:
-    def __init__(
-        self, estimate: Callable[[Node], int], parameters: Sequence[object], scan: int, build: int, groups: int
-    ) -> None:
+    def __init__(self, estimate: Callable[[Node], int], parameters: Sequence[object], limits: Limits) -> None:
         self._estimate = estimate
         self._parameters = parameters
-        self._scan = scan
-        self._build, self._groups = build, groups
+        self._limits = limits
 
     def node(self, node: Node) -> Node:
         if isinstance(node, nodes.Aggregate) and _is_distinct(node):
@@ -88,14 +92,14 @@ class _Matching:
         return node.with_inputs(*(self.node(each) for each in node.inputs))
 
     def _few(self, node: nodes.Aggregate) -> bool:
-        return not node.keys or self._estimate(node) <= self._groups
+        return not node.keys or self._estimate(node) <= self._limits.groups
 
     def _is_top(self, node: nodes.Sort) -> bool:
         """Whether a sort wants few of many rows."""
         wanted = first_rows(node, self._parameters)
         if wanted is None or not node.keys or wanted > MOST_FIRST:
             return False
-        return _largest(node) >= max(self._scan, 1) and self._estimate(node.input) > wanted
+        return _largest(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > wanted
 
     def _drops_most(self, node: Node) -> bool:
         """Whether few of a table's many rows are left, as far as is known: a kernel that finds too many declines.
@@ -107,7 +111,7 @@ class _Matching:
         if not node.types:
             return False
         largest = _largest(node)
-        return largest >= max(self._scan, 1) and self._estimate(node) <= largest // 2
+        return largest >= max(self._limits.scan, 1) and self._estimate(node) <= largest // 2
 
     def _first(self, node: nodes.Sort) -> Fused:
         """The rows that a sort wants the first of; a kernel goes by its first key, and gives those equal by it too."""
@@ -163,9 +167,8 @@ class _Matching:
                 raise NotFused(f"a {node.kind.lower()} join without keys")
             # The one row is every row's partner.
             node, swapped = replace(node, keys=((_SAME, _SAME),)), not _is_one(node.right)
-        build = node.left if swapped else node.right
-        if self._estimate(build) > self._build:
-            raise NotFused("a join of two large sides")
+        build, probing = (node.left, node.right) if swapped else (node.right, node.left)
+        self._check(build, probing)
         build, places = _with_keys(build, [pair[0 if swapped else 1] for pair in node.keys])
         width = len((node.left if swapped else node.right).types)
         given = tuple(zip(build.names, build.types, strict=True))
@@ -173,7 +176,7 @@ class _Matching:
         number = len(builds)
         builds.append(build)
         built = Built(number, given, self._estimate(build), int(profile(build).base))
-        spine = self._spine(node.right if swapped else node.left, builds)
+        spine = self._spine(probing, builds)
         if len(given) == width:
             left, right = (built, spine) if swapped else (spine, built)
             return replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
@@ -188,6 +191,14 @@ class _Matching:
         kept = [*range(width), *range(len(given), len(wide.types))] if swapped else list(range(len(node.types)))
         narrow = nodes.Project(wide, tuple(column(index, wide.types[index], wide.names[index]) for index in kept))
         return narrow if condition is None else nodes.Filter(narrow, condition)
+
+    def _check(self, build: Node, probing: Node) -> None:
+        """NotFused for a build side that is too large, or goes to every worker each time for more than it is worth."""
+        rows, limits = self._estimate(build), self._limits
+        if rows > limits.build:
+            raise NotFused("a join of two large sides")
+        if rows > limits.kept and limits.workers * rows > rows + self._estimate(probing):
+            raise NotFused("a build side that workers would not keep")
 
 
 def _is_distinct(node: nodes.Aggregate) -> bool:

@@ -1,15 +1,33 @@
-"""Which parts of a plan become a kernel: rows that come out are few, and want no dictionary of many texts."""
+"""Which parts of a plan become a kernel: rows that come out are few, and want no dictionary of many texts; build sides
+and groups are as large as GPUs have room for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
+from gpudb.catalog.model import Table
+from gpudb.engine.gpu.chunks import Space, kept_rows
 from gpudb.engine.gpu.fused import match
+from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.protocol import Request
 from gpudb.plan.fused import Fused
 from gpudb.plan.placing import Costs
+from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
 from tests.engine.conftest import Lab
+
+TIMES = 100_000
+JOIN = "SELECT g.v, count(*), sum(f.a) FROM f JOIN g ON f.k = g.k GROUP BY g.v"
+GROUPS = "SELECT k, count(*), sum(a) FROM f GROUP BY k"
+H200 = Space(70 * 10**9, 70 * 10**9)
+
+
+def _fused(stages: list[Stage]) -> list[Fused]:
+    return [node for stage in stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
 
 
 def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +37,8 @@ def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: p
         lab.run("INSERT INTO f SELECT i, 'x' || i, 'ab' FROM generate_series(1, 1000) i")
 
         def is_fused(sql: str, scan: int = 0) -> bool:
-            stages = Planner(lab.database.cpu, Costs(workers=1, scan=scan), fuse=True).planned(lab.request(sql)).stages
-            return any(isinstance(node, Fused) for stage in stages for node in walk_nodes(stage.root))
+            planner = Planner(lab.database.cpu, Costs(workers=1, scan=scan), fuse=True)
+            return bool(_fused(planner.planned(lab.request(sql)).stages))
 
         assert is_fused("SELECT a, t FROM f WHERE a < 5")
         assert not is_fused("SELECT a, t FROM f WHERE a < 5", scan=1001)
@@ -33,3 +51,54 @@ def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: p
             assert not is_fused(sql)
     finally:
         lab.close()
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[Lab]:
+    """`f` of 5,000 rows and `g` of 500, which count as TIMES as many."""
+    made = Lab()
+    made.run("CREATE TABLE f (k bigint, a int)")
+    made.run("CREATE TABLE g (k bigint, v int)")
+    made.run(f"INSERT INTO f SELECT i * {TIMES} / 10, i % 9 FROM generate_series(1, 5000) i")
+    made.run(f"INSERT INTO g SELECT i * {TIMES}, i % 50 FROM generate_series(1, 500) i")
+    yield made
+    made.close()
+
+
+def _enlarged(request: Request) -> Request:
+    """The same over tables that count as so many times as large."""
+    tables = {
+        name: replace(table, files=tuple(replace(file, rows=file.rows * TIMES) for file in table.files))
+        for name, table in request.snapshot.relations.items()
+        if isinstance(table, Table)
+    }
+    return replace(request, snapshot=replace(request.snapshot, relations={**request.snapshot.relations, **tables}))
+
+
+def _stages(large: Lab, sql: str, workers: int, space: Space | None = H200, *, gpu: bool = True) -> list[Stage]:
+    planner = Planner(large.database.cpu, Costs(workers=workers), fuse=True, gpu=gpu)
+    return planner.planned(_enlarged(large.request(sql)), space, 1).stages
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_gpus_keep_large_build_sides_and_many_groups(large: Lab, workers: int) -> None:
+    stages = _stages(large, JOIN, workers)
+    (joined,) = _fused(stages)
+    assert scan_of(joined.root).table.name == "f"
+    assert stages[0].output == "broadcast"
+    # 50 million groups change workers, not the 500 million rows that they are made of.
+    stages = _stages(large, GROUPS, workers)
+    (grouped,) = _fused(stages)
+    assert workers == 1 or (stages[0].root is grouped and stages[0].output == "hash")
+    for sql in (JOIN, GROUPS):
+        assert not _fused(_stages(large, sql, workers, gpu=False))
+
+
+def test_what_several_gpus_would_not_keep_goes_to_all_of_them_where_it_moves_least(large: Lab) -> None:
+    tight = Space(10**9, 70 * 10**9)
+    assert kept_rows(tight) < 500 * TIMES
+    # Of 500 million rows joined with 50: to two workers 50 million go, or half of all; to 16 of them 750 million.
+    assert [bool(_fused(_stages(large, JOIN, workers, tight))) for workers in (1, 2, 16)] == [True, True, False]
+    assert _fused(_stages(large, JOIN, 16))
+    # Nor is there room for the rows that its table is made of.
+    assert not _fused(_stages(large, JOIN, 2, Space(70 * 10**9, 10**9)))

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpudb.plan.failing import may_fail
 from gpudb.plan.nodes import Aggregate, Join, Node, Project, column
+from gpudb.plan.nulls import is_not_true, is_null
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.optimize.unique import unique_columns
 from gpudb.plan.traversal import moved, rebuild, substituted, used
@@ -56,11 +57,18 @@ def _grouped(node: Node) -> Node:
 
 
 def _counts(call: bound.Aggregate, width: int) -> bool:
-    """Whether a call is of the right side's rows alone, and fails for none of them."""
-    reads = used(call)
-    if call.function.name not in _CALLS or any(index < width for index in reads) or _may_fail(call):
+    """Whether a call is of the right side's rows alone, fails for none of them, and of a row without a partner leaves
+    the NULLs out."""
+    if call.function.name not in _CALLS or any(index < width for index in used(call)) or _may_fail(call):
         return False
-    return call.star or bool(reads)
+    if call.star and call.filter is None:
+        return True
+    return any(is_null(each, _filled) for each in call.args) or is_not_true(call.filter, _filled)
+
+
+def _filled(_: int) -> bool:
+    """Without a partner every column of the right side is NULL."""
+    return True
 
 
 def _may_fail(call: bound.Aggregate) -> bool:

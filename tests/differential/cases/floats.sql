@@ -72,3 +72,7 @@ SELECT g, var_pop(x), corr(x, y), regr_syy(y, x) FROM (VALUES (1, 'inf'::float8,
 SELECT var_pop(x) FROM (VALUES (1e308::float8), (-1e308)) AS v(x);
 -- differs: both round what is left of large means, one by sums and the other by distances
 SELECT var_pop(x) FROM (VALUES (100000003::float8), (100000004), (100000006), (100000007)) AS v(x);
+-- NaN finds its partners, also where it stands alone or in order
+SELECT a.id, b.id FROM (SELECT id, f FROM fl_t WHERE f > 1e308 ORDER BY f LIMIT 5) a JOIN (SELECT id, f FROM fl_t WHERE id < 4 ORDER BY f LIMIT 5) b ON a.f = b.f;
+SELECT a.id, b.n FROM fl_t a LEFT JOIN (SELECT r, count(*) AS n FROM fl_t WHERE id = 2 GROUP BY r) b ON a.r = b.r WHERE a.id = 2;
+SELECT f, json_agg(id) FROM fl_t WHERE id = 2 GROUP BY f;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from textwrap import dedent
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from gpudb.plan.optimize import group_before_joins as rule
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded
+from tests.engine.gpu.test_cases import embedded, sorted_rows
 from tests.plan.shape import plan, shape
 
 FIXTURES = {
@@ -42,6 +44,15 @@ FIXTURES = {
             facts(a, b)
         """,
     ),
+    "not what NULLs give a value": (
+        "SELECT a.a, count(coalesce(f.b, 1)) FROM dim_a a LEFT JOIN facts f ON f.a = a.a GROUP BY a.a",
+        """
+        aggregate by a
+          left join a = a
+            dim_a(a)
+            facts(a, b)
+        """,
+    ),
     "not what reads both sides": (
         "SELECT a.a, max(f.b + a.b) FROM dim_a a LEFT JOIN facts f ON f.a = a.a GROUP BY a.a",
         """
@@ -67,6 +78,15 @@ ANSWERS = (
     " GROUP BY p.k) q GROUP BY n",
 )
 
+FILLED = (
+    "SELECT p.k, count(*) FILTER (WHERE c.x IS NULL) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k",
+    "SELECT p.k, count(coalesce(c.x, 1)), max(c.x) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k",
+    "SELECT p.k, min(coalesce(c.t, 'none')) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k",
+    "SELECT p.k, max(CASE WHEN c.x > 2 THEN 1 ELSE 5 END) FROM p LEFT JOIN c ON c.k = p.k GROUP BY p.k",
+    "SELECT p.k, count(*) FILTER (WHERE c.x IS NULL OR c.t > 't2') FROM p LEFT JOIN e c ON c.k = p.k GROUP BY p.k",
+)
+"""Calls that a row without a partner gives a value, beside NULLs alone."""
+
 
 @pytest.mark.parametrize("name", FIXTURES)
 def test_shape(star: Lab, name: str) -> None:
@@ -88,19 +108,33 @@ def test_a_group_of_no_rows_is_kept() -> None:
         lab.close()
 
 
-def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    for statement in SETUP.split(";"):
+        made.run(statement)
+    yield made
+    made.close()
 
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[rule.__module__], "_FEWER", 0)
-    lab = Lab()
-    try:
-        for statement in SETUP.split(";"):
-            lab.run(statement)
-        for sql in ANSWERS:
-            request = lab.request(sql)
-            assert "left join" in shape(plan(lab, sql))
-            assert "aggregate by k" in shape(plan(lab, sql))
-            for workers in (1, 3):
-                assert sorted(local.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request)), sql
-    finally:
-        lab.close()
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("sql", ANSWERS)
+def test_answers(lab: Lab, sql: str) -> None:
+    request = lab.request(sql)
+    assert "left join" in shape(plan(lab, sql))
+    assert "aggregate by k" in shape(plan(lab, sql))
+    for workers in (1, 3):
+        assert sorted(local.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request))
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("sql", FILLED)
+def test_rows_without_a_partner_are_counted(lab: Lab, sql: str) -> None:
+    request = lab.request(sql)
+    for workers in (1, 3):
+        assert sorted_rows(local.rows(request, workers, lab.database.cpu)) == sorted_rows(embedded(lab, request))

@@ -10,6 +10,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
+from gpudb.engine.gpu.lower.joins import key_columns
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps
 from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
@@ -66,8 +67,10 @@ class Groups:
             names = [f"k{n}" for n in range(len(keys))]
             shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key) if s]
             groups = table.group_by(names, maintain_order=True).agg([*shown, *calls]).with_row_index("g")
-            places = table.select(names).join(
-                groups.select(*names, "g"), on=names, how="left", nulls_equal=True, maintain_order="left"
+            by = key_columns([pl.col(name) for name in names], [lanes(key)[""] for key in keys], "q")
+            on = [f"q{n}" for n in range(len(by))]
+            places = table.select(by).join(
+                groups.select(*by, "g"), on=on, how="left", nulls_equal=True, maintain_order="left"
             )["g"]
         else:
             groups, places = table.select(calls or [pl.len().alias(NOTHING)]), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -13,10 +13,22 @@ Condition = Callable[[pl.LazyFrame], pl.LazyFrame]
 """Keeps the pairs of rows for which a join's condition is true, and raises its error."""
 
 
+def key_columns(keys: Sequence[pl.Expr], kinds: Sequence[pl.DataType], prefix: str) -> list[pl.Expr]:
+    """The columns by which a side is joined: its keys, whose types are `kinds`, as k0, k1, … if `prefix` is k.
+
+    A float alone has a second one beside it: by one key Polars merges sides that it knows to be in order, and finds no
+    partner for NaN.
+    """
+    made = [key.cast(kind) for key, kind in zip(keys, kinds, strict=True)]
+    if len(made) == 1 and kinds[0].is_float():
+        made.append(made[0].is_nan())
+    return [key.alias(f"{prefix}{number}") for number, key in enumerate(made)]
+
+
 def joined(
     kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, frames: Frames
 ) -> pl.LazyFrame:
-    """Two frames joined; the first `keys` keys of each are its columns k0, k1, … (left) and q0, q1, … (right).
+    """Two frames joined by the columns k0, k1, … (left) and q0, q1, … (right), `keys` of each: its `key_columns`.
 
     Of SEMI and ANTI the left columns come out; the key columns are the caller's to drop.
     """

@@ -18,7 +18,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, worst
 from gpudb.engine.gpu.lower.groups import Groups
 from gpudb.engine.gpu.lower.host import Host
-from gpudb.engine.gpu.lower.joins import joined, not_in
+from gpudb.engine.gpu.lower.joins import joined, key_columns, not_in
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.recursion import recursive
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps, without
@@ -154,8 +154,8 @@ class Lowering:
         width = len(node.left.types)
         first, second = self._steps.over(left), self._steps.over(right)
         keys = [(first.value(a), second.value(b)) for a, b in node.keys]
-        one = self._keyed(left.lazy, [a for a, _ in keys], "k", first)
-        other = self._keyed(right.lazy, [b for _, b in keys], "q", second)
+        one, count = self._keyed(left.lazy, [a for a, _ in keys], "k", first)
+        other, _ = self._keyed(right.lazy, [b for _, b in keys], "q", second)
         moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in lanes(kind)]
         # A side without columns has its rows all the same: that column goes by another name.
         names = {name: _shifted(name, width) for name in moved} or {NOTHING: NOTHING + "2"}
@@ -172,18 +172,21 @@ class Lowering:
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
                     return self._steps.checked(pairs, error, both.put_off).filter(expr)
 
-            made = joined(node.kind, one, other, len(keys), condition, self._frames)
+            made = joined(node.kind, one, other, count, condition, self._frames)
         kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
         if not kept:
             return Frame(made.select(pl.first().is_null().alias(NOTHING)), ())
         return Frame(made.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
 
-    def _keyed(self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, over: Expressions) -> pl.LazyFrame:
+    def _keyed(
+        self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, over: Expressions
+    ) -> tuple[pl.LazyFrame, int]:
+        """A side with the columns by which it is joined, and how many these are."""
         if not keys:
-            return lazy
-        made = [key.expr.cast(lanes(key.type)[""]).alias(f"{prefix}{n}") for n, key in enumerate(keys)]
+            return lazy, 0
+        made = key_columns([key.expr for key in keys], [lanes(key.type)[""] for key in keys], prefix)
         checked = self._steps.checked(lazy, worst(*(key.error for key in keys)), over.put_off)
-        return without(checked.with_columns(made), over.put_off)
+        return without(checked.with_columns(made), over.put_off), len(made)
 
     # -------------------------------------------------------------------------------------------- groups
 

@@ -183,7 +183,17 @@ class Session:
     def _parsed(self, sql: str) -> list[RawStatement]:
         self.query = sql
         cached = self._kept(sql, ())
-        return [cached.statement] if cached is not None else statements_of(sql)
+        return [cached.statement] if cached is not None else self._statements_of(sql)
+
+    def _statements_of(self, sql: str) -> list[RawStatement]:
+        """A text's statements; a cancel that comes meanwhile ends it, since a long text takes its time."""
+        self._cancel = cancel = Cancel()
+        try:
+            statements = statements_of(sql)
+            cancel.check()
+        finally:
+            self._cancel = None
+        return statements
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `face.SessionFace.prepare`)."""
@@ -195,7 +205,7 @@ class Session:
                 self._check_failed(known.statement)
                 self._begin()
                 return Prepared(sql, known.parameters, known.columns, known.statement)
-            statements = statements_of(sql)
+            statements = self._statements_of(sql)
             if len(statements) > 1:
                 message = "cannot insert multiple commands into a prepared statement"
                 raise SqlError.of("syntax_error", message)

@@ -161,7 +161,7 @@ def test_an_abandoned_iteration_gives_its_statement_up(db: Connection) -> None:
     del rows
     started = time.monotonic()
     assert db.sql("SELECT 1").fetchall() == [(1,)]
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_transactions_commit_and_roll_back(any_db: Connection) -> None:
@@ -226,7 +226,7 @@ def test_cancel_ends_a_statement_from_another_thread(any_db: Connection) -> None
     while thread.is_alive() and time.monotonic() < deadline:
         time.sleep(0.05)
         any_db.cancel()
-    thread.join(10)
+    thread.join(60)
     assert [getattr(error, "sqlstate", None) for error in found] == ["57014"]
     assert any_db.sql("SELECT 1").fetchall() == [(1,)]
 

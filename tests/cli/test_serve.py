@@ -35,7 +35,7 @@ def serving(*options: str | Path, env: dict[str, str] | None = None) -> Iterator
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 def dsn(port: int) -> str:
@@ -43,7 +43,7 @@ def dsn(port: int) -> str:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
 
@@ -51,7 +51,7 @@ def wait_for_statement(port: int) -> None:
     """Until another session runs the long statement."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT sum%' AND state = 'active'"
     with psycopg.connect(dsn(port), autocommit=True) as connection:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             if connection.execute(query).fetchone() == (1,):
                 return
@@ -95,9 +95,9 @@ def test_a_running_statement_is_given_a_moment_then_cancelled(tmp_path: Path) ->
         process.terminate()
         started = time.monotonic()
         code, _, _ = ended(process)
-        thread.join(20)
+        thread.join(60)
         assert code == 0
-        assert 1 < time.monotonic() - started < 20
+        assert 1 < time.monotonic() - started < 60
         assert found in (["57P01"], ["57014"])
 
 

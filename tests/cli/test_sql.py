@@ -114,11 +114,11 @@ def talk(lines: list[str], until: str, home: Path, limit: float = 60) -> str:
             seen += piece
             if seen.rstrip().endswith((b"=>", b"->", b"=*>", b"=!>")) and waiting:
                 os.write(master, (waiting.pop(0) + "\n").encode())
-        process.wait(20)
+        process.wait(60)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
-            process.wait(20)
+            process.wait(60)
         os.close(master)
     text = seen.decode(errors="replace")
     assert process.returncode == 0, text

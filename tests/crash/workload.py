@@ -75,7 +75,7 @@ class Workload:
         """Waits until every client has noticed that the server is gone."""
         self._stopping.set()
         for thread in self._threads:
-            thread.join(30)
+            thread.join(60)
             assert not thread.is_alive(), "a client still waits for a server that was killed"
 
     def _work(self, job: Callable[[Connection, random.Random], None], number: int) -> None:

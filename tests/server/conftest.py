@@ -26,7 +26,7 @@ def serving(database: DatabaseFace, **options: Any) -> Iterator[PgServer]:
         yield server
     finally:
         server.shutdown(timeout=1)
-        thread.join(5)
+        thread.join(60)
         database.close()
         assert not thread.is_alive()
 

@@ -231,8 +231,8 @@ def test_a_running_statement_is_cancelled(pg: psycopg.Connection[Any]) -> None:
     started = time.monotonic()
     with pytest.raises(psycopg.errors.QueryCanceled):
         pg.execute(ENDLESS)
-    assert time.monotonic() - started < 5
-    timer.join(5)
+    assert time.monotonic() - started < 20
+    timer.join(60)
     assert pg.execute("SELECT 1").fetchone() == (1,)
 
 

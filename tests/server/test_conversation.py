@@ -403,4 +403,4 @@ def test_statements_are_told_to_the_log(talk: Talk) -> None:
         ("selec", 0, "42601"),
         ("select * from range(7) t(n)", 7, "00000"),
     ]
-    assert all(0 <= ran.seconds < 10 for ran in talk.ran)
+    assert all(0 <= ran.seconds < 60 for ran in talk.ran)

@@ -245,8 +245,8 @@ def test_a_statement_is_cancelled_from_another_connection(address: Address) -> N
         started = time.monotonic()
         with pytest.raises(psycopg.errors.QueryCanceled):
             connection.execute("wait 20")
-        assert time.monotonic() - started < 5
-        timer.join(5)
+        assert time.monotonic() - started < 20
+        timer.join(60)
         assert connection.execute("select 1").fetchone() == (1,)
 
 
@@ -338,9 +338,9 @@ def test_shutdown_tells_idle_clients_and_lets_statements_end() -> None:
         assert [answer.kind for answer in answers] == ["C", "Z", "E"]
         assert answers[-1].fields["C"] == "57P01"
         assert [answer.fields["C"] for answer in endless.to_end()] == ["57P01"]
-        stopper.join(10)
+        stopper.join(60)
         assert not stopper.is_alive()
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
     with pytest.raises(ConnectionError):
         RawClient(server.address)

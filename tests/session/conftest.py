@@ -53,5 +53,5 @@ def connect(database: Database) -> Iterator[Connect]:
 
         yield connected
     server.shutdown(timeout=1)
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import psycopg
 import pytest
 
+from benchmarks.bench_cancel import HEAVY
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.session.conftest import Connect
 from tests.session.use import fails, run, state, tags, value, wait_until
 
-IN_TIME_S = 0.5
-
-HEAVY = {
-    "join": "SELECT count(*) FROM generate_series(1, 40000) a(x), generate_series(1, 40000) b(y) WHERE (x * y) % 7 = 3",
-    "sort": "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY sin(x), x) r FROM generate_series(1, 60000000) g(x)) t",
-    "aggregate": "SELECT count(*) FROM (SELECT x % 40000000 AS k, sum(x) FROM generate_series(1, 200000000) g(x) GROUP BY 1) t",
-    "rows": "SELECT x FROM generate_series(1, 2000000000) g(x)",
-    "binding": "VALUES " + ", ".join(["(1, upper('x'))"] * 3_000),
-}
+IN_TIME_S = 20.0
+"""Far from what it takes, which is a benchmark's to tell, on any machine; and each statement would go on for longer."""
 
 
 @pytest.mark.parametrize("name", HEAVY)
@@ -32,7 +27,7 @@ def test_statement_timeout(session: Session, name: str) -> None:
     error = fails(session, HEAVY[name])
     assert error.sqlstate == "57014"
     assert error.message == "canceling statement due to statement timeout"
-    assert time.monotonic() - started < 0.1 + IN_TIME_S
+    assert time.monotonic() - started < IN_TIME_S
     assert value(session, "SELECT 1") == 1
 
 
@@ -65,7 +60,7 @@ def _cancelled_while(session: Session, sql: str, cancel: Session | None = None) 
         session.cancel()
     else:
         assert value(cancel, f"SELECT pg_cancel_backend({session.process_id})") is True
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     took = time.monotonic() - started
     (error,) = caught
@@ -79,6 +74,19 @@ def test_pg_cancel_backend(session: Session, other: Session, name: str) -> None:
     assert error.sqlstate == "57014"
     assert error.message == "canceling statement due to user request"
     assert took < IN_TIME_S
+    assert value(session, "SELECT 1") == 1
+
+
+@pytest.mark.parametrize("start", [run, Session.prepare])
+def test_a_cancel_while_a_text_is_parsed(session: Session, start: Callable[[Session, str], object]) -> None:
+    sql = HEAVY["binding"]
+    timer = threading.Timer(0.2, session.cancel)
+    timer.start()
+    with pytest.raises(GpudbError) as caught:
+        start(session, sql)
+    timer.join()
+    assert caught.value.sqlstate == "57014"
+    session.sync()
     assert value(session, "SELECT 1") == 1
 
 
@@ -102,8 +110,8 @@ def test_cancelling_in_a_transaction_fails_it(session: Session, database: Databa
     "sql",
     [
         "INSERT INTO kept SELECT x FROM generate_series(1, 2000000000) g(x)",
-        "UPDATE kept SET a = (SELECT count(*) FROM generate_series(1, 40000) x, generate_series(1, 40000) y WHERE x * y % 7 = a)",
-        "DELETE FROM kept WHERE a IN (SELECT x * y % 7 FROM generate_series(1, 40000) x, generate_series(1, 40000) y)",
+        "UPDATE kept SET a = (SELECT count(*) FROM generate_series(1, 400000) x, generate_series(1, 400000) y WHERE x * y % 7 = a)",
+        "DELETE FROM kept WHERE a IN (SELECT x * y % 7 FROM generate_series(1, 400000) x, generate_series(1, 400000) y)",
         "CREATE TABLE made AS SELECT x FROM generate_series(1, 2000000000) g(x)",
     ],
 )
@@ -113,7 +121,7 @@ def test_changes_that_are_cancelled_leave_nothing(session: Session, sql: str, da
         files = set(database.store.directory.rglob("*.parquet"))
         error, took = _cancelled_while(session, sql)
         assert error.sqlstate == "57014"
-        assert took < 2
+        assert took < IN_TIME_S
         assert run(session, "SELECT count(*), sum(a) FROM kept") == [(100, 5050)]
         assert state(session, "SELECT * FROM made") == "42P01"
         assert set(database.store.directory.rglob("*.parquet")) == files
@@ -144,7 +152,7 @@ def test_a_client_cancels(connect: Connect) -> None:
     started = time.monotonic()
     with pytest.raises(psycopg.errors.QueryCanceled):
         connection.execute(HEAVY["join"])
-    assert time.monotonic() - started < 0.2 + 2 * IN_TIME_S
+    assert time.monotonic() - started < IN_TIME_S
     timer.join()
     assert connection.execute("SELECT 1").fetchone() == (1,)
 

@@ -93,12 +93,12 @@ def test_sigterm_ends_running_statements_in_order(tmp_path: Path) -> None:
         started = threading.Event()
         thread = threading.Thread(target=run_for_long, daemon=True)
         thread.start()
-        assert started.wait(20)
+        assert started.wait(60)
         time.sleep(0.3)
         begun = time.monotonic()
         assert program.stop() == 0
-        assert time.monotonic() - begun < 15
-        thread.join(10)
+        assert time.monotonic() - begun < 60
+        thread.join(60)
         assert not thread.is_alive()
         assert told[0] in {None, "57P01"}
         for connection in (idle, open_block):

@@ -59,7 +59,7 @@ def test_a_million_values_are_drawn_in_blocks(session: Session) -> None:
     run(session, "CREATE TABLE many (id bigserial, n integer)")
     started = time.perf_counter()
     run(session, "INSERT INTO many (n) SELECT 1 FROM generate_series(1, 1000000)")
-    assert time.perf_counter() - started < 30
+    assert time.perf_counter() - started < 60
     assert value(session, "SELECT last_value FROM many_id_seq") == 1_000_000
 
 

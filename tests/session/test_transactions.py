@@ -222,7 +222,7 @@ def test_a_deadlock_ends_with_40p01(session: Session, other: Session) -> None:
     except Exception as error:
         found.append(getattr(error, "sqlstate", "?"))
     run(other, "ROLLBACK")
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert sorted(found) == ["40P01", "ok"]
     run(session, "ROLLBACK")

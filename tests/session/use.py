@@ -11,7 +11,7 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.session import Session
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 def run(session: Session, sql: str) -> list[tuple[Any, ...]]:

@@ -56,7 +56,7 @@ def test_the_last_rows_are_encoded_beside_the_row_group_before_them(
 
     def waiting(self: parquet.FileWriter, group: pa.Table) -> None:
         if group.num_rows == 4:
-            assert last_begun.wait(20)
+            assert last_begun.wait(60)
         else:
             last_begun.set()
         write(self, group)
@@ -386,7 +386,7 @@ def test_table_locks_wait_and_find_deadlocks(store: Store) -> None:
             two.lock(oid, timeout=10)
         assert caught.value.sqlstate == "40P01"
         two.rollback()
-        thread.join(10)
+        thread.join(60)
         assert waited == [True]
 
 

@@ -192,6 +192,6 @@ def test_the_same_query_waits_for_one_loading(cpu: CpuEngine, lab: Lab, table: s
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert rows == [[(1000,)]] * 6
     assert len(_names(cpu)) == 1

@@ -54,7 +54,7 @@ def test_many_statements_start_one_instance(cpu: CpuEngine, lab: Lab) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert rows == [[(1000,)]] * 8
 
 

@@ -118,10 +118,10 @@ def arm(cluster: Cluster, worker: int, fault: str, point: str = "compute", stage
 
 def asked(cluster: Cluster) -> int:
     """How often workers have been asked for rows by others."""
-    return sum(cluster.run(cluster.call(address, "fault_asked")).result(5) for _, address, _ in cluster.told())
+    return sum(cluster.run(cluster.call(address, "fault_asked")).result(20) for _, address, _ in cluster.told())
 
 
-def whole(cluster: Cluster, within: float = 20) -> bool:
+def whole(cluster: Cluster, within: float = 60) -> bool:
     """Whether every worker is ready, and can be struck, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
@@ -137,7 +137,7 @@ def whole(cluster: Cluster, within: float = 20) -> bool:
     return False
 
 
-def idle(cluster: Cluster, within: float = 20) -> bool:
+def idle(cluster: Cluster, within: float = 60) -> bool:
     """Whether no worker holds anything of a statement, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:

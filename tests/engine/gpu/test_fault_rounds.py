@@ -23,7 +23,7 @@ from tests.engine.gpu.test_faults import STATEMENTS, cluster_of, fill
 
 CLIENTS = 8
 WORKERS = 3
-HANG_SECONDS = 5.0
+HANG_SECONDS = 30.0
 ALLOWED = {"58000", "53200", "57014", "XX000"}
 """A worker lost twice or once rows were sent; memory; a cancel; the injected exception."""
 
@@ -114,17 +114,17 @@ def _rounds(count: int, seed: int, limit: float) -> str:
         for client in clients:
             client.over.set()
         for client in clients:
-            client.join(30)
+            client.join(60)
         assert not any(client.is_alive() for client in clients), f"a client hangs: {sorted(cluster._live)} live"
         assert faults.whole(cluster, 60)
-        assert faults.idle(cluster, 10), cluster.told()
+        assert faults.idle(cluster), cluster.told()
         assert _answers(dsn) == expected
         session.close()
     finally:
         for client in clients:
             client.over.set()
         server.shutdown(1)
-        listening.join(10)
+        listening.join(60)
         database.close()
     outcomes = sum((client.outcomes for client in clients), Counter[str]())
     told = f"{done} rounds, struck {dict(struck)}, outcomes {dict(outcomes)}, longest {slowest[0]:.1f} s: {slowest[1]}"

@@ -104,7 +104,7 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     started = time.monotonic()
     outcome = _outcome(session, kind)
     # It may run twice, on a machine that may be busy; memory has to be filled first.
-    assert time.monotonic() - started < 2 * calm + (15 if fault == "memory" else 5)
+    assert time.monotonic() - started < 2 * calm + 30
     if fault == "raise":
         assert outcome == "XX000"
     elif fault == "disconnect" or (kind == "result" and point == "give"):
@@ -161,11 +161,11 @@ def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session
         with pytest.raises(GpudbError) as ended:
             run(session, STATEMENTS[kind])
         assert ended.value.sqlstate == "57014"
-        assert time.monotonic() - started < 4.0  # the worker would be busy for a minute
+        assert time.monotonic() - started < 30  # the worker would be busy for a minute
     finally:
         timer.cancel()
         run(session, "RESET statement_timeout")
-    beside.join(20)
+    beside.join(60)
     other.close()
     assert answers == [expected]
     assert faults.whole(cluster)
@@ -198,15 +198,15 @@ def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database,
             run(session, STATEMENTS["gather"])
         assert ended.value.sqlstate == "57014"
         assert "statement timeout" in ended.value.message
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
         assert [("Extension", "ClusterAdmission", "active")] in seen
         # the loop that gave the place takes it back on its own time
-        while places.count() != (1, 0) and time.monotonic() - started < 15:
+        while places.count() != (1, 0) and time.monotonic() - started < 60:
             time.sleep(0.01)
         assert places.count() == (1, 0)
     finally:
         over.set()
-        watching.join(10)
+        watching.join(60)
         run(session, "RESET statement_timeout")
         short._statements = bound
         short.running.remove(Cost())

@@ -54,10 +54,10 @@ class Scheduler:
             program.terminate()
         for program in reversed(self._programs):
             try:
-                program.wait(10)
+                program.wait(60)
             except subprocess.TimeoutExpired:
                 program.kill()
-                program.wait(10)
+                program.wait(60)
 
 
 def _said(log: Path, pattern: bytes) -> bytes:

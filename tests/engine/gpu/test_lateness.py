@@ -29,7 +29,7 @@ def test_a_late_loop_is_told_once_with_what_held_it_up(
         _hold_up(1.0)
         await asyncio.sleep(0.3)
         watch.stop()
-        watch._thread.join(5)
+        watch._thread.join(60)
         assert not watch._thread.is_alive()
 
     with caplog.at_level(logging.WARNING, lateness.__name__):

@@ -34,7 +34,7 @@ def no_thread_is_left() -> Iterator[None]:
     yield
     for thread in set(threading.enumerate()) - before:
         if thread.name.startswith("gpudb-copy"):
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive()
 
 
@@ -95,7 +95,7 @@ def test_feeding_waits_for_a_slow_writer() -> None:
 
     def write(batches: Iterable[pa.RecordBatch]) -> int:
         for batch in batches:
-            held.wait(10)
+            held.wait(60)
             seen.append(batch.num_rows)
         return sum(seen)
 
@@ -110,7 +110,7 @@ def test_feeding_waits_for_a_slow_writer() -> None:
     feeder.start()
     assert not fed.wait(0.3)
     held.set()
-    assert fed.wait(20)
+    assert fed.wait(60)
     feeder.join()
     assert sum(seen) == 20_000
 
@@ -200,7 +200,7 @@ def test_a_stopped_pipeline_lets_go_of_both_sides() -> None:
     waiting = threading.Thread(target=put)
     waiting.start()
     pipeline.stop()
-    waiting.join(5)
+    waiting.join(60)
     assert not waiting.is_alive()
     with pytest.raises(Stopped):
         list(pipeline)

@@ -16,7 +16,7 @@ def test_results_come_in_order() -> None:
 
     def task(number: int) -> int:
         if number == 1:
-            assert late.wait(10)  # the second ends after the third
+            assert late.wait(60)  # the second ends after the third
         if number == 2:
             late.set()
         return number
@@ -34,7 +34,7 @@ def test_tasks_run_while_a_result_is_used() -> None:
     results = in_order([lambda: None, lambda: None, started.set, lambda: None, lambda: None])
     next(results)
     next(results)
-    assert started.wait(10)
+    assert started.wait(60)
     results.close()
 
 
@@ -72,7 +72,7 @@ def test_a_stopped_pipeline_ends_though_tasks_wait() -> None:
 
     def held() -> None:
         running.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
 
     ended: list[type[BaseException]] = []
 
@@ -85,10 +85,10 @@ def test_a_stopped_pipeline_ends_though_tasks_wait() -> None:
 
     for _ in range(3):
         pipeline.put(held)
-    assert running.wait(10)
+    assert running.wait(60)
     consumer = threading.Thread(target=consume)
     consumer.start()
     pipeline.stop()
     go_on.set()
-    consumer.join(10)
+    consumer.join(60)
     assert ended == [Stopped]

@@ -250,7 +250,7 @@ class _Several:
         if asked.digest == b"lost" and letter == ord("b"):
             raise OSError("lost")
         if asked.digest in {b"lost", b"wait"}:
-            assert self.go_on.wait(30)
+            assert self.go_on.wait(60)
         return None if asked.digest == b"no" and letter == ord("b") else bytes([letter]) + asked.digest
 
     def ask(self, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:

@@ -110,7 +110,7 @@ def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None
     go_on = threading.Event()
 
     def answer(asked: Question) -> bytes | None:
-        assert asked.statement < 9 or go_on.wait(30)
+        assert asked.statement < 9 or go_on.wait(60)
         return None if asked.digest == b"no" else asked.digest * 300_000
 
     def ask(shortcuts: Shortcuts, number: int, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:

@@ -121,7 +121,8 @@ class Parts:
 
 
 class Kept:
-    """One share of a result. `end` frees it."""
+    """One share of a result. `end` frees it; so does whoever lets go of it, as a cancelled statement does while it is
+    made."""
 
     def __init__(self, frame: pl.DataFrame, room: ResultRoom, size: int, file: SpillFile | None) -> None:
         self._frame: pl.DataFrame | None = frame if file is None else None
@@ -147,6 +148,9 @@ class Kept:
         self._size = 0
         if self._file is not None:
             self._file.close()
+
+    def __del__(self) -> None:
+        self.end()
 
 
 class ResultRoom:

@@ -1,15 +1,22 @@
-"""Where a GPU's worker computes a stage: on the host where all that it reads are few rows, which lie there."""
+"""Where a GPU's worker computes a stage: on the host where all that it reads are few rows, which lie there; and what is
+kept of a result."""
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import threading
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.computing import _few
+from gpudb.engine.gpu.computing import Computing, _few
+from gpudb.engine.gpu.device import on_host
 from gpudb.engine.gpu.frames import HostHeld
 from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Task
 from gpudb.plan.placing import Costs
@@ -40,3 +47,30 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
                 assert not _few(Task(stage, Share(0, 1)), {})
     finally:
         lab.close()
+
+
+def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path) -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    class Slow(HostHeld):
+        def frame(self) -> pl.DataFrame:
+            begun.set()
+            assert go_on.wait(60)
+            return super().frame()
+
+    async def given_up() -> None:
+        rows = Slow(pl.DataFrame({"a": range(1_000_000)}))
+        keeping = asyncio.ensure_future(computing.keep(Running(1), 0, rows))
+        await asyncio.to_thread(begun.wait, 60)
+        keeping.cancel()
+        await asyncio.wait({keeping})
+        assert keeping.cancelled()
+        go_on.set()
+
+    computing = Computing(on_host(2**30, 2**28, False), tmp_path, 2**28, gpu=False)
+    try:
+        asyncio.run(given_up())  # which waits for its threads
+        gc.collect()
+        assert computing.results.bytes == 0
+    finally:
+        computing.close()

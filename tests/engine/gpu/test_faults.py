@@ -117,7 +117,7 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     if fault in {"kill", "stop", "memory"}:
         assert [address for _, address, _ in cluster.told()] != before
     assert sorted(run(session, STATEMENTS[kind])) == expected
-    assert faults.idle(cluster)
+    assert faults.idle(cluster), cluster.told()
 
 
 def _outcome(session: Session, kind: str) -> object:
@@ -169,7 +169,7 @@ def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session
     other.close()
     assert answers == [expected]
     assert faults.whole(cluster)
-    assert faults.idle(cluster)
+    assert faults.idle(cluster), cluster.told()
 
 
 def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database, session: Session) -> None:
@@ -250,4 +250,4 @@ def test_a_slow_client_holds_bounded_memory_and_closing_frees_it(database: Datab
         result.close()
     for each in sessions:
         each.close()
-    assert faults.idle(cluster)
+    assert faults.idle(cluster), cluster.told()

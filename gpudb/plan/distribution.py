@@ -6,7 +6,7 @@ joins on one key, an aggregate on the key that a table is distributed by.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -122,12 +122,21 @@ def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
     """Of rows that are made of these expressions alone."""
     if given.kind != "hash":
         return given
-    places = [None if isinstance(expr, bound.Constant) else _plain(expr) for expr in exprs]
-    kept = tuple(made for each in given.keys if (made := _placed(each, places)) is not None)
+    places = [None if isinstance(expr, bound.Constant) else given.read(expr) for expr in exprs]
+    kinds = [expr.type for expr in exprs]
+    found = (_placed(each, turn, kinds) for turn in _turns(places) for each in given.keys)
+    kept = tuple(dict.fromkeys(made for made in found if made is not None))
     return replace(given, keys=kept) if kept else ANY
 
 
-def _placed(keys: Keys, places: Sequence[Any]) -> Keys | None:
+def _turns(places: list[Any]) -> Iterator[list[Any]]:
+    """Expressions by their places; what stands at several stands at the first of them at first, then at the next."""
+    while any(each is not None for each in places):
+        yield places
+        places = [each if each is not None and each in places[:n] else None for n, each in enumerate(places)]
+
+
+def _placed(keys: Keys, places: Sequence[Any], kinds: Sequence[SqlType]) -> Keys | None:
     lost = False
 
     def change(each: Any) -> Any:
@@ -135,7 +144,8 @@ def _placed(keys: Keys, places: Sequence[Any]) -> Keys | None:
         if isinstance(each, bound.Constant):
             return None
         if each in places:
-            return column(places.index(each), each.type)
+            place = places.index(each)
+            return column(place, kinds[place])
         if isinstance(each, bound.Column):
             lost = lost or each.rel == INPUT
         return None

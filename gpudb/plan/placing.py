@@ -14,7 +14,7 @@ from typing import Any
 from gpudb.catalog.distribution import BUCKETS
 from gpudb.plan import distribution, nodes
 from gpudb.plan.distribution import ANY, ONE, Distribution, hashed, shifted
-from gpudb.plan.fused import Fused
+from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Exchange, Node, column
 from gpudb.plan.optimize.estimate import estimate, profile, size
 from gpudb.plan.physical import Final, Kept, Partial
@@ -99,10 +99,12 @@ class _Placing:
             case nodes.Aggregate():
                 return self._aggregate(node)
             case Fused():
-                builds = [whole(each) or Exchange(self.place(each)[0], "broadcast") for each in node.builds]
-                return node.with_inputs(*builds), ANY
+                return self._fused(node)
             case Final(input=Fused() as fused):
-                return self._merged(self.place(fused)[0], node.aggregate)
+                below, where = self.place(fused)
+                if where.keys and where.meets([column(n, key.type) for n, key in enumerate(node.aggregate.keys)]):
+                    return replace(node, input=below), where
+                return self._merged(below, node.aggregate)
             case nodes.Sort():
                 return self._sort(node)
             case nodes.Project():
@@ -150,6 +152,52 @@ class _Placing:
         return (Exchange(node, "hash", keys), hashed(keys)) if keys else (Exchange(node, "gather"), ONE)
 
     # ------------------------------------------------------------------------------------------ joins
+
+    def _fused(self, node: Fused) -> Placed:
+        """A kernel's part; every worker has all of a build side, or those of its rows that have partners there."""
+        builds: list[Node] = []
+        near, where = self._spine(node.root)
+        for number, each in enumerate(node.builds):
+            made = whole(each)
+            if made is None:
+                below, lies = self.place(each)
+                keys, by = near.get(number, ((), ""))
+                if keys and lies.lies(keys, by):
+                    made = below
+                elif keys and size(each) > self._costs.exchange and _of_buckets(keys, by):
+                    made = Exchange(below, "hash", keys, by=by)
+                else:
+                    made = Exchange(below, "broadcast")
+            builds.append(made)
+        return node.with_inputs(*builds), where
+
+    def _spine(self, node: Node) -> tuple[dict[int, tuple[distribution.Keys, str]], Distribution]:
+        """Of the build sides whose rows' partners lie by a hash, by their numbers, the keys and that hash; and where
+        the rows lie that a kernel makes."""
+        match node:
+            case nodes.Scan():
+                single = self._costs.workers == 1
+                return {}, ANY if single else self.place(node)[1]
+            case nodes.Project():
+                near, where = self._spine(node.input)
+                return near, distribution.over(where, node.exprs)
+            case Partial():
+                near, where = self._spine(node.input)
+                return near, distribution.grouped(node.aggregate, where)
+            case nodes.Join():
+                swapped = isinstance(node.left, Built)
+                built, spine = (node.left, node.right) if swapped else (node.right, node.left)
+                assert isinstance(built, Built)
+                near, where = self._spine(spine)
+                mine = tuple(pair[1 if swapped else 0] for pair in node.keys)
+                theirs = tuple(pair[0 if swapped else 1] for pair in node.keys)
+                order = None if node.null_aware else where.matching(mine)
+                if order is not None:
+                    near[built.number] = tuple(theirs[place] for place in order), where.by
+                return near, shifted(where, len(node.left.types)) if swapped else where
+            case _:
+                (below,) = node.inputs
+                return self._spine(below)
 
     def _join(self, node: nodes.Join) -> Placed:
         left, one = self.place(node.left)
@@ -204,7 +252,7 @@ class _Placing:
             own = hashed(tuple(keys[place] for place in order), by=by)
             moved: tuple[str, ...] = ()
             if not other[1].lies(wanted, by):
-                if by and [distribution.buckets_of(key.type) for key in wanted] != [by]:
+                if by and not _of_buckets(wanted, by):
                     continue  # equal values would be of other buckets
                 other = Exchange(other[0], "hash", wanted, by=by), hashed(wanted, by=by)
                 moved = ("right",) if number == 0 else ("left",)
@@ -262,6 +310,11 @@ class _Placing:
         if alike.keys:
             return node.with_inputs(left, right), alike
         return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hashed(keys)
+
+
+def _of_buckets(keys: distribution.Keys, by: str) -> bool:
+    """Whether equal values of keys are of the buckets that rows lie by."""
+    return bool(by) and [distribution.buckets_of(key.type) for key in keys] == [by]
 
 
 def whole(node: Node) -> Node | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan import nodes
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.optimize.profile import table_profile
 from gpudb.plan.physical import Receive
@@ -42,8 +43,10 @@ def _narrowed(stage: Stage) -> Stage:
         return stage
     times = Counter(map(id, scans))
     found: list[Narrowing] = []
+    # What is below a kernel makes tables that stay: they are to be the same the next time.
+    kept = {id(below) for node in every if isinstance(node, Fused) for below in walk_nodes(node)}
     for node in every:
-        if not isinstance(node, nodes.Join) or node.kind not in {"INNER", "SEMI"}:
+        if not isinstance(node, nodes.Join) or node.kind not in {"INNER", "SEMI"} or id(node) in kept:
             continue
         for left, right in node.keys:
             one, other = _origin(node.left, left), _origin(node.right, right)

@@ -9,12 +9,16 @@ import pytest
 from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.resident import ResidentTables
 from gpudb.engine.gpu.share import Share, read_share
 from gpudb.errors import GpudbError
 from gpudb.plan import nodes
+from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import WHOLE
+from gpudb.plan.physical import Partial, Receive
 from gpudb.plan.placing import Costs
+from gpudb.plan.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, sorted_rows
@@ -83,6 +87,32 @@ TO_BUCKETS = {
     "texts": "SELECT l.n, k FROM ds_word w JOIN ds_line l ON w.what = l.what",
     "decimals": "SELECT y, n FROM ds_cents c JOIN ds_line l ON c.total = l.price",
 }
+LOCAL = {
+    "join on the column": """SELECT what, count(*), sum(price), max(total) FROM ds_line l JOIN ds_order a ON a.o = l.o
+        GROUP BY what""",
+    "groups by the column": "SELECT o, count(*), sum(price) FROM ds_line GROUP BY o",
+    "join, groups, first of them": """SELECT l.o, day, sum(price) FROM ds_line l JOIN ds_order a ON a.o = l.o
+        WHERE day > '2024-01-03' GROUP BY l.o, day ORDER BY 3 DESC, 1 LIMIT 5""",
+    "semi-join": """SELECT what, count(*) FROM ds_line l
+        WHERE EXISTS (SELECT FROM ds_order a WHERE a.o = l.o AND total > 5) GROUP BY what""",
+    "anti-join": """SELECT what, count(*) FROM ds_line l
+        WHERE NOT EXISTS (SELECT FROM ds_order a WHERE a.o = l.o AND total > 50) GROUP BY what""",
+    "left join": """SELECT what, count(total), min(day) FROM ds_line l LEFT JOIN ds_order a ON a.o = l.o
+        GROUP BY what""",
+    "replicated beside it": """SELECT name, count(*), sum(price) FROM ds_line l JOIN ds_order a ON a.o = l.o
+        JOIN ds_nation r ON r.c = a.c GROUP BY name""",
+    "distinct values by the column": "SELECT o, count(DISTINCT what) FROM ds_line GROUP BY o",
+    "a kernel's rows": """SELECT l.n, total FROM ds_line l JOIN ds_order a ON a.o = l.o
+        WHERE day = '2024-01-05' AND price < 100""",
+}
+BESIDE = {
+    "to buckets": "SELECT what, sum(x) FROM ds_line l JOIN ds_loose x ON x.o = l.o GROUP BY what",
+    "not by the column": "SELECT what, sum(y) FROM ds_line l JOIN ds_cents c ON c.y = l.n GROUP BY what",
+    "not in": "SELECT what, count(*) FROM ds_line WHERE o NOT IN (SELECT o FROM ds_order WHERE o > 9) GROUP BY what",
+    "not in, of NULLs": "SELECT what, count(*) FROM ds_line WHERE o NOT IN (SELECT o FROM ds_order) GROUP BY what",
+    "two keys": """SELECT what, count(*) FROM ds_line l JOIN ds_order a ON a.o = l.o AND a.c = l.n
+        GROUP BY what""",
+}
 APART = Costs(exchange=0, broadcast=64, range=10**9, groups=10**9)
 
 
@@ -104,6 +134,42 @@ def test_no_row_moves(lab: Lab, name: str) -> None:
 def test_only_the_other_side_moves(lab: Lab, name: str) -> None:
     moved, last = stages(lab, TO_BUCKETS[name], APART)
     assert (moved.output, moved.by != "", last.output) == ("hash", True, "result")
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_build_sides_and_groups_of_kernels_stay(lab: Lab, name: str) -> None:
+    """Of tables that lie by one hash, which kernels join and group by it."""
+    planner = Planner(lab.database.cpu, Costs(workers=3, scan=0), fuse=True)
+    made = planner.planned(lab.request(LOCAL[name]))
+    fused = [node for stage in made.stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
+    assert fused
+    assert not any(isinstance(node, Receive) for each in fused for node in walk_nodes(each))
+    assert made.scattered is not None
+    # Groups by other columns are all that moves, but for the result.
+    moved = [each for each in made.stages if each.output == "hash"]
+    assert all(isinstance(each.root, Fused) and isinstance(each.root.root, Partial) for each in moved)
+    assert len(moved) == (0 if "GROUP BY o" in LOCAL[name] or "GROUP BY l.o" in LOCAL[name] else "GROUP" in LOCAL[name])
+    assert {each.output for each in made.stages} <= {"hash", "gather", "result"}
+
+
+def test_a_large_build_side_goes_where_its_partners_lie(lab: Lab) -> None:
+    for exchange, wanted in ((0, "hash"), (2**20, "broadcast")):
+        planner = Planner(lab.database.cpu, Costs(workers=3, scan=0, exchange=exchange), fuse=True)
+        moved = planner.planned(lab.request(BESIDE["to buckets"])).stages[0]
+        assert (moved.output, moved.by != "") == (wanted, wanted == "hash")
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_answers_of_kernels_are_the_same(lab: Lab, workers: int) -> None:
+    for sql in [*LOCAL.values(), *BESIDE.values()]:
+        request = lab.request(sql)
+        wanted = sorted_rows(embedded(lab, request))
+        assert wanted or "NOT IN" in sql, sql
+        for chunks, exchange in ((1, 0), (1, 2**20), (5, 0)):
+            costs, kernels = Costs(scan=0, exchange=exchange), Twin(local.PACKED)
+            given = local.rows(request, workers, lab.database.cpu, costs, chunks=chunks, kernels=kernels)
+            assert sorted_rows(given) == wanted, sql
+            assert kernels.ran
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])

@@ -203,7 +203,8 @@ class Lowering:
     @_frame.register
     def _(self, node: Final) -> Frame:
         frame = self.frame(node.input)
-        merged = frame.lazy if self._alone else self._groups.merged(frame.lazy, node.aggregate)
+        once = self._alone or isinstance(node.input, Fused | Partial)
+        merged = frame.lazy if once else self._groups.merged(frame.lazy, node.aggregate)
         return self._groups.final(merged, node.aggregate)
 
     # -------------------------------------------------------------------------------------------- order and sets

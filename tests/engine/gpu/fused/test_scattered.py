@@ -43,6 +43,9 @@ MORE = (
     "SELECT label, count(*) FROM copied GROUP BY label ORDER BY 2 DESC, 1 LIMIT 2",
     "SELECT label, sum(a) FROM lines JOIN copied ON k = v GROUP BY label",
     "SELECT v, count(*), avg(v) FROM spread WHERE v < 100 GROUP BY 1",
+    "SELECT k, sum(w) FROM spread JOIN near USING (v) GROUP BY k",
+    "SELECT v, sum(w), max(k) FROM spread JOIN near USING (v) GROUP BY v ORDER BY 2 DESC, 1 LIMIT 7",
+    "SELECT v, count(*) FROM near GROUP BY v HAVING sum(w) > 900",
     "SELECT count(*), sum(v), max(v) FROM nothing",
     "SELECT v, count(*) FROM nothing GROUP BY v",
     "SELECT sum(x), min(x), max(x), avg(x) FROM reals WHERE x > 1",
@@ -56,6 +59,8 @@ CREATE TABLE copied (v int, label text) DISTRIBUTE BY REPLICATION;
 INSERT INTO copied SELECT i, 'l' || i % 4 FROM generate_series(1, 30) i;
 CREATE TABLE spread (v int) DISTRIBUTE BY HASH (v);
 INSERT INTO spread SELECT i FROM generate_series(1, 1000) i;
+CREATE TABLE near (v bigint, w int, k int) DISTRIBUTE BY HASH (v);
+INSERT INTO near SELECT i % 600, i % 37 * 20, i % 3 FROM generate_series(1, 3000) i;
 CREATE TABLE nothing (v int);
 CREATE TABLE reals (x float8);
 INSERT INTO reals SELECT CASE i % 4 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN '0' ELSE i::float8 END

@@ -57,3 +57,7 @@ SELECT * FROM jn_emp e JOIN (SELECT * FROM jn_dept d WHERE d.id = e.dept) s ON t
 -- What tells 0 and -0 apart of one side does not hold for the other.
 SELECT a.x::text, b.x::text FROM (VALUES (0::float8), ('-0')) AS a(x) JOIN (VALUES (0::float8), ('-0')) AS b(x) ON a.x = b.x WHERE a.x::text = '0';
 SELECT count(*) FROM (VALUES (0::float8), ('-0')) AS a(x) WHERE EXISTS (SELECT FROM (VALUES ('-0'::float4)) AS b(x) WHERE b.x = a.x) AND x::text = '0';
+-- Values of 64 bits beside a partner, those of one bit pattern or of both ends among them.
+SELECT e.id, w.v, w.u FROM jn_emp e JOIN (VALUES (10, -1, -1::bigint), (11, 5000000000, NULL), (12, -2, 0)) AS w(k, v, u) ON w.k = e.id;
+SELECT sum(w.v), count(w.v), min(w.u), count(*) FROM jn_emp e LEFT JOIN (VALUES (10, -1, -1::bigint), (11, 5000000000, NULL), (12, -2, 7000000000)) AS w(k, v, u) ON w.k = e.id;
+SELECT e.id, w.v FROM jn_emp e LEFT JOIN (VALUES (10, -1), (11, 9223372036854775807), (12, -9223372036854775808)) AS w(k, v) ON w.k = e.id;

@@ -165,12 +165,13 @@ class Block:
         if not step.payloads[number]:
             return raw, valid
         bias = step.biases[number]
-        stored = raw.astype(np.int64)
+        stored = raw.astype(np.uint64)
         direct = number == 0 and step.unique and not step.hashed and not step.presence
         if bias > direct:
             known = stored != bias - 1
             valid = known if valid is None else known & valid
-        return stored - bias + step.bases[number], valid
+        # Distances from the base may have all of 64 bits.
+        return (stored + np.uint64((step.bases[number] - bias) % 2**64)).astype(np.int64), valid
 
     # -------------------------------------------------------------------------------------------- values
 

@@ -148,7 +148,8 @@ class Emitter(Statements):
             return self.kept("double", array), hit
         raw = first if column == 0 and first is not None else self.kept("u64", array)
         bias, base = step.biases[column], step.bases[column]
-        made = self.kept(kind, f"({kind})((i64){raw} + {self.given(base - bias, 'i64')})")
+        # Distances from the base may have all of 64 bits.
+        made = self.kept(kind, f"({kind})(i64)((u64){raw} + {self.given((base - bias) % 2**64, 'u64')})")
         direct = column == 0 and step.unique and not step.hashed and not step.presence
         valid = hit
         if bias > direct:

@@ -168,7 +168,7 @@ def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) 
         arrays.append(starts)
         rows, place, slots = rows[order], xp.arange(len(rows)), len(rows)
     elif not hashed:
-        presence = selective or not payloads or payloads[0].bounds is None
+        presence = selective or not payloads or not _leaves(payloads[0], 1)
         if presence:
             # Whole words, which kernels copy into shared memory.
             there = xp.zeros(bitmap_bytes(slots) * 8, bool)
@@ -186,6 +186,13 @@ def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) 
     return Built(index.lows, index.sizes, *shape, tuple(arrays))
 
 
+def _leaves(payload: Column, others: int) -> bool:
+    """Whether integers of 64 bits have so many numbers left beside a column's, and one for its NULL."""
+    if payload.bounds is None:
+        return False
+    return payload.bounds[1] - payload.bounds[0] + others + (payload.valid is not None) < 2**64
+
+
 def _payload(
     payload: Column, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
 ) -> tuple[_Array, int, int, int]:
@@ -197,11 +204,11 @@ def _payload(
         reals[place] = values
         return reals, 0, 0, 0
     low, high = payload.bounds
+    if not _leaves(payload, bias):
+        raise NotFused("a build side's integers over all of 64 bits, and NULL")
     bias += payload.valid is not None
-    width = next((each for each in (1, 2, 4) if high - low + bias < 256**each), 8)
+    width = next(each for each in (1, 2, 4, 8) if high - low + bias < 256**each)
     kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]
-    if width == 8:
-        low = 0
     stored = values - low + bias
     if payload.valid is not None:
         stored = xp.where(xp.asarray(payload.valid)[rows], stored, bias - 1)

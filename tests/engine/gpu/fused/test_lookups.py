@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from gpudb.engine.gpu.fused.hashing import probed
 from gpudb.engine.gpu.fused.lookups import Built, Column, build, column_at, column_of, index_of
+from gpudb.engine.gpu.fused.values import NotFused
 from gpudb.types import INT8, SqlType
 
 Keys = Callable[[np.random.Generator], list[np.ndarray[Any, Any]]]
@@ -25,12 +27,16 @@ CASES: dict[str, Keys] = {
 }
 
 
-def _check(keys: Keys, xp: Any, *, nulls: bool, distinct: bool, selective: bool) -> None:
+WIDE = np.array([-1, -2, 0, 1, 2**62, -(2**62)])
+"""Payloads of 64 bits, among them those whose bits are all ones, or all but the last."""
+
+
+def _check(keys: Keys, xp: Any, *, nulls: bool, distinct: bool, selective: bool, wide: bool = False) -> None:
     rng = np.random.default_rng(7)
     values = keys(rng)
     rows = len(values[0])
     valid = rng.random(rows) < 0.8 if nulls else None
-    payload = rng.integers(-5, 10**6, rows)
+    payload = rng.choice(WIDE, rows) if wide else rng.integers(-5, 10**6, rows)
     real = rng.random(rows)
     there = rng.random(rows) < 0.5
 
@@ -96,6 +102,23 @@ def _partners(made: Built, arrays: list[np.ndarray[Any, Any]], key: tuple[int, .
 @pytest.mark.parametrize(("distinct", "selective"), [(False, False), (False, True), (True, False)])
 def test_tables_hold_every_row(case: str, nulls: bool, distinct: bool, selective: bool) -> None:
     _check(CASES[case], np, nulls=nulls, distinct=distinct, selective=selective)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("selective", [False, True])
+def test_payloads_of_64_bits_are_told_from_no_partner(case: str, selective: bool) -> None:
+    _check(CASES[case], np, nulls=True, distinct=False, selective=selective, wide=True)
+
+
+def test_integers_over_all_of_64_bits_leave_no_number_for_null() -> None:
+    ends = np.array([-(2**63), 2**63 - 1])
+    index = index_of([Column(np.arange(2), None, (0, 1))], distinct=False)
+    full = Column(ends, None, (-(2**63), 2**63 - 1))
+    made = build(index, [full])
+    assert made.presence
+    assert made.biases == (0,)
+    with pytest.raises(NotFused):
+        build(index, [replace(full, valid=np.array([True, True]))])
 
 
 @pytest.mark.gpu

@@ -105,9 +105,10 @@ def run_queries(session: Session, name: str) -> list[Row]:
     suite = getattr(tables, name.replace("-", "_"))(session.options.scale, session.options.data)
     rows: list[Row] = []
     answers: dict[tuple[str, str], Answer] = {}
+    times: list[Row] = []
     try:
         for system in _systems(session, suite):
-            times: list[Row] = []
+            times = []
             for case, text in suite.queries.items():
                 times.append(_case(session, system, case, text, suite.rows, answers))
                 _progress(times[-1])
@@ -115,13 +116,20 @@ def run_queries(session: Session, name: str) -> list[Row]:
                 quick = {row.case for row in times if row.median_s is not None and row.median_s < SLOW_S}
                 explain(system, suite, quick, session.options.explain)
             rows += [*times, _total(system.name, times, suite.rows)]
-            held = {name for _, name in answers}
-            if len(held) > 1:  # one alone has nothing to be held against
-                check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
+            _checked(rows, answers)
             session.keep(name, rows)  # what comes next may never end
+            times = []
     except KeyboardInterrupt:
-        print("interrupted: kept is what the systems before took", file=sys.stderr, flush=True)
+        rows += times
+        _checked(rows, answers)
+        print("interrupted: kept is what was measured before", file=sys.stderr, flush=True)
     return rows
+
+
+def _checked(rows: list[Row], answers: dict[tuple[str, str], Answer]) -> None:
+    held = {name for _, name in answers}
+    if len(held) > 1:  # one alone has nothing to be held against
+        check(rows, answers, next((each for each in (TRUSTED, "duckdb") if each in held), min(held)))
 
 
 def _systems(session: Session, suite: Any) -> Iterator[Any]:

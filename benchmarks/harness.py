@@ -7,7 +7,6 @@ import json
 import math
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+COMMIT = "GPUDB_BENCHMARK_COMMIT"
+"""The environment's word for the commit."""
 TOLERANCE = 1e-9
 """Relative, between numbers: sums of floats depend on their order, and peers average in floats."""
 ROUNDED = {"cudf-polars": 1e-6}
@@ -122,41 +123,63 @@ def save(
     name: str, rows: Sequence[Row], versions: dict[str, str], machine: str | None = None, program: str = "compare"
 ) -> Path:
     """Writes results/NAME.MACHINE.json; `program` is the benchmark that ran."""
-    label = machine or default_machine()
-    found = {
-        "machine": label,
+    found = described(f"benchmarks.{program}", machine)
+    found["versions"] |= versions
+    found["rows"] = [{key: value for key, value in asdict(row).items() if value is not None} for row in rows]
+    return written(RESULTS / f"{name}.{found['machine']}.json", found)
+
+
+def described(program: str, machine: str | None = None) -> dict[str, Any]:
+    """What a result file begins with: the machine, the commit, the command and the date."""
+    return {
+        "machine": machine or default_machine(),
         "processor": _processor(),
         "threads": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "gpus": gpu_names(),
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": {"python": platform.python_version()},
         "commit": commit(),
-        "command": " ".join(["python", "-m", f"benchmarks.{program}", *sys.argv[1:]]),
+        "command": " ".join(["python", "-m", program, *sys.argv[1:]]),
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "rows": [{key: value for key, value in asdict(row).items() if value is not None} for row in rows],
     }
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.{label}.json"
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def written(path: Path, found: Any) -> Path:
+    """Writes a JSON file whole, in the place of what was there: who is killed leaves the one or the other."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}.{os.getpid()}")
+    made.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    made.replace(path)
     return path
 
 
 def default_machine() -> str:
-    """`cpu2`, or `NVIDIA-H200x1` where there are GPUs."""
+    """`cpu2`, or where there are GPUs `h200x1`: their model, and how many this process may use."""
     names = gpu_names()
-    if names:
-        return f"{names[0].replace(' ', '-')}x{len(names)}"
-    return f"cpu{len(os.sched_getaffinity(0))}"
+    if not names:
+        return f"cpu{len(os.sched_getaffinity(0))}"
+    model = next((word for word in names[0].split() if any(map(str.isdigit, word))), names[0].replace(" ", "-"))
+    return f"{model.lower()}x{len(names)}"
 
 
 def gpu_names() -> list[str]:
-    """The GPUs' names, by nvidia-smi."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return []
-    command = [program, "--query-gpu=name", "--format=csv,noheader"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+    """The names of the GPUs that this process may use, by nvidia-smi."""
+    from gpudb.cli import machine
+
+    found = machine.gpus()
+    by_index = {str(gpu.index): gpu.name for gpu in found.gpus}
+    return [by_index.get(each, found.gpus[0].name) for each in machine.visible(found) if found.gpus]
+
+
+def visible(count: int) -> str:
+    """The first so many GPUs of those that this process may use, as CUDA_VISIBLE_DEVICES names them; ValueError if
+    there are fewer."""
+    from gpudb.cli import machine
+
+    there = machine.visible(machine.gpus())
+    if len(there) < count:
+        raise ValueError(f"{count} GPUs are wanted, of {len(there)} that this process may use")
+    return ",".join(there[:count])
 
 
 def _processor() -> str:
@@ -167,7 +190,11 @@ def _processor() -> str:
 
 
 def commit() -> str:
-    """The commit that was measured; with + where files had changed."""
+    """The commit that was measured; with + where files had changed. Where the files lie outside of their repository,
+    GPUDB_BENCHMARK_COMMIT tells it."""
+    told = os.environ.get(COMMIT)
+    if told:
+        return told
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=20)
@@ -176,4 +203,4 @@ def commit() -> str:
         )
     except OSError:
         return "unknown"
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "") if head.returncode == 0 else "unknown"

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.harness import Answer
+from benchmarks.harness import Answer, visible
 from benchmarks.tables import files_of
 
 QUERY_LIMIT_S = 300
@@ -192,11 +192,14 @@ def gpudb_server(
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
-        environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(workers)))}
-        environment |= {"GPUDB_SCHEDULER": scheduler} if scheduler else {}
+        environment = {"GPUDB_WORKERS": str(workers)} if workers else {}
+        if scheduler:
+            environment["GPUDB_SCHEDULER"] = scheduler
+        elif engine == "gpu" and workers:
+            environment["CUDA_VISIBLE_DEVICES"] = visible(workers)
         log = folder / "server.log"
         stack.callback(_show_problems, log)
-        program = Program(data_dir or folder / "data", log, engine=engine, environment=environment if workers else {})
+        program = Program(data_dir or folder / "data", log, engine=engine, environment=environment)
         stack.callback(program.stop)
         name = "gpudb server" if engine == "cpu" else f"gpudb {engine}"
         name = f"gpudb {_counted(workers, engine)}" if workers else name
@@ -268,7 +271,10 @@ class CudfPolars:
         from distributed import Client
 
         cluster = LocalCUDACluster(
-            CUDA_VISIBLE_DEVICES=list(range(self._gpus)), protocol="tcp", dashboard_address=None, memory_limit=None
+            CUDA_VISIBLE_DEVICES=visible(self._gpus).split(","),
+            protocol="tcp",
+            dashboard_address=None,
+            memory_limit=None,
         )
         client = Client(cluster)  # type: ignore[no-untyped-call]
         options = {"hardware_binding": HardwareBindingPolicy(enabled=False)}

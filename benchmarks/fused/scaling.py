@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.data import ssb
 from benchmarks.fused import files, wire
-from benchmarks.harness import Row, save
+from benchmarks.harness import Row, save, visible
 
 MAKE_S = 400
 
@@ -35,8 +35,9 @@ def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int) -> Non
     command = [sys.executable, "-m", "benchmarks.fused.files", "ssb", str(folder), str(rows)]
     command += ["--file-rows", str(file_rows)]
     running = []
-    for number in range(gpus):
-        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": str(number)} if engine == "gpu" else os.environ
+    devices = visible(gpus).split(",") if engine == "gpu" else [""] * gpus
+    for number, device in enumerate(devices):
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": device} if engine == "gpu" else os.environ
         running.append(subprocess.Popen([*command, "--turn", f"{number}/{gpus}"], env=environment))
     failed = [each.wait(MAKE_S) for each in running]
     if any(failed):

@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks import tables
 from benchmarks.fused import files
 from benchmarks.fused.bare import Bare
-from benchmarks.harness import Row, agree, row_of, save
+from benchmarks.harness import Row, agree, row_of, save, visible
 
 RUNS = 20
 WARM = 5
@@ -48,7 +48,7 @@ def server(engine: str, folder: Path, workers: int = 1) -> Iterator[int]:
 def _program(folder: Path, workers: int) -> Iterator[int]:
     from gpudb.cli.program import Program
 
-    environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(workers)))}
+    environment = {"GPUDB_WORKERS": str(workers), "CUDA_VISIBLE_DEVICES": visible(workers)}
     program = Program(folder / "data", folder / "server.log", engine="gpu", environment=environment)
     try:
         yield program.port

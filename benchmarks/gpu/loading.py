@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +118,12 @@ def best(run: Callable[[], None]) -> list[float]:
     return times
 
 
-def measured(options: argparse.Namespace) -> list[Row]:
-    """A row for each step and table."""
+def measured(options: argparse.Namespace) -> Iterator[Row]:
+    """A row for each step and table, as they come."""
     from gpudb.catalog.model import Table
     from gpudb.engine.gpu.device import on_gpu
     from gpudb.session.database import Database
 
-    found: list[Row] = []
     device, database = on_gpu(0, fuse=True), Database(None)
     try:
         session = database.session("gpudb")
@@ -143,18 +142,13 @@ def measured(options: argparse.Namespace) -> list[Row]:
             table = database.store.catalog().relation("public", name)
             assert isinstance(table, Table)
             whole, times = read_rate(paths, options.threads)
-            rows = [row_of(name, "the files' bytes read", times, count, bytes=whole)]
-            for row in rows:
-                tell(row)
+            yield row_of(name, "the files' bytes read", times, count, bytes=whole)
             every = steps(paths, columns, options.threads) | kept(device, table, columns, options.threads)
             for step, run in every.items():
                 of = whole if step.startswith("to the GPU") else size
-                rows.append(row_of(name, step, best(run), count, bytes=of))
-                tell(rows[-1])
-            found += rows
+                yield row_of(name, step, best(run), count, bytes=of)
     finally:
         database.close()
-    return found
 
 
 def tell(row: Row) -> None:
@@ -171,8 +165,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
-    rows = measured(options)
-    print(save("loading", rows, {}, options.machine, "gpu.loading"), flush=True)
+    rows: list[Row] = []
+    for row in measured(options):
+        rows.append(row)
+        tell(row)
+        save("loading", rows, {}, options.machine, "gpu.loading")
     report.main()
     return 0
 

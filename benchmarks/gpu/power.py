@@ -4,9 +4,9 @@
 
 The files are made by tpchgen-cli and adopted as they are; primary keys of the smaller tables are declared, and the
 columns of text that conditions compare are analysed. Each query runs once cold, then hot, then under EXPLAIN ANALYZE,
-whose text goes to FOLDER/qNN.txt; FOLDER/power.json has the times so far, and results/power-SCALE.MACHINE.json all.
-After `seconds` no further query is begun. With --check DuckDB answers the same queries over the same files, and answers
-are compared. Without a GPU it runs the engine twin.
+whose text goes to FOLDER/qNN.txt; FOLDER/power.json and results/power-SCALE.MACHINE.json have what there is so far.
+After `seconds` no further query is begun. With --check DuckDB then answers the same queries over the same files, as far
+as there is time, and answers are compared. Without a GPU it runs the engine twin.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from benchmarks import tables
+from benchmarks import report, tables
 from benchmarks.harness import Answer, Row, agree, save
 from benchmarks.systems import DuckDb, Wire, gpudb_server
 
@@ -50,6 +52,7 @@ class _Power:
         self._begun = time.perf_counter()
         self._told: dict[str, Any] = {"scale": given.scale, "queries": {}}
         self._right = True
+        self._answers: dict[str, Answer] = {}
 
     def run(self) -> int:
         given = self._given
@@ -57,30 +60,37 @@ class _Power:
         given.data.mkdir(parents=True, exist_ok=True)
         suite = tables.tpch(given.scale, given.data)
         self._say(f"files of scale {given.scale:g}")
-        duck = self._duck(suite) if given.check else None
         with (
             tempfile.TemporaryDirectory(prefix="gpudb-power-", dir=given.data) as folder,
             gpudb_server(Path(folder) / "data", given.engine or _engine(), 1) as server,
         ):
             self._say("server up")
             self._filled(server, suite)
+            rows, version = suite.rows, server.version
             server.query_none("SET gpudb.fallback = off")
             server.query_none("SET statement_timeout = '120s'")
             for name, text in suite.queries.items():
                 if given.only and name not in given.only:
                     continue
-                if time.perf_counter() - self._begun > given.seconds:
-                    self._say(f"{name} and what follows: no time left")
+                if self._over(name):
                     self._right = False
                     break
-                self._query(server, duck, name, text)
-            version = server.version
+                self._query(server, name, text)
+                self._save(rows, version)
+        if given.check:
+            self._check(suite, lambda: self._save(rows, version))
         self._summary()
-        self._save(suite.rows, version)
+        report.main()
         return 0 if self._right else 1
 
     def _say(self, text: str) -> None:
         print(f"{time.perf_counter() - self._begun:7.1f} s  {text}", flush=True)
+
+    def _over(self, name: str) -> bool:
+        over = time.perf_counter() - self._begun > self._given.seconds
+        if over:
+            self._say(f"{name} and what follows: no time left")
+        return over
 
     def _filled(self, server: Wire, suite: Any) -> None:
         server.adopt(tables.adopted(suite), suite.tables)
@@ -90,13 +100,24 @@ class _Power:
                 server.query_none(statement)
             self._say("primary keys checked, text analysed")
 
-    def _duck(self, suite: Any) -> Any:
-        duck = DuckDb()
-        for table, path in suite.tables.items():
-            duck.query(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{path}')")
-        return duck
+    def _check(self, suite: Any, save: Callable[[], None]) -> None:
+        """Holds the answers against DuckDB's."""
+        with closing(DuckDb()) as duck:
+            for table, path in suite.tables.items():
+                duck.query(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{path}')")
+            for name, answer in self._answers.items():
+                if self._over(f"comparing {name}"):
+                    break
+                told = self._told["queries"][name]
+                begun = time.perf_counter()
+                wanted = duck.query(suite.queries[name])
+                told["duckdb_ms"] = round(1000 * (time.perf_counter() - begun), 1)
+                told["agrees"] = agree(answer, wanted)
+                self._right &= told["agrees"]
+                self._say(f"{name}  {'agrees' if told['agrees'] else 'DIFFERS'}, DuckDB took {told['duckdb_ms']} ms")
+                save()
 
-    def _query(self, server: Wire, duck: Any, name: str, text: str) -> None:
+    def _query(self, server: Wire, name: str, text: str) -> None:
         told: dict[str, Any] = {}
         self._told["queries"][name] = told
         try:
@@ -109,16 +130,11 @@ class _Power:
             lines = [row[0] for row in server.query(f"EXPLAIN (ANALYZE, COSTS OFF) {text}")]
             (self._given.out / f"{name}.txt").write_text("\n".join(lines) + "\n")
             told["host"] = sorted({line.strip() for line in lines if line.strip().startswith("Cpu")})
+            self._answers[name] = answer
         except Exception as error:
             told["error"] = f"{type(error).__name__}: {error}"[:300]
             self._right = False
-        if duck is not None and "error" not in told:
-            begun = time.perf_counter()
-            same = agree(answer, duck.query(text))
-            told["duckdb_ms"], told["agrees"] = round(1000 * (time.perf_counter() - begun), 1), same
-            self._right &= same
         self._say(f"{name}  {told}")
-        (self._given.out / "power.json").write_text(json.dumps(self._told, indent=1) + "\n")
 
     def _summary(self) -> None:
         found = self._told["queries"]
@@ -128,9 +144,11 @@ class _Power:
               f"{sum(found[name]['cold_ms'] for name in hot):.0f} ms cold")  # fmt: skip
 
     def _save(self, table_rows: int, version: str) -> None:
-        """Writes results/power-SCALE.MACHINE.json."""
+        """Writes results/power-SCALE.MACHINE.json, and FOLDER/power.json."""
+        (self._given.out / "power.json").write_text(json.dumps(self._told, indent=1) + "\n")
         rows = []
-        for name, told in self._told["queries"].items():
+        found = self._told["queries"]
+        for name, told in found.items():
             if "hot_ms" not in told:
                 continue
             counted = (table_rows, told["rows"], None, told.get("agrees"))
@@ -144,7 +162,8 @@ class _Power:
         for system in dict.fromkeys(row.system for row in rows):
             of = [row for row in rows if row.system == system]
             times = [sum(times) for times in zip(*((row.median_s or 0.0, row.min_s or 0.0) for row in of), strict=True)]
-            rows.append(Row("total", system, *times, of[0].runs, table_rows))
+            note = None if len(of) == len(found) else f"of {len(of)} queries"
+            rows.append(Row("total", system, *times, of[0].runs, table_rows, note=note))
         save(f"power-{self._given.scale:g}", rows, {SYSTEM: version}, self._given.machine, "gpu.power")
 
 

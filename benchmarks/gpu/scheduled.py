@@ -1,9 +1,9 @@
 """A server on workers of a Dask scheduler that others have started: TPC-H queries over it, held against DuckDB's.
 
-    python -m benchmarks.gpu.scheduled [--scale 30] [--workers 2] [--queries q01 q03 …] [--data DIR]
+    python -m benchmarks.gpu.scheduled [--scale 30] [--workers 2] [--queries q01 q03 …] [--data DIR] [--machine NAME]
 
 `dask scheduler` and `dask cuda worker` run as programs of their own, as the README tells users to start them; without
-GPUs `dask worker` does, for the engine twin.
+GPUs `dask worker` does, for the engine twin. Writes results/scheduled-tpch.MACHINE.json, a query after the other.
 """
 
 from __future__ import annotations
@@ -18,28 +18,32 @@ import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from benchmarks import tables
-from benchmarks.harness import agree
-from benchmarks.systems import DuckDb, gpudb_server
+from benchmarks import report, tables
+from benchmarks.harness import Row, agree, row_of, save, visible
+from benchmarks.systems import DuckDb, Wire, gpudb_server
+from benchmarks.tables import Suite
 
 START_S = 60.0
 STOP_S = 10.0
 
 
-def started(log: Path, *command: str) -> subprocess.Popen[bytes]:
-    """A program of Dask's that writes to a log."""
+def started(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
+    """A program of Dask's that writes to a log; in this folder, where its workers find gpudb as this process does."""
+    line = [sys.executable, "-W", "ignore", "-m", "dask", *command]
+    more = {**os.environ, **environment}
     with log.open("wb") as out:
-        line = [sys.executable, "-W", "ignore", "-m", "dask", *command]
-        return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=log.parent)
+        return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=more)
 
 
-def said(log: Path, pattern: str) -> str:
+def said(program: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
     """What a program says of itself, once it has."""
     ends = time.monotonic() + START_S
     while time.monotonic() < ends:
         found = re.search(pattern, log.read_text(errors="replace"))
         if found:
             return found[1]
+        if program.poll() is not None:
+            break
         time.sleep(0.1)
     raise TimeoutError(f"{log.name}: {log.read_text(errors='replace')[-2000:]}")
 
@@ -63,46 +67,65 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--queries", nargs="+", default=["q01", "q03", "q05", "q06", "q12"])
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--machine")
     options = parser.parse_args(arguments)
     gpu = machine.engine_of(machine.gpus())[0] == "gpu"
     suite = tables.tpch(options.scale, options.data)
-    right = True
+    rows: list[Row] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-scheduled-", dir=options.data)))
         begun = time.monotonic()
-        scheduler = folder / "scheduler.log"
-        stack.callback(stop, started(scheduler, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"))
-        address = said(scheduler, r"Scheduler at:\s+(tcp://\S+)")
-        workers = folder / "workers.log"
-        stack.callback(_show, workers)
-        if gpu:
-            os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(options.workers)))
-            command = ["cuda", "worker", address, "--no-dashboard"]
-        else:
-            command = ["worker", address, "--nworkers", str(options.workers), "--nthreads", "1", "--no-dashboard"]
-        stack.callback(stop, started(workers, *command))
-        engine = "gpu" if gpu else "twin"
-        data = folder / "data"
-        server = stack.enter_context(gpudb_server(data, engine, options.workers, scheduler=address))
-        print(f"scheduler, {options.workers} workers and server: {time.monotonic() - begun:.1f} s", flush=True)
-        schema = tables.adopted(suite)
-        server.adopt(schema, suite.tables)
+        server = _served(stack, folder, options.workers, gpu=gpu)
+        ready = time.monotonic() - begun
+        print(f"scheduler, {options.workers} workers and server: {ready:.1f} s", flush=True)
+        rows.append(row_of("scheduler, workers and server start", server.name, [ready], 0))
+        server.adopt(tables.adopted(suite), suite.tables)
         server.query_none("SET gpudb.fallback = off")
         duck = stack.enter_context(closing(DuckDb()))
         for name, path in suite.tables.items():
             duck.query(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{path}')")
-        print(server.query("SELECT gpu_id, att_name, att_value FROM pgstrom_device_info() LIMIT 3"), flush=True)
+        asked = "SELECT gpu_id, att_value FROM pgstrom_device_info() WHERE att_name = 'DEVICE_NAME' ORDER BY 1"
+        print(server.query(asked), flush=True)
         for name in options.queries:
-            times = []
-            for _ in range(2):
-                begun = time.monotonic()
-                answer = server.query(suite.queries[name])
-                times.append(time.monotonic() - begun)
-            same = agree(answer, duck.query(suite.queries[name]))
-            right &= same
-            verdict = "right" if same else "WRONG"
-            print(f"{name}: {verdict}, {len(answer)} rows, {times[0]:.2f} s, then {1000 * times[1]:.1f} ms", flush=True)
-    return 0 if right else 1
+            rows.append(_query(server, duck, name, suite))
+            save("scheduled-tpch", rows, {"gpudb": server.version}, options.machine, "gpu.scheduled")
+    report.main()
+    return 0 if all(row.answers_agree is not False for row in rows) else 1
+
+
+def _served(stack: ExitStack, folder: Path, workers: int, *, gpu: bool) -> Wire:
+    """A scheduler, its workers and a server, which end with the stack."""
+    log = folder / "scheduler.log"
+    program = started(log, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    stack.callback(stop, program)
+    address = said(program, log, r"Scheduler at:\s+(tcp://\S+)")
+    # Its own guess of its address may ask the network for names.
+    common = [address, "--host", "127.0.0.1", "--no-dashboard", "--nthreads", "1"]
+    log = folder / "workers.log"
+    stack.callback(_show, log)
+    if gpu:
+        program = started(log, "cuda", "worker", *common, CUDA_VISIBLE_DEVICES=visible(workers))
+    else:
+        program = started(log, "worker", *common, "--nworkers", str(workers))
+    stack.callback(stop, program)
+    engine = "gpu" if gpu else "twin"
+    return stack.enter_context(gpudb_server(folder / "data", engine, workers, scheduler=address))
+
+
+def _query(server: Wire, duck: DuckDb, name: str, suite: Suite) -> Row:
+    """A query's first run and the one after it, its answer held against DuckDB's."""
+    times = []
+    for _ in range(2):
+        begun = time.monotonic()
+        answer = server.query(suite.queries[name])
+        times.append(time.monotonic() - begun)
+    same = agree(answer, duck.query(suite.queries[name]))
+    note = f"first run {times[0]:.2f} s"
+    print(
+        f"{name}: {'right' if same else 'WRONG'}, {len(answer)} rows, {note}, then {1000 * times[1]:.1f} ms", flush=True
+    )
+    more = {"result_rows": len(answer), "answers_agree": same, "note": note}
+    return row_of(name, f"{server.name} of a scheduler", times[1:], suite.rows, **more)
 
 
 def _show(log: Path) -> None:

@@ -4,8 +4,8 @@
 
 The tables are adopted from Parquet files; the server is started anew over them, its caches warm. Loading is timed
 beside reading the same files' bytes from the page cache. Each client runs the suite's queries in its own order, and
-holds every answer against the one from before; halfway one worker's process is killed. Writes
-results/served-SUITE.MACHINE.json. Without GPUs it runs the engine twin.
+holds every answer against the one from before; halfway one worker's process is killed. Results are written to
+results/served-SUITE.MACHINE.json as they come; an interrupt ends the clients early. Without GPUs it runs the twin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,8 +32,10 @@ from benchmarks.systems import Wire, gpudb_server
 _PIECE = 2**24
 BLOCK = 8192
 """Bytes of what pg_prewarm counts."""
-HEALED_S = 90.0
+HEALED_S = 60.0
 """How long the killed worker is waited for."""
+STATEMENT_S = 60
+"""A statement that takes longer is cancelled, which counts as an error; twice that, and its client hangs."""
 
 
 @dataclass
@@ -72,16 +74,23 @@ def workers_of(system: Wire) -> dict[int, int]:
     return dict(system.query(asked))  # type: ignore[arg-type]
 
 
-def client(number: int, dsn: str, queries: dict[str, str], wanted: dict[str, Any], ends: float, told: Told) -> None:
+@dataclass
+class Ends:
+    """When clients end, on the monotonic clock."""
+
+    at: float
+
+
+def client(number: int, dsn: str, queries: dict[str, str], wanted: dict[str, Any], ends: Ends, told: Told) -> None:
     """Runs queries until time is up; an error is told, and the session goes on with the next."""
     import psycopg
 
     names = list(queries)
     random.Random(number).shuffle(names)
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        while time.monotonic() < ends:
+    with psycopg.connect(f"{dsn} options='-c statement_timeout={STATEMENT_S}s'", autocommit=True) as connection:
+        while time.monotonic() < ends.at:
             for name in names:
-                if time.monotonic() >= ends:
+                if time.monotonic() >= ends.at:
                     break
                 begun = time.monotonic()
                 try:
@@ -102,39 +111,54 @@ def clients(system: Wire, suite: Any, count: int, minutes: float) -> Row:
     before = workers_of(system)
     told = Told()
     begun = time.monotonic()
-    ends = begun + 60 * minutes
+    ends = Ends(begun + 60 * minutes)
     threads = [
-        threading.Thread(target=client, args=(number, system.dsn, suite.queries, wanted, ends, told))
+        threading.Thread(target=client, args=(number, system.dsn, suite.queries, wanted, ends, told), daemon=True)
         for number in range(count)
     ]
     for thread in threads:
         thread.start()
-    time.sleep(30 * minutes)
-    killed = time.monotonic()
-    os.kill(before[max(before)], signal.SIGKILL)
-    healed = None
-    while healed is None and time.monotonic() < killed + HEALED_S:
+    killed, healed = None, None
+    try:
+        time.sleep(30 * minutes)
+        killed = time.monotonic()
+        os.kill(before[max(before)], signal.SIGKILL)
+        healed = _back(system, before, killed)
+        time.sleep(max(ends.at - time.monotonic(), 0))
+    except KeyboardInterrupt:
+        ends.at = time.monotonic()
+    for thread in threads:
+        thread.join(max(ends.at + 2 * STATEMENT_S - time.monotonic(), 0.1))
+    hung = sum(thread.is_alive() for thread in threads)
+    after = {name: system.query(text) for name, text in suite.queries.items()}
+    right = all(agree(after[name], wanted[name]) for name in wanted) and not told.wrong and not hung
+    note = (
+        f"{count} clients, {ends.at - begun:.0f} s: {len(told.seconds):,} answers, {len(told.wrong)} wrong,"
+        f" errors {dict(told.errors)}{f', {hung} clients HUNG' if hung else ''}; "
+    )
+    if killed is None:
+        note += "no worker was killed"
+    else:
+        last = max(max(told.failed, default=killed) - killed, 0)
+        note += f"a worker was killed, the last error came {last:.1f} s after, it was back "
+        note += f"after {healed:.1f} s" if healed else f"NOT within {HEALED_S:.0f} s"
+    print(note, flush=True)
+    return row_of("an answer", system.name, told.seconds or [0.0], suite.rows, answers_agree=right, note=note)
+
+
+def _back(system: Wire, before: dict[int, int], killed: float) -> float | None:
+    """The seconds after which a killed worker has come back in another process; None if it has not."""
+    while time.monotonic() < killed + HEALED_S:
         time.sleep(0.2)
         now = workers_of(system)
         if len(now) == len(before) and now != before:
-            healed = time.monotonic() - killed
-    for thread in threads:
-        thread.join()
-    after = {name: system.query(text) for name, text in suite.queries.items()}
-    right = all(agree(after[name], wanted[name]) for name in wanted) and not told.wrong
-    last = max(told.failed, default=killed) - killed
-    note = (
-        f"{count} clients, {60 * minutes:.0f} s: {len(told.seconds):,} answers, {len(told.wrong)} wrong,"
-        f" errors {dict(told.errors)}, the last {last:.1f} s after a worker was killed;"
-        f" it was back after {f'{healed:.1f} s' if healed else 'more than 90 s'}"
-    )
-    print(note, flush=True)
-    return row_of("an answer", system.name, told.seconds, suite.rows, answers_agree=right, note=note)
+            return time.monotonic() - killed
+    return None
 
 
-def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path) -> tuple[list[Row], str]:
-    """The rows of results, and the server's version."""
-    workers, rows = options.workers, []
+def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path) -> Iterator[tuple[Row, str]]:
+    """The rows of results as they come, and the server's version."""
+    workers = options.workers
     schema, data = tables.adopted(suite), folder / "data"
     with gpudb_server(data, engine, workers) as system:
         system.adopt(schema, suite.tables)
@@ -142,17 +166,18 @@ def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path)
             system.query(text)
     begun = time.perf_counter()
     with gpudb_server(data, engine, workers) as system:
+        version = system.version
         ready = time.perf_counter() - begun
         system.query_none("SET gpudb.fallback = off")
         system.query(f"SELECT count(*) FROM {next(iter(suite.tables))}")
         first = time.perf_counter() - begun
-        rows.append(row_of("start to listening", system.name, [ready], 0))
-        rows.append(row_of("start to first answer", system.name, [first], 0))
+        yield row_of("start to listening", system.name, [ready], 0), version
+        yield row_of("start to first answer", system.name, [first], 0), version
         for name, path in suite.tables.items():
             paths = tables.files_of(path)
             size, times = read_rate(paths, options.threads)
             count = tables.rows_of(path)
-            rows.append(row_of(f"load {name}", "reading its files", times, count, bytes=size))
+            yield row_of(f"load {name}", "reading its files", times, count, bytes=size), version
             taken = []
             for _ in range(options.runs):
                 system.query(f"SELECT gpudb_evict('{name}')")
@@ -160,10 +185,9 @@ def measured(options: argparse.Namespace, suite: Any, engine: str, folder: Path)
                 ((blocks,),) = system.query(f"SELECT pg_prewarm('{name}'::regclass)")
                 taken.append(time.perf_counter() - begun)
             note = f"{blocks * BLOCK / 1e9:.2f} GB resident"
-            rows.append(row_of(f"load {name}", system.name, taken, count, bytes=size, note=note))
+            yield row_of(f"load {name}", system.name, taken, count, bytes=size, note=note), version
         if options.minutes:
-            rows.append(clients(system, suite, options.clients, options.minutes))
-        return rows, system.version
+            yield clients(system, suite, options.clients, options.minutes), version
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -183,13 +207,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     engine = "gpu" if machine.engine_of(machine.gpus())[0] == "gpu" else "twin"
     suite = getattr(tables, options.suite.replace("-", "_"))(options.scale, options.data)
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="gpudb-served-", dir=options.data) as folder:
-        rows, version = measured(options, suite, engine, Path(folder))
-    path = save(f"served-{options.suite}", rows, {"gpudb": version}, options.machine, "gpu.served")
-    for row in rows:
-        rate = f", {row.bytes / (row.median_s or 1) / 1e9:.2f} GB/s" if row.bytes else ""
-        print(f"{row.case}, {row.system}: {row.median_s:.3f} s{rate} {row.note or ''}", flush=True)
-    print(path)
+        for row, version in measured(options, suite, engine, Path(folder)):
+            rows.append(row)
+            save(f"served-{options.suite}", rows, {"gpudb": version}, options.machine, "gpu.served")
+            rate = f", {row.bytes / (row.median_s or 1) / 1e9:.2f} GB/s" if row.bytes else ""
+            print(f"{row.case}, {row.system}: {row.median_s:.3f} s{rate} {row.note or ''}", flush=True)
     report.main()
     return 0 if all(row.answers_agree is not False for row in rows) else 1
 

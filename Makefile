@@ -49,7 +49,7 @@ soak: $(INSTALLED) ## the long suites: crashes, fuzzing, TPC-DS at scale 1
 	$(BIN)/python -m pytest --soak $(TEST_ARGS)
 
 test-gpu: $(GPU_INSTALLED) ## the tests that need a GPU, with RAPIDS in .venv-gpu
-	.venv-gpu/bin/python -m pytest -m gpu -n logical --maxprocesses=12 $(TEST_ARGS)
+	.venv-gpu/bin/python -m pytest -m gpu -n logical --maxprocesses=12 --dist=loadgroup $(TEST_ARGS)
 
 $(GPU_INSTALLED): $(INSTALLED) requirements-gpu.lock
 	test -x .venv-gpu/bin/python || $(BIN)/uv venv --quiet --python 3.12 .venv-gpu

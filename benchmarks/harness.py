@@ -122,8 +122,8 @@ def check(rows: Iterable[Row], answers: dict[tuple[str, str], Answer], trusted: 
 def save(
     name: str, rows: Sequence[Row], versions: dict[str, str], machine: str | None = None, program: str = "compare"
 ) -> Path:
-    """Writes results/NAME.MACHINE.json; `program` is the benchmark that ran."""
-    found = described(f"benchmarks.{program}", machine)
+    """Writes results/NAME.MACHINE.json; `program` is the benchmark that ran, or a module of tests."""
+    found = described(program if program.startswith("tests.") else f"benchmarks.{program}", machine)
     found["versions"] |= versions
     found["rows"] = [{key: value for key, value in asdict(row).items() if value is not None} for row in rows]
     return written(RESULTS / f"{name}.{found['machine']}.json", found)

@@ -24,6 +24,9 @@ _TITLES = {
     "power-30": "TPC-H at scale 30, files adopted, hot, through a client,",
     "power-100": "TPC-H at scale 100, files adopted, hot, through a client,",
     "exchange": "Rows that change workers to be grouped and joined",
+    "beyond": "Data larger than the memory that one worker may use, memory that runs out, and a worker killed,",
+    "loading": "Loading Parquet files into a GPU's memory, step by step,",
+    "scheduled-tpch": "TPC-H by a server on the workers of a Dask scheduler that others have started,",
     "served-ssb-lines": "A served star schema benchmark: start, loading, many clients and a worker killed",
     "served-exchange": "Served tables of numbers: start, loading, many clients and a worker killed",
     "served-tpch": "A served TPC-H: start, loading, many clients and a worker killed",
@@ -49,7 +52,51 @@ def main() -> None:
     for path, result in found:
         parts.append(section(path.name.removesuffix(".json"), result))
         (path.with_suffix(".svg")).write_text(plot(result), encoding="utf-8")
+    for kind, part in (("survey", surveyed), ("tests", tested)):
+        parts += [part(path.stem, json.loads(path.read_text())) for path in sorted((RESULTS / kind).glob("[!.]*.json"))]
     (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def surveyed(machine: str, result: dict[str, Any]) -> str:
+    """The shares of the suites' statements that ran on a GPU, as Markdown."""
+    kinds = [
+        "statements",
+        "carried",
+        "wholly on the GPU",
+        "with steps on the host",
+        "by kernels too",
+        "wrong",
+        "broken",
+    ]
+    lines = [
+        f"## Statements of the suites, whose answers are held against the embedded engine's, on {machine}\n",
+        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`\n",
+        f"| suite | {' | '.join(kinds)} |",
+        f"|---|{'--:|' * len(kinds)}",
+    ]
+    for suite, found in result["suites"].items():
+        lines.append(f"| {suite} | {' | '.join(f'{found[kind]:,}' if kind in found else '—' for kind in kinds)} |")
+    reached = [f"- {result['reached']}"] if "reached" in result else []
+    if "processes" in result:
+        reached = [f"- {result['processes that ended']} of {result['processes']} processes came to their end"]
+    return "\n".join([*lines, "", f"- [by construct](survey/{machine}.json)", *reached, ""])
+
+
+def tested(machine: str, result: dict[str, Any]) -> str:
+    """What the tests that need GPUs told, as Markdown."""
+    lines = [
+        f"## The tests that need GPUs, on {machine}\n",
+        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`\n",
+        "| file | passed | failed | skipped |",
+        "|---|--:|--:|--:|",
+    ]
+    kinds = ("passed", "failed", "skipped")
+    for file, found in result["files"].items():
+        lines.append(f"| {file} | {' | '.join(str(found.get(kind, 0)) for kind in kinds)} |")
+    lines.append(f"| total of {result['tests']} | {' | '.join(str(result[kind]) for kind in kinds)} |")
+    end = "the run came to its end" if result["whole"] else "the run was ended before its end"
+    skipped = [f"skipped {count} times: {why}" for why, count in result["skipped because"].items()]
+    return "\n".join([*lines, "", *(f"- {each}" for each in [end, *skipped, *result["failures"]]), ""])
 
 
 def section(name: str, result: dict[str, Any]) -> str:
@@ -106,8 +153,8 @@ def plot(result: dict[str, Any]) -> str:
     rows = [row for row in result["rows"] if row.get("median_s")]
     systems = list(dict.fromkeys(row["system"] for row in rows))
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    low = min(row["median_s"] for row in rows) / 2
-    high = max(row["median_s"] for row in rows)
+    low = min((row["median_s"] for row in rows), default=1.0) / 2
+    high = max((row["median_s"] for row in rows), default=1.0)
     left, wide, bar, gap = 150, 560, 9, 8
     height = 40 + len(cases) * (len(systems) * bar + gap) + 10
     out = [

@@ -1,4 +1,7 @@
-"""The data of the suites as Parquet files, made once and kept; their schemas, queries and PostgreSQL's indexes."""
+"""The data of the suites as Parquet files, made once and kept; their schemas, queries and PostgreSQL's indexes.
+
+python -m benchmarks.tables SUITE SCALE FOLDER makes a suite's files, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -206,3 +209,7 @@ def queries(suite: str) -> dict[str, str]:
 def _indexes(keys: dict[str, str], foreign: dict[str, list[str]]) -> list[str]:
     primary = [f"ALTER TABLE {table} ADD PRIMARY KEY ({columns})" for table, columns in keys.items()]
     return primary + [f"CREATE INDEX ON {table} ({each})" for table, columns in foreign.items() for each in columns]
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](float(sys.argv[2]), Path(sys.argv[3]))

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,29 +82,28 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
     }
 
 
-def kept(device: Any, table: Any, columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
-    """The steps that make what workers keep."""
-    import cupy
-    import kvikio.defaults
-
+def kept(
+    device: Any, table: Any, columns: Sequence[str], ready: Callable[[], None], done: Callable[[], None]
+) -> dict[str, Callable[[], None]]:
+    """The steps that make what workers keep; `ready` is called before, and `done` waits for the device."""
     from gpudb.engine.gpu.share import WHOLE
     from gpudb.plan.nodes import Scan
 
     places = tuple(place for place, column in enumerate(table.columns) if column.name in columns)
 
     def packed() -> None:
-        kvikio.defaults.set("num_threads", threads)
+        ready()
         device.kernels.tables.columns.evict(table.oid)
         packed_tables = device.kernels.tables
         for run in packed_tables.runs(table, WHOLE, table.files):
             packed_tables.load(table, [table.columns[place] for place in places], run, WHOLE)
-        cupy.cuda.runtime.deviceSynchronize()
+        done()
 
     def plain() -> None:
-        kvikio.defaults.set("num_threads", threads)
+        ready()
         device.tables.columns.evict(table.oid)
         device.tables.frame(Scan(table, places), WHOLE, ())
-        cupy.cuda.runtime.deviceSynchronize()
+        done()
 
     return {"packed": packed, "plain": plain}
 
@@ -121,10 +121,20 @@ def best(run: Callable[[], None]) -> list[float]:
 def measured(options: argparse.Namespace) -> Iterator[Row]:
     """A row for each step and table, as they come."""
     from gpudb.catalog.model import Table
-    from gpudb.engine.gpu.device import on_gpu
+    from gpudb.cli import machine
+    from gpudb.engine.gpu.device import on_gpu, on_host
     from gpudb.session.database import Database
 
-    device, database = on_gpu(0, fuse=True), Database(None)
+    gpu = machine.engine_of(machine.gpus())[0] == "gpu"
+    device, database = on_gpu(0, fuse=True) if gpu else on_host(2**31, 2**30, fuse=True), Database(None)
+    ready: Callable[[], None] = lambda: None  # noqa: E731
+    done = ready
+    if gpu:
+        import cupy
+        import kvikio.defaults
+
+        ready = partial(kvikio.defaults.set, "num_threads", options.threads)
+        done = cupy.cuda.runtime.deviceSynchronize
     try:
         session = database.session("gpudb")
         for make, name in ((tables.ssb_lines, "lineorder"), (tables.tpch, "lineitem")):
@@ -143,7 +153,8 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
             assert isinstance(table, Table)
             whole, times = read_rate(paths, options.threads)
             yield row_of(name, "the files' bytes read", times, count, bytes=whole)
-            every = steps(paths, columns, options.threads) | kept(device, table, columns, options.threads)
+            every = steps(paths, columns, options.threads) if gpu else {}
+            every |= kept(device, table, columns, ready, done)
             for step, run in every.items():
                 of = whole if step.startswith("to the GPU") else size
                 yield row_of(name, step, best(run), count, bytes=of)

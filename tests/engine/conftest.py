@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpudb.cli.machine import gpus, visible
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
@@ -24,15 +25,17 @@ from gpudb.storage.transaction import Transaction
 from tests.session.use import run
 
 WORKERS = 2
+ON_GPUS = [pytest.mark.gpu, pytest.mark.timeout(300), pytest.mark.xdist_group("who holds the GPUs")]
+"""Of tests with workers on GPUs, each of which one worker holds: one process runs them, one after the other."""
 ENGINES = (
     "cpu",
     pytest.param("twin", marks=pytest.mark.timeout(300)),  # starting workers takes long on a busy machine
     pytest.param("fused", marks=pytest.mark.timeout(300)),
-    pytest.param("gpu", marks=[pytest.mark.gpu, pytest.mark.timeout(300)]),
-    pytest.param("fused gpu", marks=[pytest.mark.gpu, pytest.mark.timeout(300)]),
+    pytest.param("gpu", marks=ON_GPUS),
+    pytest.param("fused gpu", marks=ON_GPUS),
 )
 """Every engine, as a session has it: the embedded one, and workers with it behind them: CPU workers, the same with the
-kernels' twin for whatever can be fused, a GPU, the same with kernels for whatever can be."""
+kernels' twin for whatever can be fused, the GPUs there are, the same with kernels for whatever can be."""
 
 
 class Lab:
@@ -102,7 +105,7 @@ def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
 def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
     """Workers before the embedded engine."""
     warm()
-    cluster = Cluster(gpu_processes(["0"]) if gpu else cpu_processes(WORKERS, fuse=fuse))
+    cluster = Cluster(gpu_processes(visible(gpus())) if gpu else cpu_processes(WORKERS, fuse=fuse))
     costs = Costs(workers=cluster.size, scan=0 if fuse else Costs.scan)
     planner = Planner(embedded, costs, fuse=fuse, gpu=gpu)
     return RoutedEngine(ClusterEngine(cluster, embedded, "gpu" if gpu else "twin", planner), embedded)

@@ -1,9 +1,10 @@
 """One GPU of which little may be used: data three times as large, memory that runs out, a worker that is lost.
 
-    python -m tests.engine.gpu.beyond OUT.json [--limit 192] [--rows 24000000] [--each 20] [--twin]
+    python -m tests.engine.gpu.beyond OUT.json [--limit 192] [--rows 24000000] [--each 20] [--machine NAME] [--twin]
 
 Each answer is compared with the embedded engine's, whose time is told apart; a part that takes more than `--each`
-seconds is cancelled, and the next one begins. `--twin` does it on a CPU worker, to try this file.
+seconds is cancelled, and the next one begins. What is found goes to OUT.json and to benchmarks/results/
+beyond.MACHINE.json as it comes. `--twin` does it on a CPU worker, to try this file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import Row, row_of, save, visible
 from gpudb.engine.gpu.chunks import Space
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
@@ -44,6 +47,9 @@ WINDOW = "SELECT max(n), sum(l) FROM (SELECT row_number() OVER (ORDER BY v, id) 
 DISTINCT = "SELECT count(DISTINCT v), count(DISTINCT k) FROM by_big"
 
 
+_NOTED = ("sqlstate", "chunks", "spilled", "rows", "host", "ended after", "healed after", "running", "given", "wanted")
+
+
 class Run:
     """One run: what was found, by name."""
 
@@ -55,7 +61,11 @@ class Run:
         self.part("setup", lambda: self.lab.run(SETUP.format(rows=options.rows)) or None)
         device = options.limit << 20
         warm()
-        processes = cpu_processes(1, 4 * device) if options.twin else replace(gpu_processes(["0"]), device=device)
+        processes = (
+            cpu_processes(1, 4 * device)
+            if options.twin
+            else replace(gpu_processes(visible(1).split(",")), device=device)
+        )
         self.cluster = self.part("cluster", lambda: Cluster(processes))
         self.engine = ClusterEngine(self.cluster, self.lab.database.cpu, "twin" if options.twin else "gpu")
 
@@ -71,21 +81,42 @@ class Run:
             self.found[name] = {"told": told, "seconds": spent}
             print(name, self.found[name], flush=True)
             self.options.out.write_text(json.dumps(self.found, indent=1) + "\n")
+            save("beyond", self.rows(), {}, self.options.machine, "tests.engine.gpu.beyond")
         return told
+
+    def rows(self) -> list[Row]:
+        """What was found, as results."""
+        who, count = f"{self.options.limit} MiB for {'a worker' if self.options.twin else 'a GPU'}", self.options.rows
+        found: list[Row] = []
+        for name, part in self.found.items():
+            told = part["told"] if isinstance(part, dict) else None
+            if not isinstance(told, dict):
+                if isinstance(told, str):  # an error
+                    found.append(Row(name, who, None, None, 0, count, note=told[:200]))
+                continue
+            right = told.get("right", "sqlstate" in told)  # 57P01, say, where its worker was killed
+            more = {key: each for key, each in told.items() if key in _NOTED and each}
+            note = ", ".join(f"{key} {each}" for key, each in more.items())
+            taken = told.get("seconds", part["seconds"])
+            found.append(row_of(name, who, [taken], count, answers_agree=right, note=note or None))
+            if "oracle" in told:
+                found.append(row_of(name, "the embedded engine", [told["oracle"]], count))
+        return found
 
     def answer(self, sql: str) -> dict[str, Any]:
         """A statement's answer beside the embedded engine's, into how many chunks it went, what ran on the host."""
         started, stream = time.monotonic(), self.stream(sql)
         rows = [tuple(row.values()) for batch in stream for row in batch.to_pylist()]
-        spent, started = round(time.monotonic() - started, 2), time.monotonic()
+        told: dict[str, Any] = {"seconds": round(time.monotonic() - started, 2), "chunks": stream.planned.chunks}
         if sql not in self.wanted:
+            started = time.monotonic()
             given = self.lab.database.cpu.run(self.lab.request(sql))
             self.wanted[sql] = [tuple(row.values()) for batch in given for row in batch.to_pylist()]
-        wanted, oracle = self.wanted[sql], round(time.monotonic() - started, 2)
+            told["oracle"] = round(time.monotonic() - started, 2)
+        wanted = self.wanted[sql]
         hosted = sorted({each for done in stream.measured.values() for told in done.host for each in told})
         spilled = sum(sum(done.spilled) for done in stream.measured.values())
-        told = {"right": rows == wanted, "seconds": spent, "oracle": oracle, "chunks": stream.planned.chunks}
-        told |= {"spilled": spilled, "host": hosted}
+        told |= {"right": rows == wanted, "spilled": spilled, "host": hosted}
         return told if rows == wanted else {**told, "given": str(rows)[:200], "wanted": str(wanted)[:200]}
 
     def sorted(self, sql: str, keys: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> dict[str, Any]:
@@ -144,14 +175,15 @@ class Run:
         return told
 
 
-def main() -> None:
-    """Runs all of it."""
+def main() -> int:
+    """Runs all of it; status 1 where an answer is wrong, or there is none."""
     parser = argparse.ArgumentParser(description="data beyond a GPU's memory")
     parser.add_argument("out", type=Path)
     parser.add_argument("--limit", type=int, default=192, help="MiB")
     parser.add_argument("--rows", type=int, default=24_000_000)
     parser.add_argument("--each", type=float, default=20, help="seconds of a part")
     parser.add_argument("--after", type=float, default=0.3, help="seconds after which the worker is killed")
+    parser.add_argument("--machine", help="the results' label; h200x1, say")
     parser.add_argument("--twin", action="store_true")
     logging.basicConfig(level=logging.WARNING)
     run = Run(parser.parse_args())
@@ -169,7 +201,9 @@ def main() -> None:
     finally:
         run.engine.close()
         run.lab.close()
+    found = run.rows()
+    return 0 if all(row.answers_agree is not False and row.median_s is not None for row in found) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,10 +1,13 @@
-"""All that one GPU has to tell of the general engine, by one command; each part has a time limit, and none stops another.
+"""All that GPUs have to tell of the general engine's answers, by one command, kept as it comes.
 
-    python -m tests.engine.gpu.device OUT [--processes 12] [--seconds 100] [--only survey tests memory] [--data DIR]
+    python -m tests.engine.gpu.device OUT [--only survey tests] [--processes 12] [--seconds 150] [--machine NAME]
+        [--data DIR] [--twin]
 
-OUT gets `survey.json` (the shares and reasons, see `survey`), `found.json` (every statement's outcome), `tests.txt`
-(pytest's), `memory.json` (data beyond the GPU's memory, memory that runs out, a lost worker). Where no network gives
-DuckDB its generator of TPC-DS, DIR has the suites' data, made elsewhere.
+`survey` has the suites' statements on the GPU (see `survey`), in so many processes that share it; the shares and reasons
+go to benchmarks/results/survey/MACHINE.json, every statement's outcome to OUT. `tests` are `make test-gpu`'s, those
+first that hold a GPU as a server does, without the suites, which are surveyed; what they told goes to
+benchmarks/results/tests/MACHINE.json. Where no network gives DuckDB its generator of TPC-DS, DIR has the suites' data,
+made elsewhere. With --twin the survey runs on the host, to try this file.
 """
 
 from __future__ import annotations
@@ -14,84 +17,113 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
+from benchmarks.harness import RESULTS, default_machine, described, written
 from tests.engine.gpu.survey import merged
 from tests.engine.gpu.test_benchmarks import SUITES
 
-_TESTS = ("tests/engine/gpu/cudf/test_frames.py", "tests/engine/gpu/cudf/test_served.py")
-_MINUTES = 4.0
+_FIRST = ("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py", "tests/engine/gpu/cudf/test_texts.py")
+_THEN = ("tests/engine/gpu/fused", "tests/engine/gpu/cudf/test_frames.py", "tests/engine/gpu/cudf/test_resident.py",
+         "tests/engine/gpu/cudf/test_results.py")  # fmt: skip
+PARTS = {"tpcds": 4}
+"""Into how many processes a suite's statements go, where it is more than one."""
+EVERY_S = 10.0
+STARTING_S = 15.0
+"""Of a process, before its first statement, and after its last."""
 
 
-def surveyed(folder: Path, out: Path, processes: int, seconds: float, data: Path | None = None) -> None:
-    """The survey, in so many processes that share the GPU."""
-    jobs = [(f"cases{n}", ["--only", "cases", "--part", f"{n}/{processes}"]) for n in range(1, processes + 1)]
-    jobs += [(name, ["--only", name, *(["--data", str(data)] if data else [])]) for name in SUITES]
-    running = []
-    for name, chosen in jobs:
-        path = folder / f"{name}.json"
-        command = [sys.executable, "-W", "ignore", "-m", "tests.engine.gpu.survey", *chosen, "--seconds", str(seconds)]
-        with (folder / f"{name}.txt").open("wb") as log:
-            made = subprocess.Popen([*command, "--json", str(path)], stdout=log, stderr=subprocess.STDOUT)
-        running.append((name, made))
-    ends = time.monotonic() + seconds + 60
-    for name, process in running:
+def surveyed(options: argparse.Namespace, data: Path) -> bool:
+    """The survey; whether every process came to its end, and nothing was wrong."""
+    jobs = [("cases", number, options.processes) for number in range(1, options.processes + 1)]
+    for suite, make in SUITES.items():
         try:
-            process.wait(max(ends - time.monotonic(), 1))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            print(f"{name} did not end", flush=True)
-        print(f"---- {name}: {(folder / f'{name}.txt').read_text(errors='replace')[-600:]}", flush=True)
-    paths = [folder / f"{name}.json" for name, _ in running if (folder / f"{name}.json").exists()]
-    (out / "survey.json").write_text(json.dumps(merged(paths), indent=1) + "\n")
-    (out / "found.json").write_text(json.dumps({path.stem: json.loads(path.read_text()) for path in paths}, indent=0))
-
-
-def tested(out: Path) -> None:
-    """The tests that need a GPU, but for the suites, which are surveyed."""
-    with (out / "tests.txt").open("wb") as log:
-        _limited([sys.executable, "-m", "pytest", "-m", "gpu", "-q", "-p", "no:cacheprovider", *_TESTS], log)
-    print((out / "tests.txt").read_text(errors="replace")[-3000:], flush=True)
-
-
-def memory(out: Path) -> None:
-    """What `beyond` tells."""
-    with (out / "memory.txt").open("wb") as log:
-        _limited([sys.executable, "-W", "ignore", "-m", "tests.engine.gpu.beyond", str(out / "memory.json")], log)
-    print((out / "memory.txt").read_text(errors="replace")[-5000:], flush=True)
-
-
-def _limited(command: list[str], log: object) -> None:
+            make(data)  # once, before several processes would
+        except Exception as error:
+            print(f"{suite} cannot be made: {error}", flush=True)
+            continue
+        jobs += [(suite, number, PARTS.get(suite, 1)) for number in range(1, PARTS.get(suite, 1) + 1)]
+    began = time.monotonic()
+    running: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, timeout=60 * _MINUTES, check=False)  # type: ignore[call-overload]
-    except subprocess.TimeoutExpired:
-        print(f"{command[3]} did not end", flush=True)
+        for suite, number, parts in jobs:
+            name = f"{suite}-{number}"
+            command = [sys.executable, "-W", "ignore", "-m", "tests.engine.gpu.survey", "--only", suite]
+            command += ["--part", f"{number}/{parts}", "--seconds", str(max(options.seconds - STARTING_S, 1))]
+            command += ["--data", str(data), "--json", str(options.out / f"{name}.json")]
+            command += ["--twin"] if options.twin else []
+            with (options.out / f"survey-{name}.txt").open("wb") as log:
+                running[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        kept = began
+        while time.monotonic() < began + options.seconds and any(each.poll() is None for each in running.values()):
+            time.sleep(0.2)
+            if time.monotonic() > kept + EVERY_S:
+                kept = time.monotonic()
+                keep(options, list(running), began)
+    finally:
+        for process in running.values():
+            process.kill()
+        keep(options, list(running), began)
+    for name, process in running.items():
+        print(f"{name}: status {process.wait()}", flush=True)
+    return all(each.returncode == 0 for each in running.values())
 
 
-def main() -> None:
-    """Runs the parts: the survey beside the others, which need one server on the GPU after the other."""
-    parser = argparse.ArgumentParser(description="all that one GPU has to tell of the general engine")
+def keep(options: argparse.Namespace, names: list[str], began: float) -> None:
+    """Merges what processes have written so far."""
+    paths = [path for name in names if (path := options.out / f"{name}.json").exists()]
+    told = merged(paths)
+    reached = sum(json.loads(path.read_text())["ended"] for path in paths)
+    head = described("tests.engine.gpu.device", options.machine)
+    head |= {"seconds": round(time.monotonic() - began), "processes": len(names), "processes that ended": reached}
+    written(RESULTS / "survey" / f"{head['machine']}.json", {**head, **told})
+    print({suite: dict(each) for suite, each in told["suites"].items()}, flush=True)
+
+
+def tested(options: argparse.Namespace, names: list[str]) -> bool:
+    """The tests that need a GPU; whether all passed."""
+    kept = RESULTS / "tests" / f"{options.machine or default_machine()}.json"
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "tests.engine.gpu.keeping", "--keep", str(kept), "--machine", kept.stem]
+    command += ["-n", str(options.processes), "--dist", "loadgroup", *names]
+    with (options.out / "tests.txt").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            process.wait(options.seconds)
+        except subprocess.TimeoutExpired:
+            print("the tests' time is over", flush=True)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    print((options.out / "tests.txt").read_text(errors="replace")[-3000:], flush=True)
+    return process.returncode == 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the parts, one after the other; status 1 if an answer was wrong, a test failed, or time was over."""
+    parser = argparse.ArgumentParser(description="all that GPUs have to tell of the general engine")
     parser.add_argument("out", type=Path)
+    parser.add_argument("--only", nargs="+", choices=("survey", "tests"), default=["survey", "tests"])
     parser.add_argument("--processes", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=100)
-    parser.add_argument("--only", nargs="+", default=["survey", "tests", "memory"])
+    parser.add_argument("--seconds", type=float, default=150, help="for each of the two")
+    parser.add_argument(
+        "--tests", nargs="+", default=[*_FIRST, *_THEN], help="files and folders of tests, in this order"
+    )
+    parser.add_argument("--machine", help="the results' label; h200x1, say")
     parser.add_argument("--data", type=Path)
-    options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="survey-"))
-    beside = None
+    parser.add_argument("--twin", action="store_true")
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    well = True
     if "survey" in options.only:
-        chosen = (folder, options.out, options.processes, options.seconds, options.data)
-        beside = threading.Thread(target=surveyed, args=chosen)
-        beside.start()
-    if "memory" in options.only:
-        memory(options.out)
+        with tempfile.TemporaryDirectory(prefix="gpudb-survey-") as made:
+            well &= surveyed(options, options.data or Path(made))
     if "tests" in options.only:
-        tested(options.out)
-    if beside is not None:
-        beside.join()
+        well &= tested(options, options.tests)
+    return 0 if well else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

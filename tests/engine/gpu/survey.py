@@ -1,6 +1,6 @@
 """What of the suites runs on a GPU, with the embedded engine's answers, and what does not, by reason.
 
-    python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds] [--workers 1 2] [--frames] [--json FILE]
+    python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds] [--workers 1 2] [--frames] [--json FILE] [--twin]
     python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
 Stages run in this process, as `local` runs them, and then once more with kernels for all that can be fused. `--frames` computes each lazy frame by Polars too and tells where the
@@ -22,9 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpudb.engine.gpu.frames import Frames
+from benchmarks.harness import written
+from gpudb.engine.gpu.frames import Frames, HostFrames
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Kernels, Twin
+from gpudb.engine.gpu.resident import ResidentTables
 from gpudb.engine.gpu.stage import Tables
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
@@ -36,6 +38,8 @@ from tests.engine.gpu.test_benchmarks import SUITES, loaded
 from tests.engine.gpu.test_cases import EVERY, FILES, embedded, outcome, selected
 
 COMPILING_S = 60.0
+EVERY_S = 3.0
+"""How often what was found is kept."""
 _ROOM = 2**32
 
 
@@ -72,7 +76,8 @@ class Found:
 
 
 def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[tuple[str, Lab, Request]]:
-    """The statements of the suites, each with the database that has its tables; of the case files a part of so many."""
+    """The statements of the suites, each with the database that has its tables; of the case files, and of each suite's
+    queries, a part of so many."""
     if "cases" in only:
         for name in list(FILES)[part[0] :: part[1]]:
             lab = Lab()
@@ -92,13 +97,24 @@ def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) ->
         if name in only:
             suite = SUITES[name](folder)
             with loaded(suite) as lab:
-                for query, text in suite.queries.items():
+                for query, text in list(suite.queries.items())[part[0] :: part[1]]:
                     yield f"{name}:{query}", lab, lab.request(text)
+
+
+def on_device() -> Frames:
+    """Frames on this process's GPU."""
+    from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.memory import open_device
+
+    print(open_device().name, flush=True)
+    return CudfFrames()
 
 
 def resident(frames: Any, **packing: Any) -> tuple[Tables, Twin]:
     """A database's tables on this GPU, for frames and for kernels, which are waited for: another has other tables under
-    the same oids. `packing` is told to `PackedTables`."""
+    the same oids. `packing` is told to `PackedTables`. With the host's frames they are there, for the kernels' twin."""
+    if isinstance(frames, HostFrames):
+        return ResidentTables(_ROOM), Twin(PackedTables(_ROOM, **packing))
     from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
     from gpudb.engine.gpu.cudf.results import Laid
@@ -200,27 +216,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
-    parser.add_argument("--part", default="1/1", help="of the case files, such as 2/3")
+    parser.add_argument("--part", default="1/1", help="of the case files, and of a suite's queries, such as 2/3")
+    parser.add_argument("--twin", action="store_true", help="on the host, to try this file")
     parser.add_argument("--merge", nargs="+", type=Path, help="files of runs, of which a summary is made")
     options = parser.parse_args(arguments)
     if options.merge:
         options.json.write_text(json.dumps(merged(options.merge), indent=1) + "\n")
         return 0
     part, parts = int(options.part.split("/")[0]) - 1, int(options.part.split("/")[1])
-
-    from gpudb.engine.gpu.cudf.frames import CudfFrames
-    from gpudb.engine.gpu.cudf.memory import open_device
-
-    device = open_device()
-    print(device.name, flush=True)
-    frames: Any = CudfFrames()
+    frames = HostFrames() if options.twin else on_device()
     differing: dict[str, str] = {}
     if options.frames:
         from tests.engine.gpu.compared import compare
 
         compare(frames, differing)
-    started = time.monotonic()
+    started = kept = time.monotonic()
     found = Found()
+
+    def keep(ended: bool) -> None:
+        if options.json is not None:
+            written(options.json, {**vars(found), "differing": differing, "ended": ended})
+
+    ended = False
     with tempfile.TemporaryDirectory() as made:
         folder = options.data or Path(made)
         lab_before: Lab | None = None
@@ -228,15 +245,19 @@ def main(arguments: list[str] | None = None) -> int:
             if lab is not lab_before:
                 (tables, kernels), lab_before = resident(frames), lab
             run(found, name, lab, request, frames, tables, options.workers, kernels)
+            if time.monotonic() > kept + EVERY_S:
+                keep(ended=False)
+                kept = time.monotonic()
             if time.monotonic() - started > options.seconds:
                 print(f"ended after {options.seconds} s, at {name}", flush=True)
                 break
+        else:
+            ended = True
     print(found.told(), flush=True)
     print(f"{len(differing)} lazy frames differ; {time.monotonic() - started:.0f} s", flush=True)
     for plan, told in list(differing.items())[:25]:
         print("----", told[:700], "\n", plan[:900], flush=True)
-    if options.json is not None:
-        options.json.write_text(json.dumps({**vars(found), "differing": differing}, indent=1))
+    keep(ended)
     return 1 if found.wrong or found.broken else 0
 
 

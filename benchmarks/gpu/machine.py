@@ -1,0 +1,164 @@
+"""All that a machine with one GPU, or several, has to tell, by one command; each part has a limit, none stops another.
+
+    python -m benchmarks.gpu.machine OUT --gpus 1|2 [--seconds 580] [--only taxi tpch …] [--data DIR] [--drop]
+        [--commit NAME] [--machine NAME] [--scale 30] [--large 100] [--rows N] [--minutes 5]
+
+What parts there are, and what each proves, says benchmarks/README.md. They run in the order in which they are named, as
+long as there are seconds; what a part leaves running is ended. OUT/told.tar.gz has the results so far (to be unpacked
+in this folder), each part's output, and EXPLAIN ANALYZE of its queries, from the first part on; OUT/parts.txt how each
+part ended. With --drop files are removed that no later part reads. Without GPUs it runs the engine twin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.gpu import bounded
+from benchmarks.gpu.parts import ONE, TWO, Part
+from benchmarks.harness import COMMIT, RESULTS, default_machine, visible
+
+LEAST_S = 20.0
+"""A part is not begun with less."""
+TAIL = 1500
+"""Characters of a part's output that are printed once it has ended."""
+ROOT = Path(__file__).parents[2]
+
+
+class Run:
+    """One run: where things go, and how parts have ended."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.began = time.monotonic()
+        self.started = time.time()
+        self.ended: dict[str, str] = {}
+        self.well = True
+
+    @property
+    def left(self) -> float:
+        """Seconds until all must have ended."""
+        return float(self.given.seconds) - (time.monotonic() - self.began)
+
+    def part(self, name: str, part: Part) -> None:
+        """Runs a part, for as long as it may, and keeps what it has told."""
+        seconds = min(part.limit * self.given.limits, self.left - bounded.ENDING_S)
+        if seconds < LEAST_S:
+            self.tell(name, "not begun: no time left", well=False)
+            return
+        print(f"==== {name}: at most {seconds:.0f} s, {self.left:.0f} s left", flush=True)
+        log = self.given.told / f"{name}.txt"
+        try:
+            commands = part.commands(self.given, seconds)
+            if not commands:
+                self.tell(name, "not without a GPU", well=True)
+                return
+            ended = bounded.run(name, commands, log, seconds, self.keep)
+        except Exception as error:
+            self.tell(name, f"{type(error).__name__}: {error}", well=False)
+            return
+        print(log.read_text(errors="replace")[-TAIL:].strip(), flush=True)
+        self.tell(name, str(ended), well=ended.well)
+
+    def tell(self, name: str, how: str, *, well: bool) -> None:
+        """Notes how a part ended, and keeps all that there is."""
+        print(f"==== {name}: {how}\n", flush=True)
+        self.ended[name] = how
+        self.well &= well
+        self.keep()
+
+    def keep(self) -> None:
+        """Packs the results that this run has made so far, and what programs have told."""
+        with contextlib.suppress(Exception):  # a file may be half written; the next time it is whole
+            report.main()
+        made = self.given.out / ".told.tar.gz"
+        with tarfile.open(made, "w:gz", compresslevel=1) as packed:
+            for path in sorted(RESULTS.rglob("*")):
+                if path.is_file() and not path.name.startswith(".") and path.stat().st_mtime >= self.started:
+                    packed.add(path, path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)
+            packed.add(self.given.told, "told")
+        made.replace(self.given.out / "told.tar.gz")
+        lines = "".join(f"{name}: {how}\n" for name, how in self.ended.items())
+        (self.given.out / "parts.txt").write_text(lines, encoding="utf-8")
+
+    def drop(self, part: Part, later: list[Part]) -> None:
+        """Removes the files that a part has made, but those of parts to come."""
+        needed = {pattern for each in later for pattern in each.files}
+        for pattern in set(part.files) - needed:
+            for path in self.given.data.glob(pattern):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def arguments(given: list[str] | None) -> argparse.Namespace:
+    """What a command line asks for."""
+    every = [*ONE, *(name for name in TWO if name not in ONE)]
+    parser = argparse.ArgumentParser(description="all that a machine with GPUs has to tell")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--gpus", type=int, required=True, help="of those that there are")
+    parser.add_argument("--seconds", type=float, default=580, help="for all parts")
+    parser.add_argument("--only", nargs="+", choices=every, metavar="PART", help="and in this order")
+    parser.add_argument("--limits", type=float, default=1.0, help="a factor for the parts' limits")
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--prepared", type=Path, help="what `benchmarks.fused.device prepare` made, if not in DATA")
+    parser.add_argument("--drop", action="store_true", help="remove files that no later part reads")
+    parser.add_argument("--commit", help="of the files, where they lie outside of their repository")
+    parser.add_argument("--machine", help="the results' label; h200x1, say")
+    parser.add_argument("--scale", type=float, default=30)
+    parser.add_argument("--large", type=float, default=100, help="the scale of the large suites")
+    parser.add_argument("--rows", type=int, help="of the largest tables, which have what their aims name else")
+    parser.add_argument("--minutes", type=float, default=5, help="of many clients, if there is time")
+    parser.add_argument("--processes", type=int, default=12, help="that share a GPU in tests")
+    options = parser.parse_args(given)
+    parts = ONE if options.gpus == 1 else TWO
+    options.only = options.only or list(parts)
+    if unknown := [name for name in options.only if name not in parts]:
+        parser.error(f"on {options.gpus} GPUs there is no part {unknown[0]}")
+    options.out, options.data = options.out.absolute(), options.data.absolute()
+    options.prepared = (options.prepared or options.data).absolute()
+    return options
+
+
+def main(options: list[str] | None = None) -> int:
+    """Status 1 if a part failed, ran over its time or was not begun."""
+    from gpudb.cli import machine
+
+    given = arguments(options)
+    given.gpu = machine.engine_of(machine.gpus())[0] == "gpu"
+    if given.gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible(given.gpus)
+    if given.commit:
+        os.environ[COMMIT] = given.commit
+    given.machine = given.machine or default_machine()
+    for folder in (given.out, given.data):
+        folder.mkdir(parents=True, exist_ok=True)
+    # Programs started behind a shell inherit that they ignore it.
+    before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGINT, signal.SIGTERM)}
+    parts = ONE if given.gpus == 1 else TWO
+    with tempfile.TemporaryDirectory(prefix="gpudb-told-") as told:
+        given.told = Path(told)
+        run = Run(given)
+        try:
+            for place, name in enumerate(given.only, 1):
+                run.part(name, parts[name])
+                if given.drop:
+                    run.drop(parts[name], [parts[each] for each in given.only[place:]])
+        except KeyboardInterrupt:
+            run.tell("all", "interrupted", well=False)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    print("".join(f"{name:12} {how}\n" for name, how in run.ended.items()), flush=True)
+    return 0 if run.well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

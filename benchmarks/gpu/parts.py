@@ -1,0 +1,178 @@
+"""What one GPU and two are measured by: a list of parts for each, with their programs and limits."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.gpu.bounded import Command
+from benchmarks.harness import visible
+
+STARTING_S = 120.0
+"""Of `served`, beside its clients: two starts, every query once, and loading."""
+
+
+Given = argparse.Namespace
+"""What was asked for: folders for `data` and for what programs tell (`told`), the `machine`'s label, how many `gpus`,
+whether there is a `gpu` (the engine twin runs else), `scale` and `large` scale, `rows` of the large tables in their
+place, `minutes` of many clients, `processes` that share a GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a part takes as a rule and at most, seconds; its programs, by what was asked for and the seconds that there
+    are; and the files under the data's folder that it has made for itself."""
+
+    expected: float
+    limit: float
+    commands: Callable[[Given, float], list[Command]]
+    files: tuple[str, ...] = ()
+
+
+def module(name: str, *arguments: object, **environment: str) -> Command:
+    """A module of this project's as a program."""
+    return Command([sys.executable, "-W", "ignore", "-m", name, *map(str, arguments)], environment)
+
+
+def _counts(given: Given) -> list[int]:
+    """From the most GPUs on."""
+    return list(range(given.gpus, 0, -1))
+
+
+def _measured(given: Given) -> list[object]:
+    return ["--data", given.data, "--machine", given.machine]
+
+
+def _made(given: Given, _: float) -> list[Command]:
+    """Files that several parts read: TPC-H's are made by the host's processors, the others by a GPU."""
+    return [module("benchmarks.tables", suite, f"{given.scale:g}", given.data) for suite in ("tpch", "ssb_lines")]
+
+
+def _prepared(step: str) -> Callable[[Given, float], list[Command]]:
+    """Steps over what was prepared, which want a GPU."""
+
+    def commands(given: Given, _: float) -> list[Command]:
+        line = ["run", given.prepared, given.machine, step]
+        return [module("benchmarks.fused.device", *line)] if given.gpu else []
+
+    return commands
+
+
+def _wire(suite: str) -> Callable[[Given, float], list[Command]]:
+    def commands(given: Given, _: float) -> list[Command]:
+        sizes = ["--rows", given.rows] if given.rows else []
+        engine = [] if given.gpu else ["--engine", "twin"]
+        chosen = [suite, "--machine", given.machine, "--folder", given.data]
+        return [module("benchmarks.fused.wire", *chosen, *sizes, *engine)]
+
+    return commands
+
+
+def _power(large: bool) -> Callable[[Given, float], list[Command]]:
+    def commands(given: Given, seconds: float) -> list[Command]:
+        scale = given.large if large else given.scale
+        told = given.told / f"power-{scale:g}"
+        sizes = ["--scale", f"{scale:g}", "--runs", 3, "--check", "--seconds", f"{0.9 * seconds:.0f}", "--out", told]
+        return [module("benchmarks.gpu.power", *sizes, *_measured(given))]
+
+    return commands
+
+
+def _beyond(given: Given, _: float) -> list[Command]:
+    rows = ["--rows", given.rows] if given.rows else []
+    twin = [] if given.gpu else ["--twin"]
+    return [module("tests.engine.gpu.beyond", given.told / "beyond.json", "--machine", given.machine, *rows, *twin)]
+
+
+def _surveyed(given: Given, seconds: float) -> list[Command]:
+    kept = ["--machine", given.machine, "--processes", given.processes, "--seconds", f"{0.85 * seconds:.0f}"]
+    kept += ["--data", given.data] if (given.data / "tpcds-0.01").exists() else []
+    twin = [] if given.gpu else ["--twin"]
+    return [module("tests.engine.gpu.device", given.told, "--only", "survey", *kept, *twin)]
+
+
+def _tested(*tests: str) -> Callable[[Given, float], list[Command]]:
+    def commands(given: Given, seconds: float) -> list[Command]:
+        kept = ["--machine", given.machine, "--processes", given.processes, "--seconds", f"{0.9 * seconds:.0f}"]
+        chosen = ["--tests", *tests] if tests else []
+        return [module("tests.engine.gpu.device", given.told, "--only", "tests", *kept, *chosen)]
+
+    return commands
+
+
+def _compared(
+    suite: str, *more: object, large: bool = False, both: bool = False
+) -> Callable[[Given, float], list[Command]]:
+    def commands(given: Given, _: float) -> list[Command]:
+        scale = given.large if large else given.scale
+        chosen: list[object] = [
+            "--only",
+            suite,
+            "--scale",
+            f"{scale:g}",
+            "--workers",
+            *(_counts(given) if both else [given.gpus]),
+            *more,
+        ]
+        runs = ["--runs", 3, "--warm", 2, "--explain", given.told / "explain"]
+        return [module("benchmarks.compare", *chosen, *runs, *_measured(given))]
+
+    return commands
+
+
+def _served(given: Given, seconds: float) -> list[Command]:
+    minutes = max(min(given.minutes, (seconds - STARTING_S) / 60), 0.2)
+    sizes = ["--scale", f"{given.scale:g}", "--workers", given.gpus, "--minutes", f"{minutes:.2f}", "--runs", 2]
+    return [module("benchmarks.gpu.served", "--suite", "ssb-lines", *sizes, *_measured(given))]
+
+
+def _loaded(given: Given, _: float) -> list[Command]:
+    return [module("benchmarks.gpu.loading", "--scale", f"{given.scale:g}", *_measured(given))]
+
+
+def _scheduled(given: Given, _: float) -> list[Command]:
+    sizes = ["--scale", f"{given.scale:g}", "--workers", given.gpus]
+    return [module("benchmarks.gpu.scheduled", *sizes, *_measured(given))]
+
+
+def _scaled(given: Given, _: float) -> list[Command]:
+    sizes = ["--rows", given.rows, "--file-rows", max(given.rows // 8, 1)] if given.rows else []
+    engine = [] if given.gpu else ["--engine", "twin"]
+    chosen = ["--gpus", *reversed(_counts(given)), "--folder", given.data, "--machine", given.machine, "--unchecked"]
+    return [module("benchmarks.fused.scaling", *chosen, *sizes, *engine)]
+
+
+def _dispatched(given: Given, _: float) -> list[Command]:
+    where = ["--gpus", *visible(given.gpus).split(",")] if given.gpu else ["--workers", given.gpus]
+    return [module("benchmarks.bench_dispatch", *where, "--machine", given.machine)]
+
+
+ONE: dict[str, Part] = {
+    "kernels": Part(60, 240, _prepared("kernels")),
+    "survey": Part(150, 170, _surveyed),
+    "tests": Part(150, 170, _tested()),
+    "beyond": Part(150, 170, _beyond),
+    "power-30": Part(110, 150, _power(large=False)),
+    "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
+    "ssb": Part(120, 240, _wire("ssb"), ("ssb-600000000",)),
+    "power-100": Part(240, 320, _power(large=True), ("tpch-100",)),
+    "ssb-100": Part(150, 240, _compared("ssb-lines", "--budget", 20, large=True), ("ssb-600000000",)),
+}
+"""One GPU's parts, those first that tell whether answers are right."""
+TWO: dict[str, Part] = {
+    "data": Part(30, 60, _made),
+    "served": Part(150, 420, _served),
+    "scheduled": Part(60, 120, _scheduled),
+    "tpch": Part(170, 220, _compared("tpch", "--budget", 6, both=True)),
+    "ssb": Part(100, 130, _compared("ssb-lines", "--budget", 6, both=True)),
+    "exchange": Part(
+        90, 130, _compared("exchange", "--budget", 10, "--without", "duckdb", large=True), ("exchange-*",)
+    ),
+    "scaling": Part(120, 200, _scaled, ("scaling-*",)),
+    "dispatch": Part(40, 80, _dispatched),
+    "loading": Part(30, 60, _loaded),
+    "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
+}
+"""Several GPUs' parts."""

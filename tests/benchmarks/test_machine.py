@@ -1,0 +1,191 @@
+"""Parts of a long run of benchmarks: bounded, cleaned up after, and kept as they come."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks import harness, report
+from benchmarks.gpu import bounded, machine
+from benchmarks.gpu.bounded import Command
+from benchmarks.gpu.parts import ONE, TWO, Part
+from benchmarks.harness import Row, save
+from gpudb.cli.machine import Gpu, Gpus
+
+_LEAVES = """
+import subprocess, sys
+left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+open(sys.argv[1], "w").write(str(left.pid))
+"""
+_LATE = """
+import sys, time
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    open(sys.argv[1], "w").write("kept")
+"""
+_DEAF = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+time.sleep(600)
+"""
+
+
+def _program(text: str, *arguments: object) -> Command:
+    return Command([sys.executable, "-c", text, *map(str, arguments)])
+
+
+def test_what_a_part_leaves_running_is_ended(tmp_path: Path) -> None:
+    ended = bounded.run("leaves", [_program(_LEAVES, tmp_path / "pid")], tmp_path / "log", 60, lambda: None)
+    assert (ended.statuses, ended.late, ended.left, ended.well) == ((0,), False, 1, True)
+    with pytest.raises(ProcessLookupError):
+        _alive(int((tmp_path / "pid").read_text()))
+
+
+def _alive(process: int) -> None:
+    """ProcessLookupError for one that has ended, which nobody may have waited for."""
+    os.kill(process, 0)
+    if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+        raise ProcessLookupError
+
+
+def test_a_part_beyond_its_time_keeps_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "ENDING_S", 2.0)
+    programs = [_program(_LATE, tmp_path / "kept"), _program(_DEAF)]
+    began = time.monotonic()
+    ended = bounded.run("late", programs, tmp_path / "log", 10, lambda: None)
+    assert ended.late
+    assert not ended.well
+    assert ended.left == 0
+    assert ended.statuses[1] < 0
+    assert (tmp_path / "kept").read_text() == "kept"
+    assert time.monotonic() - began < 100
+
+
+def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part's results are packed before the next one begins; one that fails stops no other."""
+    results = tmp_path / "results"
+    results.mkdir()
+    for module in (harness, report, machine):
+        monkeypatch.setattr(module, "RESULTS", results)
+    monkeypatch.setattr(harness, "COMMIT", "GPUDB_TEST_COMMIT")
+    monkeypatch.setenv("GPUDB_TEST_COMMIT", "abc")
+    out, data = tmp_path / "out", tmp_path / "data"
+    seen: list[list[str]] = []
+
+    def measures(given: object, seconds: float) -> list[Command]:
+        save("kept", [Row("q", "gpudb", 0.001, 0.001, 1, 10, answers_agree=True)], {}, "here")
+        (data / "large-1").mkdir()
+        return [_program("print('measured')")]
+
+    def fails(given: object, seconds: float) -> list[Command]:
+        with tarfile.open(out / "told.tar.gz") as packed:
+            seen.append(packed.getnames())
+        assert not (data / "large-1").exists()
+        return [_program("raise SystemExit(3)")]
+
+    def cannot(given: object, seconds: float) -> list[Command]:
+        raise ValueError("2 GPUs are wanted")
+
+    parts = {"one": Part(1, 60, measures, ("large-*",)), "two": Part(1, 60, fails), "three": Part(1, 60, cannot)}
+    monkeypatch.setattr(machine, "ONE", {**parts, "four": Part(1, 5, measures)})
+    arguments = ["--gpus", "1", "--data", str(data), "--drop", "--only", "one", "two", "three", "four"]
+    assert machine.main([str(out), *arguments]) == 1
+    assert seen
+    assert {"kept.here.json", "kept.here.svg", "README.md", "told/one.txt"} <= set(seen[0])
+    lines = dict(line.split(": ", 1) for line in (out / "parts.txt").read_text().splitlines())
+    assert list(lines) == ["one", "two", "three", "four"]
+    assert lines["one"].startswith("well")
+    assert lines["two"].startswith("status [3]")
+    assert lines["three"].startswith("ValueError")
+    assert lines["four"].startswith("not begun")
+    assert json.loads((results / "kept.here.json").read_text())["commit"] == "abc"
+
+
+_MORE = "--no-such-argument"
+
+
+@pytest.mark.parametrize("parts", [ONE, TWO], ids=["one GPU", "two"])
+def test_parts_programs_take_their_arguments(
+    parts: dict[str, Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is told one argument more, of which alone it complains: it knows the others."""
+    for rows in ([], ["--rows", "1000"]):
+        given = machine.arguments(["out", "--gpus", "2" if parts is TWO else "1", *rows])
+        given.told, given.machine, given.gpu = tmp_path, "here", False
+        for part in parts.values():
+            for command in part.commands(given, part.limit):
+                start, name, options = command.line[:4], command.line[4], command.line[5:]
+                assert start == [sys.executable, "-W", "ignore", "-m"]
+                if name == "benchmarks.tables":
+                    continue
+                monkeypatch.setattr(sys, "argv", [name, *options, _MORE])
+                with pytest.raises(SystemExit):
+                    importlib.import_module(name).main()
+                assert f"error: unrecognized arguments: {_MORE}\n" in capsys.readouterr().err, name
+
+
+def test_gpus_are_chosen_among_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = Gpus(tuple(Gpu(number, "NVIDIA H200", 143_771, "9.0") for number in range(4)))
+    monkeypatch.setattr("gpudb.cli.machine.gpus", lambda: there)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert harness.visible(2) == "0,1"
+    assert harness.default_machine() == "h200x4"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-1")
+    assert [harness.visible(count) for count in (1, 2)] == ["3", "3,GPU-1"]
+    assert harness.default_machine() == "h200x2"
+    with pytest.raises(ValueError, match="3 GPUs are wanted"):
+        harness.visible(3)
+
+
+_TESTS = """
+import pytest
+
+def test_passes():
+    pass
+
+def test_fails():
+    assert 1 == 2
+
+@pytest.mark.skip(reason="not here")
+def test_is_skipped():
+    pass
+
+def test_ends_the_run():
+    pytest.exit("ended", returncode=1)
+
+def test_is_not_reached():
+    pass
+"""
+
+
+def test_what_tests_told_is_kept(tmp_path: Path) -> None:
+    """Also where the run is ended before its end."""
+    (tmp_path / "test_some.py").write_text(_TESTS)
+    kept = tmp_path / "kept.json"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.engine.gpu.keeping"]
+    command += ["--keep", str(kept), "--machine", "here", "-p", "no:xdist", "-c", os.devnull]
+    path = os.pathsep.join([str(machine.ROOT), os.environ.get("PYTHONPATH", "")])
+    subprocess.run(
+        [*command, str(tmp_path / "test_some.py")],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=tmp_path,
+        timeout=100,
+        check=False,
+    )
+    told = json.loads(kept.read_text())
+    assert (told["machine"], told["whole"], told["tests"]) == ("here", False, 5)
+    assert (told["passed"], told["failed"], told["skipped"]) == (1, 1, 1)
+    assert told["skipped because"] == {"not here": 1}
+    ((name, why),) = told["failures"].items()
+    assert name.endswith("::test_fails")
+    assert "assert 1 == 2" in why
+    assert "| total of 5 | 1 | 1 | 1 |" in report.tested("here", told)

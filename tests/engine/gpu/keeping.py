@@ -1,0 +1,92 @@
+"""A plugin of pytest's that keeps what tests told, from the first one on: -p tests.engine.gpu.keeping --keep FILE.json
+
+The file has how many passed, which failed and with what, how many were skipped, by reason, and the same by file; whether
+the run came to its end, and how many tests it has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.harness import described, written
+
+EVERY_S = 2.0
+_TEXT = 1500
+
+
+class Keeping:
+    """What has been told so far."""
+
+    def __init__(self, path: Path, machine: str | None) -> None:
+        self._path = path
+        self._head = described("pytest", machine)
+        self._began = self._kept = time.monotonic()
+        self._tests = 0
+        self._files: dict[str, Counter[str]] = {}
+        self._skipped: Counter[str] = Counter()
+        self._failed: dict[str, str] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Without other processes; with them this one has collected nothing."""
+        self._tests = max(self._tests, len(session.items))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
+        """Each process has collected all tests."""
+        self._tests = len(list(ids))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test's setup, itself, and what comes after it."""
+        outcome = report.outcome
+        if outcome == "passed" and report.when != "call":
+            return
+        name, file = report.nodeid, report.nodeid.partition("::")[0]
+        if outcome == "failed":
+            self._failed[name] = f"{report.when}: {report.longreprtext[-_TEXT:]}"
+        elif outcome == "skipped":
+            told = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext[-_TEXT:]
+            self._skipped[told.removeprefix("Skipped: ")] += 1
+        self._files.setdefault(file, Counter())[outcome] += 1
+        if time.monotonic() > self._kept + EVERY_S:
+            self._keep(ended=False)
+
+    def pytest_sessionfinish(self) -> None:
+        """All have been told, unless the run was told to end."""
+        self._keep(ended=True)
+
+    def _keep(self, *, ended: bool) -> None:
+        count: Counter[str] = Counter()
+        for each in self._files.values():
+            count += each
+        told: dict[str, Any] = {
+            "whole": ended and count.total() >= self._tests,
+            "seconds": round(time.monotonic() - self._began, 1),
+            "tests": self._tests,
+            "passed": count["passed"],
+            "failed": count["failed"],
+            "skipped": count["skipped"],
+            "files": {file: dict(each) for file, each in sorted(self._files.items())},
+            "skipped because": dict(self._skipped.most_common()),
+            "failures": self._failed,
+        }
+        written(self._path, {**self._head, **told})
+        self._kept = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --keep and --machine."""
+    parser.addoption("--keep", type=Path, default=None, help="where what tests tell is kept")
+    parser.addoption("--machine", default=None, help="its label; h200x1, say")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In the process that others tell."""
+    path = config.getoption("--keep")
+    if path is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Keeping(path, config.getoption("--machine")))

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -121,6 +122,33 @@ def test_explain_analyze_tells_chunks_and_what_was_spilled(engine: ClusterEngine
     assert sum(map(int, _told(told, "Bytes Spilled"))) > 8 * 3 * ROWS
     assert {share.worker for node in _walk(told) for share in node.shares} == set(range(WORKERS))
     assert not _told(engine.explain(request, analyze=False), "Bytes Spilled")
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_explain_analyze_of_what_runs_out_of_memory(
+    cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch, measured: bool
+) -> None:
+    """The run whose stages are told may be cut finer, and the one that tells of operators is cut as that one was; of
+    one that memory is too small for nothing is told."""
+    monkeypatch.setattr(cluster, "space", lambda: Space(2**30, 2**30))
+    assert faults.whole(cluster)
+    engine = ClusterEngine(cluster, lab.database.cpu)
+    ended = engine._ended
+
+    def armed(*given: Any, measure: bool = False) -> Any:
+        if measure == measured:
+            faults.arm(cluster, 0, "full", "compute", "hash")
+        return ended(*given, measure=measure)
+
+    monkeypatch.setattr(engine, "_ended", armed)
+    request = lab.request("SELECT k, sum(v), count(*) FROM ch_big GROUP BY k")
+    assert engine._planned(request).chunks == 1
+    told = engine.explain(request, analyze=True)
+    assert _told(told, "Chunks") == ([] if measured else ["4 of each worker's rows"])
+    # Of stages both workers tell, of a scan, which is an operator, the second run alone.
+    assert all({share.worker for share in node.shares} == {0, 1} for node in _walk(told) if "Exchange" in node.operator)
+    (scan,) = (node for node in _walk(told) if node.operator.endswith("Scan"))
+    assert scan.rows == (None if measured else ROWS)
 
 
 def _walk(node: PlanNode) -> Iterator[PlanNode]:

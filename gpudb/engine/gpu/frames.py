@@ -35,6 +35,11 @@ Arrays = tuple[Any, Any | None]
 """A column in a GPU's memory: its values, and which of them are there (None: all)."""
 
 
+Coded = tuple[Any, Any | None, pl.Series]
+"""A column of texts in a GPU's memory: the place of each among the texts that differ, which of them are there (None:
+all), and, on the host, the texts that differ."""
+
+
 class Held(Protocol):
     """Rows that have been computed."""
 
@@ -59,6 +64,13 @@ class Held(Protocol):
     def arrays(self, name: str) -> Arrays | None:
         """A column of numbers where it lies; None on the host, of other columns, and of rows that had better go there
         since they are few."""
+
+    def coded(self, name: str) -> Coded | None:
+        """A column of texts by numbers, where it lies; None on the host, and of rows that had better go there since
+        they are few."""
+
+    def distinct(self, name: str) -> int:
+        """How many values of a column differ, NULL among them."""
 
     def beside(self, columns: pl.DataFrame | Held) -> Held:
         """The same rows with more columns: from the host, or from where the rows lie."""
@@ -140,6 +152,14 @@ class HostHeld:
     def arrays(self, name: str) -> Arrays | None:
         """See `Held`."""
         return None
+
+    def coded(self, name: str) -> Coded | None:
+        """See `Held`."""
+        return None
+
+    def distinct(self, name: str) -> int:
+        """See `Held`."""
+        return self.table[name].n_unique()
 
     def beside(self, columns: pl.DataFrame | Held) -> HostHeld:
         """See `Held`."""

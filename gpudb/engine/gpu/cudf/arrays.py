@@ -6,6 +6,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+import polars as pl
 import pylibcudf as plc
 
 KINDS: dict[Any, Any] = {
@@ -29,25 +30,43 @@ def waited() -> None:
 def values_of(column: Any) -> Any:
     """A column's values."""
     kind = np.dtype(KINDS[column.type().id()])
-    return view_of(column.data(), column.size() * kind.itemsize, column).view(kind)
+    return _from(column.offset(), column, kind.itemsize).view(kind)
 
 
 def valid_of(column: Any) -> Any | None:
     """Which values are there; None for all."""
     if not column.null_count():
         return None
-    bits = view_of(column.null_mask(), (column.size() + 7) // 8, column)
-    return cupy.unpackbits(bits, bitorder="little")[: column.size()].view(np.bool_)
+    first, last = column.offset(), column.offset() + column.size()
+    bits = view_of(column.null_mask(), (last + 7) // 8, column)
+    return cupy.unpackbits(bits, bitorder="little")[first:last].view(np.bool_)
 
 
 def narrowed(column: Any, valid: Any | None) -> Any | None:
     """128-bit integers as 64-bit ones; None where one does not fit."""
-    halves = view_of(column.data(), column.size() * 16, column).view(np.int64).reshape(-1, 2)
+    halves = _from(column.offset(), column, 16).view(np.int64).reshape(-1, 2)
     low, high = halves[:, 0], halves[:, 1]
     fits = (low >> 63) == high
     if not bool((fits if valid is None else fits | ~valid).all()):
         return None
     return cupy.ascontiguousarray(low)
+
+
+def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:
+    """Texts as the places of each among those that differ (a NULL's is any), which are there (None: all), and those
+    that differ, on the host."""
+    keys, places = plc.transform.encode(plc.Table([column]))
+    texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow())).cast(pl.String).drop_nulls()
+    waited()
+    # NULL is the last of the keys.
+    values = cupy.minimum(values_of(places), max(len(texts) - 1, 0)).astype(np.int64)
+    return values, valid_of(column), texts
+
+
+def _from(first: int, column: Any, width: int) -> Any:
+    """The bytes of a column's values, which may be some of another column's, from its `first` one on."""
+    size = column.size()
+    return view_of(column.data(), (first + size) * width if size else 0, column)[first * width if size else 0 :]
 
 
 def view_of(span: Any, size: int, owner: Any) -> Any:

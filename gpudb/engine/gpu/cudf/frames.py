@@ -21,9 +21,9 @@ from cudf_polars.dsl.translate import Translator
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.arrays import KINDS, narrowed, valid_of, values_of, waited
+from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, waited
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
-from gpudb.engine.gpu.frames import FEW, SEED, Arrays, Held, HostHeld, Order, beyond_calendar, collected
+from gpudb.engine.gpu.frames import FEW, SEED, Arrays, Coded, Held, HostHeld, Order, beyond_calendar, collected
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
@@ -84,6 +84,20 @@ class CudfHeld:
         if held.type().id() == plc.TypeId.DECIMAL128 and (narrow := narrowed(held, valid)) is not None:
             return narrow, valid
         return None
+
+    def coded(self, name: str) -> Coded | None:
+        """See `frames.Held`."""
+        if self.rows <= FEW:
+            return None
+        waited()
+        return coded(self.table.column_map[name].obj)
+
+    def distinct(self, name: str) -> int:
+        """See `frames.Held`."""
+        if self.rows <= FEW:
+            return self._few[name].n_unique()
+        column = self.table.column_map[name].obj
+        return int(plc.reduce.distinct_count(column, plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID))
 
     def beside(self, columns: pl.DataFrame | Held) -> CudfHeld:
         """See `frames.Held`."""

@@ -7,11 +7,10 @@ from typing import Any
 
 import cupy
 import numpy as np
-import polars as pl
 import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cudf.arrays import KINDS, narrowed, valid_of, values_of, view_of, waited
+from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, view_of, waited
 from gpudb.engine.gpu.cudf.read import read
 from gpudb.engine.gpu.fused.pieces import Piece, TextPiece
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, NotFused
@@ -52,14 +51,9 @@ class CudfPieces:
 def _piece(column: Column, made: Any, *more: Any) -> Piece:
     if more or (made.type().id() not in KINDS and made.type().id() not in _OTHERS):
         raise NotFused(f"a column of type {column.type.plain}")
-    valid = valid_of(made)
     if column.type.name in TEXT:
-        keys, places = plc.transform.encode(plc.Table([made]))
-        texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow())).cast(pl.String)
-        values = values_of(places).astype(np.int64)
-        waited()
-        # A NULL is the last of the keys.
-        return Piece(values, valid, texts.drop_nulls())
+        return Piece(*coded(made))
+    valid = valid_of(made)
     if made.type().id() == plc.TypeId.DECIMAL128:
         values = narrowed(made, valid)
         if values is None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.frames import Arrays
+from gpudb.engine.gpu.frames import Arrays, Coded
 from gpudb.engine.gpu.fused.hashing import bitmap_bytes, hash_table
 from gpudb.engine.gpu.fused.pipeline import Bounds
 from gpudb.engine.gpu.fused.values import FLOATS, TEXT, Dictionary, NotFused
@@ -96,6 +96,19 @@ def column_at(arrays: Arrays, kind: SqlType) -> Column:
     return Column(values, valid, (int(known.min()), int(known.max())) if len(known) else (0, 0))
 
 
+def column_by(coded: Coded, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
+    """A column of texts that lies on a GPU: see `column_of`."""
+    places, valid, texts = coded
+    if dictionary is None or not len(texts):
+        return Column(places, valid, (0, max(len(texts) - 1, 0)), dictionary or Dictionary(texts))
+    codes = column_of(texts, kind, dictionary)
+    xp = _module_of(places)
+    if codes.valid is not None:
+        known = xp.asarray(codes.valid)[places]
+        valid = known if valid is None else valid & known
+    return Column(xp.asarray(codes.values)[places], valid, codes.bounds, dictionary)
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """The rows of a build side by their keys: each row's `place`, below `slots`; `most` is the most rows of one key.
@@ -148,11 +161,20 @@ def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
 
 def _module(keys: Sequence[Column]) -> Any:
     """What computes with keys: CuPy if some of them lie on a GPU, else NumPy."""
-    if all(isinstance(key.values, np.ndarray) for key in keys):
+    return next((found for key in keys if (found := _module_of(key.values)) is not np), np)
+
+
+def _module_of(array: Any) -> Any:
+    if isinstance(array, np.ndarray):
         return np
     import cupy
 
     return cupy
+
+
+def _beside(array: Any, xp: Any) -> Any:
+    """An array of a payload where the keys lie, which may be on the host where payloads are not."""
+    return array.get() if xp is np and not isinstance(array, np.ndarray) else xp.asarray(array)
 
 
 def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
@@ -196,7 +218,7 @@ def _leaves(payload: Column, others: int) -> bool:
 def _payload(
     payload: Column, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
 ) -> tuple[_Array, int, int, int]:
-    values = xp.asarray(payload.values)[rows]
+    values = _beside(payload.values, xp)[rows]
     if payload.bounds is None:
         if payload.valid is not None:
             raise NotFused("floats with NULLs in a build side")
@@ -211,7 +233,7 @@ def _payload(
     kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]
     stored = values - low + bias
     if payload.valid is not None:
-        stored = xp.where(xp.asarray(payload.valid)[rows], stored, bias - 1)
+        stored = xp.where(_beside(payload.valid, xp)[rows], stored, bias - 1)
     made = xp.zeros(max(slots, 1), kind)
     made[place] = stored.astype(kind)
     return made, width, bias, low

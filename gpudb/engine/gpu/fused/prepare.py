@@ -138,9 +138,11 @@ class _Preparing:
         kind: Any = node.kind.lower()
         side = Side(len(self._arrays), self._builds[built.number], built.types, kind)
         probes = [self._over(scope).value(pair[1 if left else 0]) for pair in node.keys]
-        keys = [self._key(side, pair[0 if left else 1], probe) for pair, probe in zip(node.keys, probes, strict=True)]
+        own = [_held(pair[0 if left else 1]) for pair in node.keys]
+        keys = [self._key(side, key, probe) for key, probe in zip(own, probes, strict=True)]
         if node.null_aware and side.rows.rows:
-            if keys[0].valid is not None:
+            # A text that the table lacks has no code there, and is no NULL.
+            if side.rows.nulls(f"c{own[0].index}"):
                 self._steps.append(Filter(Literal(BOOLEAN, False, 0)))
             elif probes[0].expr.nullable:
                 self._steps.append(Filter(IsNull(BOOLEAN, False, probes[0].expr, True)))
@@ -181,26 +183,17 @@ class _Preparing:
             raise NotFused("a join's condition that can fail")
         return made
 
-    def _key(self, side: Side, expr: Any, probe: Value) -> lookups.Column:
-        if not isinstance(expr, bound.Column):
-            raise NotFused("a key of a build side that is computed")
-        kind = side.types[expr.index]
+    def _key(self, side: Side, key: bound.Column, probe: Value) -> lookups.Column:
+        kind = side.types[key.index]
         if kind.name in FLOATS or kind.name not in HELD or kind.carried or probe.type.carried:
             raise NotFused(f"a key of type {kind.plain}")
         if probe.scale != (kind.numeric_digits[1] if kind.name == "numeric" else 0):
             raise NotFused("keys of two scales")
         if kind.name in TEXT:
-            series = side.rows.column(f"c{expr.index}")
             if probe.dictionary is None:
                 raise NotFused("a key of text that has no dictionary")
-            nulls = series.null_count()
-            made = lookups.column_of(series, kind, probe.dictionary)
-            if side.kind == "anti" and not nulls and made.valid is not None:
-                # A text that the table lacks is no NULL.
-                kept = made.valid
-                return lookups.Column(made.values[kept], None, made.bounds, made.dictionary)
-            return made
-        return side.column(f"c{expr.index}", kind)
+            return side.texts(f"c{key.index}", kind, probe.dictionary)
+        return side.column(f"c{key.index}", kind)
 
     # -------------------------------------------------------------------------------------------- sinks
 
@@ -259,6 +252,13 @@ class _Preparing:
         if limit is None:
             raise NotFused("a limit that is no constant")
         return Top(rank, limit)
+
+
+def _held(key: bound.Expr) -> bound.Column:
+    """A build side's key, which is one of its columns."""
+    if not isinstance(key, bound.Column):
+        raise NotFused("a key of a build side that is computed")
+    return key
 
 
 def _later(make: Callable[..., Value], *given: Any) -> Callable[[], Value]:

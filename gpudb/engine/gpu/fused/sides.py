@@ -77,7 +77,16 @@ class Side:
 
     def column(self, name: str, kind: SqlType) -> lookups.Column:
         """A column, where its rows lie unless they are few."""
-        arrays = None if kind.name in TEXT else self.rows.arrays(name)
-        if kind.name in TEXT and self.rows.rows > MANY and self.rows.column(name).n_unique() > _TEXTS:
-            raise NotFused("many texts of a build side")
+        if kind.name in TEXT:
+            if self.rows.rows > MANY and self.rows.distinct(name) > _TEXTS:
+                raise NotFused("many texts of a build side")
+            return self.texts(name, kind)
+        arrays = self.rows.arrays(name)
         return lookups.column_of(self.rows.column(name), kind) if arrays is None else lookups.column_at(arrays, kind)
+
+    def texts(self, name: str, kind: SqlType, dictionary: Dictionary | None = None) -> lookups.Column:
+        """A column of texts, where its rows lie unless they are few, by a dictionary's codes or those of its own."""
+        coded = self.rows.coded(name)
+        if coded is None:
+            return lookups.column_of(self.rows.column(name), kind, dictionary)
+        return lookups.column_by(coded, kind, dictionary)

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.frames import HostFrames, HostHeld
+from gpudb.engine.gpu.frames import FEW, HostFrames, HostHeld
+from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.lower.divisions import quotients
 
 pytestmark = pytest.mark.gpu
@@ -154,3 +155,43 @@ def test_columns_beside(frames: Any) -> None:
     assert_frame_equal(held.beside(frames.given(more)).frame(), held.frame())
     assert held.largest("i") == 2**40
     assert held.nulls("w") == 1
+
+
+ROWS_OF_KERNELS = 3 * FEW
+"""Fewer are looked at on the host."""
+
+
+def _many() -> pl.DataFrame:
+    numbers = pl.int_range(ROWS_OF_KERNELS, eager=True)
+    some = pl.col("i") % 7 > 0
+    texts = "text " + (numbers % 300).cast(pl.String)
+    frame = pl.DataFrame({"i": numbers, "w": numbers.cast(pl.Int128), "t": texts})
+    nulls = [pl.when(some).then(pl.col(name)).otherwise(None).alias(f"{name}n") for name in ("i", "w", "t")]
+    return frame.with_columns(nulls).with_columns(pl.lit(None, pl.String).alias("none"))
+
+
+@pytest.mark.parametrize("first", [0, 5, FEW + 1])
+def test_columns_lie_where_their_rows_begin(frames: Any, first: int) -> None:
+    """Rows of a frame that were cut out of it are columns of its memory, from a place on."""
+    rows = _many().slice(first, ROWS_OF_KERNELS - first - 3)
+    held = frames.held(frames.given(_many()).lazy.slice(first, rows.height))
+    for name in ("i", "w", "in", "wn"):
+        values, valid = held.arrays(name)
+        there = rows[name].is_not_null().to_numpy()
+        assert (valid is None) == bool(there.all())
+        assert (values.get()[there] == rows[name].drop_nulls().cast(pl.Int64).to_numpy()).all()
+        assert valid is None or (valid.get() == there).all()
+
+
+@pytest.mark.parametrize("name", ["t", "tn", "none"])
+def test_texts_are_coded_where_they_lie(frames: Any, name: str) -> None:
+    rows = _many()
+    held = frames.held(frames.given(rows).lazy.slice(9, rows.height - 9))
+    values, valid, texts = held.coded(name)
+    assert texts.is_unique().all()
+    assert texts.null_count() == 0
+    there = None if valid is None else valid.get()
+    wanted = rows[name].slice(9)
+    assert held.distinct(name) == wanted.n_unique()
+    assert Dictionary(texts).texts(values.get(), there).to_list() == wanted.to_list()
+    assert frames.held(frames.given(rows).lazy.head(10)).coded(name) is None

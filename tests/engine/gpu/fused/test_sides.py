@@ -1,0 +1,84 @@
+"""Texts of build sides, as keys and as what comes out: by codes made on the host, or where the rows lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from gpudb.engine.gpu.frames import Coded, Frames, HostFrames, HostHeld
+from gpudb.engine.gpu.fused import sides
+from gpudb.engine.gpu.fused.pieces import piece_of
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Twin
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
+
+SETUP = """
+CREATE TABLE p AS SELECT CASE WHEN i % 50 > 0 THEN 'n' || i % 50 END AS t, i % 17 AS y FROM generate_series(1, 3000) i;
+CREATE TABLE q AS SELECT CASE WHEN i % 2 = 0 THEN 'n' ELSE 'm' END || i % 50 AS t, i % 23 AS x,
+    CASE WHEN i % 3 > 0 THEN 'v' || i % 5 END AS v FROM generate_series(1, 300) i;
+CREATE TABLE nothing (t text, x int, v text);
+INSERT INTO nothing VALUES (NULL, 1, NULL), (NULL, 2, NULL)
+"""
+QUERIES = {
+    "key": "SELECT count(*), sum(x) FROM p JOIN {} AS s ON s.t = p.t",
+    "payload": "SELECT v, count(*) FROM p JOIN {} AS s ON s.x = p.y GROUP BY v",
+    "left": "SELECT v, count(*), min(v) FROM p LEFT JOIN {} AS s ON s.t = p.t AND s.x > p.y GROUP BY v",
+    "filtered": "SELECT count(*) FROM p JOIN {} AS s ON s.x = p.y AND s.v > 'v1' AND s.v < p.t",
+    # Texts that the large table lacks are no partner of any row, and no NULLs.
+    "anti": "SELECT count(*), sum(y) FROM p WHERE NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.t = p.t)",
+    "anti with a condition": """SELECT count(*), sum(y) FROM p
+        WHERE NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.t = p.t AND s.x > p.y)""",
+    "anti of two keys": """SELECT count(*), sum(y) FROM p
+        WHERE NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.t = p.t AND s.x = p.y)""",
+    "not in": "SELECT count(*), sum(y) FROM p WHERE t NOT IN (SELECT t FROM {} AS s)",
+    "not in nulls": "SELECT count(*), sum(y) FROM p WHERE t NOT IN (SELECT v FROM {} AS s)",
+}
+
+
+class _Coded(HostHeld):
+    def coded(self, name: str) -> Coded:
+        piece = piece_of(self.table[name], text=True)
+        assert piece.keys is not None
+        return piece.values, piece.valid, piece.keys
+
+
+class _CodedFrames(HostFrames):
+    """Frames whose texts are codes, as those on a GPU."""
+
+    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+        return _Coded(super().held(lazy).table)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run(SETUP)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("side", ["q", "nothing"])
+@pytest.mark.parametrize("frames", [HostFrames(), _CodedFrames()])
+@pytest.mark.parametrize("name", QUERIES)
+def test_joins_by_texts(lab: Lab, name: str, frames: Frames, side: str) -> None:
+    request = lab.request(QUERIES[name].format(side))
+    kernels = Twin(PackedTables(2**30))
+    given = local.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
+    assert sorted_rows(given) == sorted_rows(embedded(lab, request))
+    assert kernels.ran == 1
+
+
+def test_many_texts_of_a_side_are_the_general_engine_s(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sides, "MANY", 200)
+    monkeypatch.setattr(sides, "_TEXTS", 3)
+    request = lab.request(QUERIES["payload"].format("q"))
+    for frames in (HostFrames(), _CodedFrames()):
+        kernels: Any = Twin(PackedTables(2**30))
+        given = local.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
+        assert sorted_rows(given) == sorted_rows(embedded(lab, request))
+        assert (kernels.ran, kernels.declined) == (0, "many texts of a build side")

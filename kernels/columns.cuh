@@ -65,6 +65,15 @@ __device__ __forceinline__ u32 load_valid(const u8* bits, i64 first) {
     return bits[first >> 3] >> (first & 7) & ((1u << V) - 1);
 }
 
+// One row's value and validity bit, as the first of several.
+template <int WIDTH, class T>
+__device__ __forceinline__ void load_row(const u8* data, i64 row, T (&out)[1]) {
+    out[0] = 0;
+#pragma unroll
+    for (int byte = 0; byte < WIDTH; ++byte) out[0] |= (T)data[row * WIDTH + byte] << byte * 8;
+}
+__device__ __forceinline__ u32 load_valid_row(const u8* bits, i64 row) { return bits[row >> 3] >> (row & 7) & 1u; }
+
 // From which stored value on a packed column's values are `limit` or more; `beyond`: more. None is 2^32 - 1.
 __device__ __forceinline__ u32 stored_from(i64 limit, i64 base, u64 unit, bool beyond) {
     if (beyond ? limit < base : limit <= base) return 0;

@@ -112,6 +112,12 @@ struct Real {
     }
 };
 
+// A number of which the compiler knows nothing: that it has few bits would cost an instruction a row more to add it.
+__device__ __forceinline__ u32 hidden(u32 x) {
+    asm("" : "+r"(x));
+    return x;
+}
+
 template <class T>
 __device__ __noinline__ void fill(T* at, u32 count, T value) {
     for (u32 k = threadIdx.x; k < count; k += blockDim.x) at[k] = value;
@@ -178,6 +184,32 @@ __device__ __noinline__ void gather(const typename Cells::cell* at, u32 slots, u
         if (total != Cells::start()) Op::put(words + k, total);
     }
 }
+
+// Sums of values by their distances from a least one, which are below 2^32: each PARTS of 16 bits, a cell of 32 bits for
+// each part. The kernel's blocks have so few rows that no cell overflows, so that nothing is carried and nothing waited
+// for. What the values are more than their distances is added at last, by how many they are.
+template <int PARTS>
+struct Distances {
+    typedef u32 cell;
+    static __device__ __forceinline__ void put(u32* at, u32 cells, u32 distance) {
+        atomicAdd(at, PARTS == 1 ? distance : distance & 0xFFFF);
+        if (PARTS == 2) atomicAdd(at + cells, distance >> 16);
+    }
+    static __device__ __forceinline__ void clear(u32* at, u32 cells) { fill(at, PARTS * cells, 0u); }
+    static __device__ __noinline__ void gather(
+        const u32* at, const u32* counts, i64 low, u32 slots, u32 copies, u64* words) {
+        for (u32 k = threadIdx.x; k < slots; k += blockDim.x) {
+            u64 total = 0, count = 0;
+#pragma unroll 1
+            for (u32 c = k * copies; c < (k + 1) * copies; ++c) {
+                total += at[c];
+                if (PARTS == 2) total += (u64)at[c + slots * copies] << 16;
+                count += counts[c];
+            }
+            Add::put(words + k, total + count * (u64)low);
+        }
+    }
+};
 
 // One word of all threads of a block, added to the GPU's memory by one of them. `room` holds a value a warp.
 template <class Op>

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from gpudb.engine.gpu.fused.emit import Emitter
+from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import Expr, Filter, Groups, Lookup, Pipeline
 from gpudb.engine.gpu.fused.probes import Probes, Taken, alone, parameters
 from gpudb.engine.gpu.fused.sinks import SHARED, GroupWords, RowValues
@@ -40,7 +41,8 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel's source, the parameters it takes in order, threads a block, and shared memory, in bytes.
+    """A kernel's source, the parameters it takes in order, threads a block, shared memory, in bytes, and the most rows
+    that a block may have (None: however many).
 
     A parameter is ("data", column), ("valid", column), ("base", column), ("array", lookup, which), …, or ("constant",
     which) for one of `constants`, which are of this pipeline: other pipelines of the same source have others.
@@ -52,6 +54,7 @@ class Kernel:
     constants: tuple[Constant, ...]
     block: int
     shared: int
+    most: int | None = None
 
 
 def options_for(pipeline: Pipeline) -> Options:
@@ -96,10 +99,14 @@ class _Generator:
         self._v = options.rows
         self._eager = options.eager
         self._out = Emitter(pipeline.columns)
+        self._filtered = bool(pipeline.steps) or any(form.text for form in pipeline.columns)
         self._loaded: set[int] = set()
         self._probes = Probes(pipeline, self._out, self._v)
         sink, held = pipeline.sink, self._probes.bytes
-        self._sink = GroupWords(sink, self._out, held) if isinstance(sink, Groups) else RowValues(sink, self._out)
+        once = all(step.unique or step.kind in {"semi", "anti"} for step in pipeline.steps if isinstance(step, Lookup))
+        self._sink = (
+            GroupWords(sink, self._out, held, once=once) if isinstance(sink, Groups) else RowValues(sink, self._out)
+        )
         self._block = max(self._sink.block, BLOCK)
         if held > SHARED // 3:
             self._block = max(self._block, 2 * BLOCK if held <= 2 * SHARED else 4 * BLOCK)
@@ -121,7 +128,7 @@ class _Generator:
             + "\n}\n"
         )
         given = tuple(key for _, _, key in taken)
-        return Kernel(name, source, given, tuple(constants), self._block, self._shared)
+        return Kernel(name, source, given, tuple(constants), self._block, self._shared, self._sink.most)
 
     def _taken(self) -> Taken:
         found: Taken = []
@@ -168,6 +175,9 @@ class _Generator:
     def _rows(self) -> None:
         """What is done with a thread's rows."""
         out, v = self._out, self._v
+        if not self._filtered:
+            self._every_row()
+            return
         out.line(f"u32 alive = rows_there<{v}>(first, rows);")
         if self._eager:
             self._load(set(range(len(self._pipeline.columns))))
@@ -189,6 +199,28 @@ class _Generator:
             out.line("if (!(alive >> v & 1u)) continue;")
             self._rest(rest)
 
+    def _every_row(self) -> None:
+        """The sink, where no step drops a row: all rows of a thread are there, but at the table's end, whose rows come
+        one by one, each as the thread's first."""
+        out, v = self._out, self._v
+        with out.block(f"if (first + {v} <= rows)"):
+            self._load(set(range(len(self._pipeline.columns))))
+            out.line("#pragma unroll")
+            with out.block(f"for (int v = 0; v < {v}; ++v)"):
+                start = len(out.lines)
+                self._rest(())
+                row = out.lines[start:]
+        with out.block("else"):
+            out.line("const int v = 0;")
+            out.line("#pragma unroll 1")
+            with out.block("for (i64 row = first; row < rows; ++row)"):
+                for column, form in enumerate(self._pipeline.columns):
+                    out.line(f"{_word_of(form)} f{column}[1];")
+                    out.line(f"load_row<{form.width}>(d{column}, row, f{column});")
+                    if form.nullable:
+                        out.line(f"const u32 n{column} = load_valid_row(b{column}, row);")
+                out.lines += row
+
     def _load(self, columns: set[int]) -> None:
         """Loads columns that are not yet, if a row is left."""
         new = sorted(columns - self._loaded)
@@ -200,7 +232,7 @@ class _Generator:
         self._loaded |= set(new)
         for column in new:
             form = self._pipeline.columns[column]
-            out.line(f"{'u64' if form.width == 8 else 'u32'} f{column}[{v}];")
+            out.line(f"{_word_of(form)} f{column}[{v}];")
             place = f"first + skip{column}" if form.text else "first"
             out.line(f"load<{form.width}, {v}>(d{column}, {place}, f{column});")
             if form.text:
@@ -234,3 +266,7 @@ class _Generator:
             self._rest(steps[1:])
         else:
             self._probes.one_row(steps[0], lambda: self._rest(steps[1:]))
+
+
+def _word_of(form: Form) -> str:
+    return "u64" if form.width == 8 else "u32"

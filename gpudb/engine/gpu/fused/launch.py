@@ -188,36 +188,56 @@ class Launcher:
         if not segment.rows:
             return
         kernel = loaded.kernel
-        given: list[Any] = []
-        for key in kernel.parameters:
-            match key:
-                case ("data", column):
-                    part = segment.columns[int(column)]
-                    given.append(part.data if part.texts is None else part.texts.ends)
-                case ("texts" | "starts" | "skip" as which, column):
-                    given.append(_of_texts(segment.columns[int(column)].texts, which))
-                case ("valid", column):
-                    given.append(segment.columns[int(column)].valid)
-                case ("base", column):
-                    given.append(np.int64(segment.columns[int(column)].base))
-                case ("array", lookup, which):
-                    given.append(arrays[int(lookup)][int(which)])
-                case ("mask", lookup):
-                    given.append(np.int64(len(arrays[int(lookup)][0]) - 1))
-                case ("table", number):
-                    given.append(tables[int(number)][0])
-                case ("known", number):
-                    given.append(tables[int(number)][1])
-                case ("rows",):
-                    given.append(np.int64(segment.rows))
-                case ("constant", number):
-                    kind, value = kernel.constants[int(number)]
-                    given.append(_SCALARS[kind](value))
-                case _:
-                    given.append(target.parameter(key))
-        groups = -(-segment.rows // (kernel.block * loaded.options.rows))
-        grid = min(groups, self._processors * loaded.blocks)
+        given = arguments(kernel, segment, arrays, tables, target)
+        grid = grid_of(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
         loaded.function((grid,), (kernel.block,), tuple(given), shared_mem=kernel.shared)
+
+
+def arguments(
+    kernel: Kernel,
+    segment: Segment,
+    arrays: Sequence[Sequence[Any]],
+    tables: Sequence[tuple[Any, Any]],
+    target: Target,
+) -> list[Any]:
+    """What a kernel is given for its parameters: arrays and scalars."""
+    given: list[Any] = []
+    for key in kernel.parameters:
+        match key:
+            case ("data", column):
+                part = segment.columns[int(column)]
+                given.append(part.data if part.texts is None else part.texts.ends)
+            case ("texts" | "starts" | "skip" as which, column):
+                given.append(_of_texts(segment.columns[int(column)].texts, which))
+            case ("valid", column):
+                given.append(segment.columns[int(column)].valid)
+            case ("base", column):
+                given.append(np.int64(segment.columns[int(column)].base))
+            case ("array", lookup, which):
+                given.append(arrays[int(lookup)][int(which)])
+            case ("mask", lookup):
+                given.append(np.int64(len(arrays[int(lookup)][0]) - 1))
+            case ("table", number):
+                given.append(tables[int(number)][0])
+            case ("known", number):
+                given.append(tables[int(number)][1])
+            case ("rows",):
+                given.append(np.int64(segment.rows))
+            case ("constant", number):
+                kind, value = kernel.constants[int(number)]
+                given.append(_SCALARS[kind](value))
+            case _:
+                given.append(target.parameter(key))
+    return given
+
+
+def grid_of(kernel: Kernel, together: int, rows: int, resident: int) -> int:
+    """Blocks for so many rows, of which a thread has some together: as many as can be `resident` on the device at once,
+    but more where a block must not have so many rows."""
+    turns = -(-rows // (kernel.block * together))
+    if kernel.most is None:
+        return min(turns, resident)
+    return max(min(turns, resident), -(-turns // max(kernel.most // (kernel.block * together), 1)))
 
 
 def _of_texts(texts: Texts | None, which: str) -> Any:

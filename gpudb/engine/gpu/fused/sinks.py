@@ -1,13 +1,15 @@
 """What becomes of the rows that are left, as CUDA C++: words of groups, or their values.
 
 Words of one group are kept in registers; those of few groups in shared memory, several copies of them, so that lanes
-seldom meet; those of many in the GPU's memory, where lanes of a warp that have one group put theirs together.
+seldom meet; those of many in the GPU's memory, where lanes of a warp that have one group put theirs together. What
+bounds few groups is instructions, not bytes: sums are of distances from a least value, in parts that nothing is carried
+out of.
 """
 
 from __future__ import annotations
 
 from gpudb.engine.gpu.fused.emit import Emitter
-from gpudb.engine.gpu.fused.pipeline import Accumulator, Groups, Key, Literal, Rows
+from gpudb.engine.gpu.fused.pipeline import Accumulator, Expr, Groups, IsNull, Key, Limb, Literal, Rows
 from gpudb.engine.gpu.fused.probes import Taken
 from gpudb.engine.gpu.fused.statements import c_type
 
@@ -15,25 +17,44 @@ SHARED = 24 * 1024
 """Shared memory of a block that leaves room for eight of them on a multiprocessor."""
 SHARED_MOST = 200 * 1024
 """What one block can have for itself."""
+_PART = 16
+"""Bits of a distance that one cell adds up."""
+_COPIES = 4
+"""With so many copies at least, a block has enough rows before one of its cells could overflow."""
 _OPS = {"add": "Add", "fadd": "Real", "min": "Least", "max": "Most"}
 _WORDS = {"add": "u64", "fadd": "double"}
 _STARTS = {"add": "0ull", "fadd": "0.0", "min": "0x7FFFFFFFFFFFFFFFLL", "max": "(-0x7FFFFFFFFFFFFFFFLL - 1)"}
 
 
-def cell_of(each: Accumulator) -> str:
-    """What an accumulator is in shared memory, where the hardware has atomics of 32 bits."""
+def cell_of(each: Accumulator, counted: bool = False) -> str:
+    """What an accumulator is in shared memory, where the hardware has atomics of 32 bits; `counted`: it is known of
+    how many values a sum is."""
     bounds = each.value.bounds
     if each.op == "add":
-        return "Counts" if bounds in {(0, 1), (1, 1)} else "Sums"
+        span = bounds[1] - bounds[0] if bounds is not None else 2**32
+        if bounds in {(0, 1), (1, 1)} or span >= 2 ** (2 * _PART) or not counted:
+            return "Counts" if bounds in {(0, 1), (1, 1)} else "Sums"
+        return f"Distances<{1 if span < 2**_PART else 2}>"
     if each.op == "fadd":
         return "Reals"
     narrow = bounds is not None and max(-bounds[0], bounds[1]) < 2**31 - 1
     return {"min": "Leasts", "max": "Mosts"}[each.op] + ("32" if narrow else "64")
 
 
-def cell_bytes(each: Accumulator) -> int:
+def _bytes(cell: str) -> int:
     """Bytes of a cell of shared memory."""
-    return 4 if cell_of(each) in {"Counts", "Leasts32", "Mosts32"} else 8
+    return 4 if cell in {"Counts", "Distances<1>", "Leasts32", "Mosts32"} else 8
+
+
+def _counts(sink: Groups, value: Expr) -> int | None:
+    """Which accumulator counts the values of an expression that are not NULL, if one does."""
+    if not value.nullable:
+        return 0
+    of = value.arg if isinstance(value, Limb) else value
+    for number, each in enumerate(sink.accumulators):
+        if each.op == "add" and isinstance(each.value, IsNull) and each.value.negated and each.value.arg == of:
+            return number
+    return None
 
 
 class RowValues:
@@ -42,6 +63,7 @@ class RowValues:
     def __init__(self, sink: Rows, out: Emitter) -> None:
         self._sink, self._out = sink, out
         self.shared, self.block = 0, 0
+        self.most: int | None = None
 
     @property
     def parameters(self) -> Taken:
@@ -76,19 +98,25 @@ class RowValues:
 
 
 class GroupWords:
-    """Writes the words of groups; `reserved` bytes of shared memory are another's."""
+    """Writes the words of groups; `reserved` bytes of shared memory are another's. `once`: a row comes once at most."""
 
-    def __init__(self, sink: Groups, out: Emitter, reserved: int) -> None:
+    def __init__(self, sink: Groups, out: Emitter, reserved: int, *, once: bool) -> None:
         self._sink, self._out = sink, out
         self.shared, self.block, self._copies = 0, 0, 0
         self._offsets: dict[int, int] = {}
+        counted = [once and _counts(sink, each.value) is not None for each in sink.accumulators]
+        self._cells = list(map(cell_of, sink.accumulators, counted))
         if sink.form == "dense":
             self._plan(reserved)
+            if self._copies < _COPIES and any(cell.startswith("Distances") for cell in self._cells):
+                self._cells = list(map(cell_of, sink.accumulators))
+                self._plan(reserved)
 
     def _plan(self, reserved: int) -> None:
         """Whether groups' words fit into shared memory, and how many copies of them."""
-        sink = self._sink
-        size = sum(map(cell_bytes, sink.accumulators)) * sink.slots
+        sink, sizes = self._sink, list(map(_bytes, self._cells))
+        size = sum(sizes) * sink.slots
+        self.shared, self.block, self._copies = 0, 0, 0
         if size + reserved > SHARED_MOST:
             return
         self._copies = 1
@@ -98,10 +126,23 @@ class GroupWords:
         if size * self._copies > SHARED:
             self.block = 512 if (size + reserved) * 2 <= SHARED_MOST else 1024
         place = 0
-        for number in sorted(range(len(sink.accumulators)), key=lambda n: -cell_bytes(sink.accumulators[n])):
+        for number in sorted(range(len(sizes)), key=lambda n: -sizes[n]):
             self._offsets[number] = place
-            place += cell_bytes(sink.accumulators[number]) * sink.slots * self._copies
+            place += sizes[number] * sink.slots * self._copies
         self.shared = -(-place // 16) * 16
+
+    @property
+    def most(self) -> int | None:
+        """How many rows a block may have, that none of its cells overflows; None: however many.
+
+        A cell is that of each lane, or of every second, fourth, … lane of the block's warps.
+        """
+        parts = [
+            min(each.value.bounds[1] - each.value.bounds[0], 2**_PART - 1)
+            for cell, each in zip(self._cells, self._sink.accumulators, strict=True)
+            if self._copies and cell.startswith("Distances") and each.value.bounds is not None
+        ]
+        return (2**32 - 1) // max(parts) * self._copies if any(parts) else None
 
     @property
     def parameters(self) -> Taken:
@@ -121,8 +162,8 @@ class GroupWords:
         if not self._copies:
             return
         out.line(f"const u32 slots = {out.given(sink.slots, 'u32')}, cells = slots * {self._copies};")
-        for number, each in enumerate(sink.accumulators):
-            cell = cell_of(each)
+        out.line(f"const u32 copy = hidden(threadIdx.x & {self._copies - 1});")
+        for number, cell in enumerate(self._cells):
             place = out.given(self._offsets[number], "int")
             out.line(f"{cell}::cell* const g_{number} = ({cell}::cell*)((u8*)shared + {place});")
             out.line(f"{cell}::clear(g_{number}, cells);")
@@ -179,12 +220,16 @@ class GroupWords:
             self._put_words(slot, out.given(sink.slots, "u64"))
             return
         cell = out.name("cell")
-        copy = "" if self._copies == 1 else f" * {self._copies} + (threadIdx.x & {self._copies - 1})"
-        out.line(f"const u32 {cell} = (u32){slot}{copy};")
-        for number, each in enumerate(sink.accumulators):
+        out.line(f"const u32 {cell} = (u32){slot} * {self._copies} + copy;")
+        for number, (name, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
+            at = f"g_{number} + {cell}"
+            if name.startswith("Distances"):
+                assert each.value.bounds is not None
+                distance, valid = out.distance(each.value, each.value.bounds[0], "u32")
+                out.line(f"{'' if valid is None else f'if ({valid}) '}{name}::put({at}, cells, {distance});")
+                continue
             value, valid = out.value(each.value)
             guard = "" if valid is None else f"if ({valid}) "
-            name, at = cell_of(each), f"g_{number} + {cell}"
             if name == "Counts":
                 guard = guard if isinstance(each.value, Literal) else f"{guard}if ({value}) "
                 out.line(f"{guard}atomicAdd({at}, 1u);")
@@ -213,9 +258,14 @@ class GroupWords:
                 out.line(f"block_put<{_OPS[each.op]}>(words + {number}, r_{number}, {_start(each)}, warps);")
         elif self._copies:
             out.line("__syncthreads();")
-            for number, each in enumerate(sink.accumulators):
-                given = f"g_{number}, slots, {self._copies}, words + {number}ull * slots"
-                out.line(f"gather<{cell_of(each)}, {_OPS[each.op]}>({given});")
+            for number, (cell, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
+                given = f"slots, {self._copies}, words + {number}ull * slots"
+                if cell.startswith("Distances"):
+                    assert each.value.bounds is not None
+                    low, count = out.given(each.value.bounds[0], "i64"), _counts(sink, each.value)
+                    out.line(f"{cell}::gather(g_{number}, g_{count}, {low}, {given});")
+                else:
+                    out.line(f"gather<{cell}, {_OPS[each.op]}>(g_{number}, {given});")
 
 
 def _word(each: Accumulator) -> str:

@@ -1,0 +1,121 @@
+"""Generated kernels on the host: their CUDA C++ is compiled by g++, and each CUDA thread is a thread of the host's.
+
+Slow, and blind for what lanes of a warp do together; but it is the kernel's own source that runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, headers, options_for
+from gpudb.engine.gpu.fused.launch import arguments, grid_of
+from gpudb.engine.gpu.fused.pipeline import Pipeline
+from gpudb.engine.gpu.fused.target import Target
+from gpudb.engine.gpu.fused.twin import Outcome, Segment, in_forms
+
+HERE = Path(__file__).parent
+COMPILER = shutil.which("g++")
+_FLAGS = ("-std=c++20", "-O1", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
+_SHARED = "extern __shared__ uint4 shared[];"
+_WARPS = "__shared__ u64 warps[32];"
+_CAPACITY = 1 << 14
+
+
+class _Array(np.ndarray):  # type: ignore[type-arg]
+    def get(self) -> Any:
+        """As an array of CuPy's."""
+        return np.asarray(self)
+
+
+def _of(function: Any) -> Any:
+    return lambda *given, **more: function(*given, **more).view(_Array)
+
+
+_XP = SimpleNamespace(
+    **{name: _of(getattr(np, name)) for name in ("empty", "zeros", "flatnonzero", "argsort", "lexsort")},
+    ascontiguousarray=np.ascontiguousarray,
+)
+
+
+class Hosted:
+    """Kernels of some pipelines, compiled together in a folder."""
+
+    def __init__(self, pipelines: Sequence[Pipeline], folder: Path, options: Options | None = None) -> None:
+        self._options = options
+        made = {kernel.source: kernel for kernel in (generated(each, options) for each in pipelines)}
+        self._names = {source: f"kernel{number}" for number, source in enumerate(made)}
+        for name, text in headers().items():
+            (folder / name).write_text(text)
+        text = '#include "hosted.h"\n' + "".join(f'#include "{name}"\n' for name in headers())
+        text += "".join(_callable(self._names[source], kernel) for source, kernel in made.items())
+        (folder / "kernels.cc").write_text(text)
+        self._library = ctypes.CDLL(str(_compiled(folder)))
+
+    def run(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[tuple[Any, Any]],
+        resident: int = 2,
+    ) -> Outcome:
+        """What a pipeline's kernel gives over segments, on a device that has so many blocks at once."""
+        target = Target(_XP, pipeline.sink, _CAPACITY)
+        for segment in segments:
+            made = in_forms(pipeline, segment)
+            kernel = generated(made, self._options)
+            if segment.rows:
+                given = arguments(kernel, segment, lookups, tables, target)
+                together = (self._options or options_for(made)).rows
+                self._launch(kernel, given, grid_of(kernel, together, segment.rows, resident))
+        outcome = target.outcome()
+        assert outcome is not None
+        return outcome
+
+    def _launch(self, kernel: Kernel, given: Sequence[Any], grid: int) -> None:
+        held: list[Any] = []
+        for each in given:
+            if each is None:
+                held.append(ctypes.c_void_p(0))
+            elif isinstance(each, np.ndarray) and each.ndim:
+                assert each.flags.c_contiguous
+                held.append(ctypes.c_void_p(each.ctypes.data))
+            else:
+                held.append(np.ascontiguousarray(each).ctypes)
+        places = [ctypes.addressof(each) if isinstance(each, ctypes.c_void_p) else each.data for each in held]
+        pointers = (ctypes.c_void_p * len(places))(*places)
+        entry = getattr(self._library, self._names[kernel.source])
+        self._library.run_blocks(entry, pointers, grid, kernel.block, kernel.shared)
+
+
+def _callable(name: str, kernel: Kernel) -> str:
+    """A kernel as a function of the addresses of its arguments."""
+    body = kernel.source[kernel.source.index('extern "C"') :]
+    body = body.replace(_SHARED, "uint4* const shared = shared_memory;").replace(
+        _WARPS, "u64* const warps = warps_memory;"
+    )
+    found = re.search(r"fused\(\n(.*?)\) \{\n", body, re.DOTALL)
+    assert found is not None
+    kinds = [each.strip().rpartition(" ")[0] for each in found[1].split(",\n")]
+    given = ", ".join(f"*({kind.replace('__restrict__', '')}*)given[{place}]" for place, kind in enumerate(kinds))
+    body = body.replace('extern "C" __global__', "static").replace(" fused(", f" of_{name}(")
+    return f'\n{body}\nextern "C" void {name}(void** given) {{ of_{name}({given}); }}\n'
+
+
+def _compiled(folder: Path) -> Path:
+    assert COMPILER is not None
+    library = folder / "kernels.so"
+    sources = [folder / "kernels.cc", HERE / "hosted.cc"]
+    command = [COMPILER, *_FLAGS, f"-I{HERE}", f"-I{folder}", *map(str, sources), "-o", str(library)]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert made.returncode == 0, made.stderr[:4000]
+    return library

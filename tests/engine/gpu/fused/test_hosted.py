@@ -1,0 +1,127 @@
+"""Generated kernels' own source, run on the host, gives what the twin gives: groups in shared memory, rows at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.fused.outcomes import same
+from gpudb.engine.gpu.fused import twin
+from gpudb.engine.gpu.fused.generate import Options, generated
+from gpudb.engine.gpu.fused.launch import grid_of
+from gpudb.engine.gpu.fused.packed import PackedColumn, pack
+from gpudb.engine.gpu.fused.pipeline import (
+    BOOLEAN,
+    Accumulator,
+    Compare,
+    Expr,
+    Field,
+    Filter,
+    Groups,
+    IsNull,
+    Key,
+    Literal,
+    Pipeline,
+)
+from gpudb.engine.gpu.fused.twin import Segment
+from tests.engine.gpu.fused import kept
+from tests.engine.gpu.fused.hosted import COMPILER, Hosted
+
+pytestmark = [pytest.mark.skipif(COMPILER is None, reason="needs g++"), pytest.mark.timeout(300)]
+ONE = Literal((1, 1), False, 1)
+
+
+def field(columns: list[PackedColumn], place: int) -> Field:
+    column = columns[place]
+    assert column.low is not None
+    assert column.high is not None
+    return Field((column.low, column.high), column.form.nullable, place)
+
+
+def counted(value: Expr) -> list[Accumulator]:
+    """A sum of a value, its least and its most, and how many of it there are."""
+    made = [Accumulator(op, value) for op in ("add", "min", "max")]
+    return [*made, Accumulator("add", IsNull(BOOLEAN, False, value, True))] if value.nullable else made
+
+
+def grouped(columns: list[PackedColumn], steps: tuple[Filter, ...] = (), *, sums: int = 1) -> Pipeline:
+    """Groups by the first column; of the `sums` after it all that is counted."""
+    key = field(columns, 0)
+    assert key.bounds is not None
+    low, high = key.bounds
+    size = high - low + 1 + key.nullable
+    words = [Accumulator("add", ONE)] + [each for n in range(sums) for each in counted(field(columns, n + 1))]
+    forms = tuple(column.form for column in columns)
+    return Pipeline(forms, steps, Groups((Key(key, low, size),), tuple(dict.fromkeys(words)), "dense"))
+
+
+def drawn(rows: int, groups: int, spans: tuple[int, ...], *, nulls: bool) -> list[PackedColumn]:
+    """A key and values, of which the least is below 0."""
+    draws = np.random.default_rng(rows + groups)
+    made = [pack(draws.integers(-3, groups - 3, rows), draws.random(rows) > 0.1 if nulls else None)]
+    for span in spans:
+        values = draws.integers(0, span, rows, endpoint=True) - span // 3
+        values[0], values[-1] = span - span // 3, -(span // 3)
+        made.append(pack(values, draws.random(rows) > 0.2 if nulls else None))
+    return made
+
+
+SPANS = (200, 60_000, 2**16, 2**24 - 1, 2**32 - 2, 2**40)
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+def test_sums_of_any_width_in_shared_memory(tmp_path: Path, nulls: bool) -> None:
+    pipelines, given = [], []
+    for rows, groups in ((1, 1), (7, 9), (64, 300), (4001, 1), (4001, 9), (4001, 700)):
+        columns = drawn(rows, groups, SPANS if rows > 64 else SPANS[1:3], nulls=nulls and rows > 7)
+        half = field(columns, 1)
+        assert half.bounds is not None
+        kept_rows = Filter(
+            Compare(BOOLEAN, half.nullable, "<", half, Literal(half.bounds, False, sum(half.bounds) // 2))
+        )
+        for steps in ((), (kept_rows,)):
+            pipelines.append(grouped(columns, steps, sums=len(columns) - 1))
+            given.append(Segment(rows, tuple(columns)))
+    hosted = Hosted(pipelines, tmp_path)
+    for pipeline, segment in zip(pipelines, given, strict=True):
+        wanted = twin.run(pipeline, [segment], [], [])
+        assert same(wanted, hosted.run(pipeline, [segment], [], [])), (segment.rows, pipeline)
+
+
+@pytest.mark.parametrize(("groups", "tops"), [(500, (2**16 - 1,)), (380, (2**16 - 1, 2**24 - 1))])
+def test_a_block_ends_before_a_cell_overflows(tmp_path: Path, groups: int, tops: tuple[int, ...]) -> None:
+    rows = 600_000
+    keys = np.full(rows, 123)
+    keys[:groups] = np.arange(groups)
+    columns = [pack(keys), *(pack(np.where(np.arange(rows) == 7, 0, top)) for top in tops)]
+    sink = grouped(columns, sums=len(tops)).sink
+    assert isinstance(sink, Groups)
+    words = tuple(each for each in sink.accumulators if each.op == "add")
+    pipeline = Pipeline(tuple(column.form for column in columns), (), Groups(sink.keys, words, "dense"))
+    kernel, segment = generated(pipeline), Segment(rows, tuple(columns))
+    assert "Distances" in kernel.source
+    assert grid_of(kernel, 8, rows, 1) > 1
+    given = Hosted([pipeline], tmp_path).run(pipeline, [segment], [], [], resident=1)
+    assert same(twin.run(pipeline, [segment], [], []), given)
+
+
+@pytest.mark.parametrize("together", [4, 16])
+def test_the_last_rows_are_those_of_a_segment_and_no_more(tmp_path: Path, together: int) -> None:
+    columns = drawn(4096, 9, (60_000,), nulls=True)
+    pipeline = grouped(columns)
+    hosted = Hosted([pipeline], tmp_path, Options(together))
+    for rows in (1, together - 1, together, together + 1, 4095):
+        # Rows of the same columns lie behind them.
+        part = Segment(rows, tuple(columns))
+        assert same(twin.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
+
+
+@pytest.mark.timeout(600)
+def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
+    given = kept.recorded([2])[::3]
+    hosted = Hosted([twin.in_forms(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
+    with np.errstate(all="ignore"):
+        wrong = [name for name, *what in given if not same(twin.run(*what), hosted.run(*what))]
+    assert not wrong

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,7 @@ def default_machine() -> str:
     return f"{model.lower()}x{len(names)}"
 
 
+@cache
 def gpu_names() -> list[str]:
     """The names of the GPUs that this process may use, by nvidia-smi."""
     from gpudb.cli import machine
@@ -189,6 +191,7 @@ def _processor() -> str:
     return platform.machine()
 
 
+@cache
 def commit() -> str:
     """The commit that was measured; with + where files had changed. Where the files lie outside of their repository,
     GPUDB_BENCHMARK_COMMIT tells it."""

@@ -61,15 +61,15 @@ def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
     """Results as those of so many GPUs."""
     on = f"on {gpus} GPU{'s' if gpus > 1 else ''}"
     for row in rows:
-        row.system = f"{'kernel' if row.system == 'its kernel' else 'gpudb'} {on}"
+        row.system = f"{row.system.removeprefix('its ')} {on}"
     return list(rows)
 
 
 def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
     """Notes with each result what the same share of the data took on fewer GPUs, and prints all."""
-    before = {(row.case, row.system.split()[0]): row.median_s or 0.0 for row in few}
-    for system in ("gpudb", "kernel"):
-        pairs = [(row, before[row.case, system]) for row in more if row.system.startswith(system)]
+    before = {(row.case, row.system.partition(" on ")[0]): row.median_s or 0.0 for row in few}
+    for system in (wire.LIBPQ, wire.PSYCOPG, "kernel"):
+        pairs = [(row, before[row.case, system]) for row in more if row.system.partition(" on ")[0] == system]
         for row, first in pairs:
             row.note = f"{row.note}; efficiency {first / (row.median_s or 1.0):.0%}"
             print(f"{row.case} {row.system}: {1000 * (row.median_s or 0):.3f} ms, {first / (row.median_s or 1):.0%}")

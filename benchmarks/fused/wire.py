@@ -1,11 +1,13 @@
-"""Fused pipelines through a client: taxi's four and SSB's thirteen queries by psycopg, on one GPU or CPU worker.
+"""Fused pipelines through a client: taxi's four and SSB's thirteen queries, on one GPU or CPU worker.
 
 python -m benchmarks.fused.wire taxi|ssb [--rows N] [--engine gpu|twin] [--folder DIR] [--machine LABEL] …
 
 Makes the files (`benchmarks.fused.files`), starts a server, adopts them with add_files, runs each query once cold,
-warms it, and takes the median of RUNS runs: from sending the statement to having its rows as Python values. Beside it,
-from EXPLAIN ANALYZE, the kernel's own time, the bytes of the columns that it reads, and their share of the bandwidth of
-a copy. Answers are compared with DuckDB's over the same files. Writes results/wire-SUITE.MACHINE.json.
+warms it, and takes the median of RUNS runs, from sending the statement to having its result. By libpq that is a
+PGresult, as psql has it: every value can be read as text. By psycopg the rows are Python values, which it makes of
+them. Beside them, from EXPLAIN ANALYZE, the kernel's own time, the bytes of the columns that it reads, and their share
+of the bandwidth of a copy. Answers are compared with DuckDB's over the same files. Writes
+results/wire-SUITE.MACHINE.json, after each query too.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from benchmarks.harness import Row, agree, row_of, save, visible
 RUNS = 20
 WARM = 5
 START_S = 180
+LIBPQ, PSYCOPG, KERNEL = "gpudb by libpq", "gpudb by psycopg", "its kernel"
 ROWS = {"taxi": files.RIDES, "ssb": files.LINES}
 
 
@@ -119,6 +122,7 @@ def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed:
     cold = time.perf_counter() - begun
     for _ in range(WARM):
         connection.execute(sql).fetchall()
+    by_libpq, size = libpq_times(connection.pgconn, sql, len(answer))
     times = []
     for _ in range(RUNS):
         at = time.perf_counter()
@@ -126,8 +130,10 @@ def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed:
         times.append(time.perf_counter() - at)
     assert given == answer or agree(given, answer)
     last_byte = 1000 * statistics.median([bare.seconds(sql) for _ in range(WARM + RUNS)][WARM:])
-    note = f"first run {cold:.2f} s; its last byte is there after {last_byte:.2f} ms"
-    made = [row_of(name, "gpudb by psycopg", times, rows, result_rows=len(answer), note=note)]
+    note = f"its last byte is there after {last_byte:.2f} ms; {size:,} bytes of text"
+    made = [row_of(name, LIBPQ, by_libpq, rows, result_rows=len(answer), note=note)]
+    note = f"first run {cold:.2f} s"
+    made.append(row_of(name, PSYCOPG, times, rows, result_rows=len(answer), note=note))
     told = kernel(connection, sql)
     shown = ""
     if told:
@@ -135,15 +141,41 @@ def measured(connection: Any, bare: Bare, name: str, sql: str, rows: int, speed:
         note = f"{told['segments']} segments, {told['registers']} registers"
         note += f", its columns whole at {share:.0%} of a copy's bandwidth" if speed else ""
         more = {"result_rows": len(answer), "bytes": told["bytes"], "note": note}
-        made.append(row_of(name, "its kernel", told["times"], rows, **more))
+        made.append(row_of(name, KERNEL, told["times"], rows, **more))
         shown = f"kernel {1000 * statistics.median(told['times']):7.3f} ms, {told['bytes'] / 1e9:6.2f} GB, {note}"
         shown += f", stages {' '.join(reversed(told['stages']))} ms"
     best, median = 1000 * min(times), 1000 * statistics.median(times)
     print(
-        f"{name:5s} {median:8.3f} ms (least {best:.3f}), last byte {last_byte:.3f}, first {cold:6.2f} s; {shown}",
+        f"{name:5s} by libpq {1000 * statistics.median(by_libpq):8.3f} ms, by psycopg {median:8.3f} (least {best:.3f}),"
+        f" last byte {last_byte:.3f}, first {cold:6.2f} s; {shown}",
         flush=True,
     )
     return made, answer
+
+
+def libpq_times(connection: Any, sql: str, rows: int) -> tuple[list[float], int]:
+    """Seconds of each run from sending a statement to its PGresult, by the simple protocol as psql asks, and the bytes
+    of the result's values as text."""
+    from psycopg.pq import ExecStatus
+
+    text, times = sql.encode(), []
+    for number in range(WARM + RUNS):
+        at = time.perf_counter()
+        result = connection.exec_(text)
+        if number >= WARM:
+            times.append(time.perf_counter() - at)
+        assert result.status == ExecStatus.TUPLES_OK, result.error_message
+        assert result.ntuples == rows
+    places = [(row, column) for row in range(result.ntuples) for column in range(result.nfields)]
+    return times, sum(len(result.get_value(*place) or b"") for place in places)
+
+
+def totals(rows: Sequence[Row]) -> dict[str, float]:
+    """Milliseconds of all cases together, by system."""
+    found: dict[str, float] = {}
+    for row in rows:
+        found[row.system] = found.get(row.system, 0.0) + 1000 * (row.median_s or 0.0)
+    return found
 
 
 def checked(suite: str, folder: Path, answers: dict[str, list[Any]], rows: list[Row]) -> None:
@@ -179,22 +211,33 @@ def main() -> None:
         command = [sys.executable, "-m", "benchmarks.fused.files", given.suite, str(folder), str(rows)]
         subprocess.run(command, check=True, timeout=400)
         speed = float((folder / "bandwidth").read_text()) if (folder / "bandwidth").exists() else 0.0
-        found, answers = answered(given.suite, given.engine, folder, rows, speed)
+        keep = lambda rows: kept(given.suite, rows, speed, given.machine)  # noqa: E731
+        found, answers = answered(given.suite, given.engine, folder, rows, speed, keep=keep)
         if not given.unchecked:
             checked(given.suite, folder, answers, found)
-    total = sum(row.median_s or 0.0 for row in found if row.system != "its kernel")
-    kernels = sum(row.median_s or 0.0 for row in found if row.system == "its kernel")
-    print(f"{given.suite}: {1000 * total:.2f} ms in all by psycopg, {1000 * kernels:.2f} ms of kernels", flush=True)
-    path = save(f"wire-{given.suite}", found, versions(), given.machine, "fused.wire")
+    print(f"{given.suite} in all: {', '.join(f'{name} {ms:.2f} ms' for name, ms in totals(found).items())}", flush=True)
+    print(kept(given.suite, found, speed, given.machine))
+
+
+def kept(suite: str, rows: Sequence[Row], speed: float, machine: str | None) -> Path:
+    """Writes results/wire-SUITE.MACHINE.json."""
+    path = save(f"wire-{suite}", rows, versions(), machine, "fused.wire")
     told = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**told, "copy_bytes_per_s": speed}, indent=1, ensure_ascii=False) + "\n")
-    print(path)
+    return path
 
 
 def answered(
-    suite: str, engine: str, folder: Path, rows: int, speed: float, workers: int = 1
+    suite: str,
+    engine: str,
+    folder: Path,
+    rows: int,
+    speed: float,
+    workers: int = 1,
+    keep: Callable[[list[Row]], None] = lambda _: None,
 ) -> tuple[list[Row], dict[str, list[Any]]]:
-    """What each query took on a server of so many workers over a folder's files, and the answers."""
+    """What each query took on a server of so many workers over a folder's files, and the answers; `keep` is called with
+    what there is after each."""
     import psycopg
 
     found: list[Row] = []
@@ -209,6 +252,7 @@ def answered(
                 for name, sql in tables.queries(suite).items():
                     lines, answers[name] = measured(connection, bare, f"{suite} {name}", sql, rows, speed * workers)
                     found += lines
+                    keep(found)
         except Exception:
             if (folder / "server.log").exists():
                 print((folder / "server.log").read_text()[-6000:], flush=True)

@@ -90,3 +90,5 @@ SELECT 'epoch +01'::timestamptz;
 SELECT 'infinity,'::timestamp, '{infinity'::timestamp, 'infinity mon'::date;
 -- error 22007
 SELECT E'2024-02-29 \b2:34'::timestamp;
+SELECT ts::date, count(*) FROM da_t GROUP BY 1;
+SELECT id, ts::date FROM da_t WHERE id > 6;

@@ -4,6 +4,8 @@ CREATE TABLE te_t (id integer, t text, v varchar(20), c char(8));
 INSERT INTO te_t VALUES
   (1, 'Hello', 'World', 'abc'), (2, '', '', ''), (3, NULL, NULL, NULL), (4, 'naïve café', 'ÄÖÜß', 'é'),
   (5, '日本語テキスト', '😀 smile', '日本'), (6, '  padded  ', E'tab\tnew\nline', 'x  '), (7, '100%_sure', 'a\b', 'Q''s'), (8, 'İstanbul', 'ﬁne', 'ΣΊΣΥΦΟΣ');
+CREATE TABLE te_c (id integer, s text, c char(5));
+INSERT INTO te_c VALUES (1, 'e' || chr(769) || 'a', 'a'), (2, 'ΣΑΣ ΟΔΟΣ', 'ab'), (3, '👨‍👩‍👧x', 'abcde'), (4, 'İıI', 'A'), (5, 'ßẞ', ''), (6, 'ǅǆ', NULL), (7, chr(57344) || 'K', 'b c');
 -- cases
 SELECT id, t, v, c FROM te_t;
 SELECT id, length(t), char_length(v), octet_length(t), length(c), bit_length(v) FROM te_t;
@@ -93,3 +95,12 @@ SELECT regexp_replace('abc', '.*?a', '<\&>', ''), regexp_replace(v, '.*?b', '<\&
 SELECT to_number('é42', '999'), to_number('日42', '9999'), to_number('$日42', 'L9999'), to_number('日42', 'L9999'), to_number('日42', '"a"9999');
 -- error 22P02
 SELECT to_number('日42>', '99PR');
+-- characters that other cases have several of, or others at a word's end; marks that stand behind their letter
+SELECT id, upper(s), lower(s), reverse(s) FROM te_c;
+SELECT id FROM te_c WHERE s ILIKE '%ς' OR s ILIKE 'i%' OR s ILIKE '%k';
+SELECT id FROM te_c WHERE s ILIKE '%σ' OR s NOT ILIKE '%i';
+SELECT lower(s), count(*) FROM te_c GROUP BY 1;
+-- a char(n) is matched with its blanks
+SELECT id FROM te_c WHERE c LIKE 'a' OR c LIKE 'b c';
+SELECT id FROM te_c WHERE c LIKE 'a    ' OR c LIKE 'abcde' OR c ILIKE 'AB___';
+SELECT id FROM te_c WHERE c NOT LIKE 'a' AND c NOT ILIKE 'B%';

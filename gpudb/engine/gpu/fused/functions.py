@@ -201,6 +201,8 @@ def converted(value: Value, kind: SqlType) -> Value:
         return Value(kind, scaled(value.expr, DAY))
     if target.name == "date" and source.name == "timestamp":
         low, high = value.bounds
+        if max(-low, high) >= WIDE - 1:
+            raise NotFused("an infinite timestamp")
         return Value(kind, Quotient((low // DAY, high // DAY), value.expr.nullable, value.expr, DAY, "floor"))
     raise NotFused(f"cast from {source.plain} to {target.plain}")
 

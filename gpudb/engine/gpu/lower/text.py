@@ -28,13 +28,13 @@ def constant_text(value: Value) -> str:
     return str(text)
 
 
-def like(value: pl.Expr, pattern: str, *, ignore_case: bool = False) -> pl.Expr:
+def like(value: pl.Expr, pattern: str) -> pl.Expr:
     """LIKE by what it needs: a search, a prefix, a suffix, or a regular expression."""
     parts = re.split(r"(\\.|%|_)", pattern, flags=re.S)
     literal = [part for part in parts if part]
     if literal and re.search(r"(?<!\\)(\\\\)*\\$", pattern):
         raise NotCarried("a pattern that ends with its escape")
-    if not ignore_case and "_" not in literal and not any(part[0] == "\\" for part in literal):
+    if "_" not in literal and not any(part[0] == "\\" for part in literal):
         body = pattern.strip("%")
         if "%" not in body:
             starts, ends = pattern.startswith("%"), pattern.endswith("%")
@@ -46,7 +46,7 @@ def like(value: pl.Expr, pattern: str, *, ignore_case: bool = False) -> pl.Expr:
                 return value.str.ends_with(body)
             return value.str.starts_with(body) if ends else value == body
     made = "".join(_piece(part) for part in literal)
-    return value.str.contains(f"(?s{'i' if ignore_case else ''})^{made}$")
+    return value.str.contains(f"(?s)^{made}$")
 
 
 def _piece(part: str) -> str:
@@ -57,25 +57,34 @@ def _piece(part: str) -> str:
     return re.escape(part[1:] if part[0] == "\\" and len(part) > 1 else part)
 
 
-def _one_to_one(convert: Callable[[pl.Expr], pl.Expr], python: Callable[[str], str]) -> Callable[[pl.Expr], pl.Expr]:
-    """A change of case that leaves characters alone whose other case is more than one (ß), as PostgreSQL does."""
-    kept = [each for each in map(chr, range(0x80, 0xFFFF)) if len(python(each)) > 1]
-    private = [chr(0xE000 + number) for number in range(len(kept))]
-    return lambda value: convert(value.str.replace_many(kept, private)).str.replace_many(private, kept)
+_SINGLE = {each: chr(0x100000 + each) for each in range(0x80, 0xFFFF) if len(chr(each).upper()) > 1}
+"""Characters whose upper case is several (ß), and in whose place stand some that no text has, meanwhile."""
 
 
-_upper = _one_to_one(lambda value: value.str.to_uppercase(), str.upper)
-_lower = _one_to_one(lambda value: value.str.to_lowercase(), str.lower)
+def _upper(value: pl.Expr) -> pl.Expr:
+    """Upper case, one character for each: those of several stay as they are, as in PostgreSQL."""
+    kept, meanwhile = list(map(chr, _SINGLE)), list(_SINGLE.values())
+    return value.str.replace_many(kept, meanwhile).str.to_uppercase().str.replace_many(meanwhile, kept)
+
+
+def _lower(value: pl.Expr) -> pl.Expr:
+    """Lower case, one character for each, wherever in a word it stands."""
+    return value.str.replace_many(["Σ", "İ"], ["σ", "i"]).str.to_lowercase()
+
+
+def _subject(value: Value) -> pl.Expr:
+    """What is matched; a char(n) with its blanks, which count here."""
+    size = value.type.length if value.type.name == "bpchar" else None
+    if size is not None and size > _MOST_LENGTH:
+        raise NotCarried("LIKE over a long char(n)")
+    return value.expr if size is None else value.expr.str.pad_end(size)
 
 
 def _declare_like(names: str, *, negated: bool, ignore_case: bool) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        value, pattern = args[0].expr, constant_text(args[1])
-        if ignore_case and pattern.isascii():
-            made = like(_lower(value), pattern.lower())
-        else:
-            made = like(value, pattern, ignore_case=ignore_case)
+        value, pattern = _subject(args[0]), constant_text(args[1])
+        made = like(_lower(value), pl.select(_lower(pl.lit(pattern))).item()) if ignore_case else like(value, pattern)
         return Value(BOOL, ~made if negated else made)
 
 
@@ -97,7 +106,6 @@ _declare_plain(
     "length(text) char_length(text) character_length(text)", lambda value: value.str.len_chars().cast(pl.Int32)
 )
 _declare_plain("octet_length(text)", lambda value: value.str.len_bytes().cast(pl.Int32))
-_declare_plain("reverse(text)", lambda value: value.str.reverse())
 _declare_plain("btrim(text)", lambda value: value.str.strip_chars(" "))
 _declare_plain("ltrim(text)", lambda value: value.str.strip_chars_start(" "))
 _declare_plain("rtrim(text)", lambda value: value.str.strip_chars_end(" "))

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpudb.engine.cpu.udf_quotient import quotient_of
 from gpudb.engine.gpu.fused.top import count_of
 from gpudb.engine.gpu.lower.arrow import numerics
+from gpudb.engine.gpu.lower.groups import Groups
 from gpudb.engine.gpu.lower.values import RANGES
 from gpudb.engine.gpu.outcome import schema_of
+from gpudb.engine.gpu.whole_groups import Apart, How, WholeGroups, there, values_of
 from gpudb.errors import GpudbError
 from gpudb.plan.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.physical import Final, Receive
@@ -60,7 +62,7 @@ class Lane:
         return Lane(self.values[rows], valid, None if self.shown is None else self.shown[rows])
 
 
-Maker = Callable[[pl.DataFrame], Lane]
+Maker = Callable[[WholeGroups], Lane]
 
 
 class _Other(Exception):
@@ -84,20 +86,27 @@ class Finished:
         return int(self.batch.nbytes)
 
 
-def rows_of(root: Node, states: pl.DataFrame, parameters: Sequence[object]) -> Finished | None:
-    """The rows of a stage over the states of groups, each of which is there once; None where the lowering is wanted."""
-    if states.height > MOST:
+def rows_of(root: Node, states: Sequence[pl.DataFrame], parameters: Sequence[object]) -> Finished | None:
+    """The rows of a stage over the states of groups, in a frame for each worker that gave some, each of which has a
+    group once; None where the lowering is wanted."""
+    if sum(each.height for each in states) > MOST:
         return None
     try:
         tail = _Tail(parameters)
         places = tail.over(root)
-        return Finished(tail.batch(states, places))
+        try:
+            return Finished(tail.batch(states, places))
+        except Apart:
+            merged = Groups.merged(pl.concat(states).lazy(), tail.aggregate).collect()
+            return Finished(tail.batch([merged], places))
     except (_Other, GpudbError):
         return None
 
 
 class _Tail:
     """A stage's nodes above its groups: how the groups' columns are made, and the sorts that rows go through."""
+
+    aggregate: Aggregate
 
     def __init__(self, parameters: Sequence[object]) -> None:
         self._parameters = parameters
@@ -127,6 +136,7 @@ class _Tail:
         raise _Other
 
     def _groups(self, node: Aggregate) -> None:
+        self.aggregate = node
         for number, key in enumerate(node.keys):
             self._add(key.type, _held(f"k{number}", key.type))
         for number, call in enumerate(node.calls):
@@ -141,8 +151,9 @@ class _Tail:
         self._kinds.append(kind)
         self._makers.append(maker)
 
-    def batch(self, states: pl.DataFrame, places: Sequence[int]) -> pa.RecordBatch:
-        """The rows that come of groups' states."""
+    def batch(self, frames: Sequence[pl.DataFrame], places: Sequence[int]) -> pa.RecordBatch:
+        """The rows that come of groups' states; Apart for those of several workers that frames put together."""
+        states = WholeGroups(frames, len(self.aggregate.keys))
         made = [maker(states) for maker in self._makers]
         rows: Array | None = None
         for keys, offset, limit in self._sorts:
@@ -237,52 +248,37 @@ def _digits(values: Array, mask: Array | None) -> pa.Array:
 # ---------------------------------------------------------------------------------------------- columns of groups
 
 
-def _values(series: pl.Series) -> tuple[Array, Array | None]:
-    """A lane of integers, floats, booleans or moments, and which are there; what is not there is 0.
-
-    Methods of Series that are expressions beneath take longer than all else here.
-    """
-    if series.dtype == pl.Int128:
-        narrow = series.cast(pl.Int64, strict=False)
-        if narrow.null_count() > series.null_count():
-            # Arrow has no integers of 128 bits.
-            there = series.is_not_null().to_numpy() if series.null_count() else None
-            return np.array([value or 0 for value in series.to_list()], object), there
-        series = narrow
-    elif series.dtype.is_temporal():
-        series = series.cast(pl.Int64)
-    if not series.null_count():
-        return series.to_numpy(), None
-    held = series.to_arrow()
-    return pc.fill_null(held, held.type.to_pandas_dtype()(0)).to_numpy(zero_copy_only=False), _there(series)
-
-
-def _there(series: pl.Series) -> Array | None:
-    """Which values are there; None for all."""
-    return pc.is_valid(series.to_arrow()).to_numpy(zero_copy_only=False) if series.null_count() else None
-
-
 def _held(name: str, kind: SqlType) -> Maker:
-    """A column as it is."""
+    """A key as it is."""
 
-    def lane(states: pl.DataFrame) -> Lane:
+    def lane(states: WholeGroups) -> Lane:
+        found = states.key(name)
         if kind.name in _TEXT:
-            texts = states[name]
-            return Lane(texts, _there(texts))
-        values, valid = _values(states[name])
-        return Lane(values, valid, _values(states[name + "s"])[0] if kind.carried else None)
+            return Lane(found, there(found))
+        values, valid = values_of(found)
+        return Lane(values, valid, values_of(states.key(name + "s"))[0] if kind.carried else None)
 
     return lane
 
 
-def _counted(name: str, call: bound.Aggregate) -> Maker:
-    return _held(name, call.type)
+def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
+    """A state that is the result: a count, or the least or greatest value."""
+    kind, held = call.type, _held(name, call.type)
+
+    def lane(states: WholeGroups) -> Lane:
+        if kind.name not in _TEXT and not kind.carried:
+            return Lane(*states.values(name, how))
+        if states.several:
+            raise Apart  # texts' order, and which of equal values' forms is shown
+        return held(states)
+
+    return lane
 
 
-def _totals(name: str, states: pl.DataFrame) -> tuple[Array, Array | None, Array]:
+def _totals(name: str, states: WholeGroups) -> tuple[Array, Array | None, Array]:
     """Sums, which of them are of values, and of how many."""
-    values, _ = _values(states[name])
-    counts, _ = _values(states[name + "n"])
+    values, _ = states.values(name, "sum")
+    counts, _ = states.values(name + "n", "sum")
     valid = counts > 0
     return values, None if valid.all() else valid, counts
 
@@ -295,11 +291,11 @@ def _summed(name: str, call: bound.Aggregate) -> Maker:
         raise _Other
     low, high = RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
-    def lane(states: pl.DataFrame) -> Lane:
+    def lane(states: WholeGroups) -> Lane:
         totals, valid, _ = _totals(name, states)
         if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
             raise _Other
-        return Lane(totals, valid, _values(states[name + "s"])[0] if call.type.carried else None)
+        return Lane(totals, valid, states.values(name + "s", "max")[0] if call.type.carried else None)
 
     return lane
 
@@ -312,11 +308,11 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
         raise _Other
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
-    def lane(states: pl.DataFrame) -> Lane:
+    def lane(states: WholeGroups) -> Lane:
         if states.height > FEW:
             raise _Other
         totals, valid, counts = _totals(name, states)
-        decimals = _values(states[name + "s"])[0].tolist() if kind.carried else [scale] * states.height
+        decimals = states.values(name + "s", "max")[0].tolist() if kind.carried else [scale] * states.height
         found = [
             quotient_of(total, scale, n, 0, show) if n else (0, 0)
             for total, n, show in zip(totals.tolist(), counts.tolist(), decimals, strict=True)
@@ -328,7 +324,7 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
 
 
 def _real(name: str, *, average: bool) -> Maker:
-    def lane(states: pl.DataFrame) -> Lane:
+    def lane(states: WholeGroups) -> Lane:
         totals, valid, counts = _totals(name, states)
         if np.isinf(totals).any():
             raise _Other
@@ -338,8 +334,10 @@ def _real(name: str, *, average: bool) -> Maker:
 
 
 _CALLS: Mapping[str, Callable[[str, bound.Aggregate], Maker]] = {
-    "count": _counted,
+    "count": partial(_picked, "sum"),
     "sum": _summed,
     "avg": _averaged,
-    **dict.fromkeys(("min", "max", "bool_and", "bool_or", "every", "any_value"), _counted),
+    **dict.fromkeys(("min", "bool_and", "every"), partial(_picked, "min")),
+    **dict.fromkeys(("max", "bool_or"), partial(_picked, "max")),
+    "any_value": partial(_picked, "any"),
 }

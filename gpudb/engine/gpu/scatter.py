@@ -13,7 +13,6 @@ import polars as pl
 
 from gpudb.engine.gpu import finish
 from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.lower.groups import Groups
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node
 from gpudb.plan.physical import Final, Receive
@@ -90,19 +89,14 @@ def finished(
     rest: Stage, received: Mapping[int, Sequence[pl.DataFrame]], parameters: Sequence[object]
 ) -> Finished | None:
     """The result, where workers' states of a few groups are all that is left to finish; else None."""
-    final = _final(rest.root)
-    if final is None:
+    if not _is_of_groups(rest.root):
         return None
-    ((states, *more),) = received.values()
-    if sum(each.height for each in (states, *more)) > finish.MOST:
-        return None
-    if more:
-        states = Groups.merged(pl.concat([states, *more]).lazy(), final.aggregate).collect()
+    (states,) = received.values()
     return finish.rows_of(rest.root, states, parameters)
 
 
-def _final(node: Node) -> Final | None:
-    """The end of the one aggregate whose states are received."""
+def _is_of_groups(node: Node) -> bool:
+    """Whether a stage ends the one aggregate whose states are received."""
     while len(node.inputs) == 1 and not isinstance(node, Final):
         (node,) = node.inputs
-    return node if isinstance(node, Final) and isinstance(node.input, Receive) else None
+    return isinstance(node, Final) and isinstance(node.input, Receive)

@@ -90,7 +90,7 @@ def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | N
         return None
     if len(parts) != 1 or not isinstance(parts[0], HostHeld):
         return None
-    return finish.rows_of(work.stage.root, parts[0].table, work.parameters)
+    return finish.rows_of(work.stage.root, [parts[0].table], work.parameters)
 
 
 def compute(

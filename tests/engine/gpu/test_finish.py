@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from gpudb.engine.gpu import scatter
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
@@ -14,6 +16,7 @@ from gpudb.engine.gpu.stage import Task, compute, finished
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import sorted_rows
 
 ROWS = """
 CREATE TABLE t (k int2, b bool, i int4, l int8, n numeric(9,3), x numeric, r float8, s text, d date, m timestamp, z
@@ -91,3 +94,41 @@ def test_rows_are_the_lowerings(lab: Lab, sql: str) -> None:
 def test_the_rest_is_left_to_the_lowering(lab: Lab, sql: str) -> None:
     found, _ = _ways(lab, sql)
     assert found is None
+
+
+SEVERAL = (
+    "SELECT sum(l * 8192), sum(l * 1024), min(l), max(n) FROM t",
+    "SELECT k, s, count(*), sum(l * 65536), avg(n), min(i), max(i), min(d), max(z) FROM t GROUP BY k, s",
+    "SELECT i, count(r), min(i), bool_or(b) FROM t WHERE i > 20 GROUP BY i ORDER BY i DESC",
+    "SELECT count(*), sum(n), min(k), max(m), bool_and(b), sum(r) FROM t WHERE i > 1000",
+    "SELECT i, j, sum(n) FROM t, generate_series(1, 90) j GROUP BY i, j ORDER BY 3, 1, 2 LIMIT 11",
+    "SELECT k, any_value(k), max(x), max(s), min(r) FROM t GROUP BY k",
+    "SELECT r, count(*) FROM t GROUP BY r",
+)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 7])
+def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> None:
+    """Those of each worker, of which some have no rows of some groups, or none at all."""
+    apart = 0
+    for sql in (*FINISHED, *SEVERAL):
+        request = lab.request(sql)
+        *above, last = Planner(lab.database.cpu, Costs(workers=1)).planned(request).stages
+        given: dict[int, list[Held]] = {}
+        for stage in above:
+            count = workers if stage.number in last.inputs else 1
+            tasks = [Task(replace(stage, output="gather"), Share(index, count)) for index in range(count)]
+            given[stage.number] = [part for task in tasks for part in compute(task, local.TABLES, given, local.FRAMES)]
+        received = {number: given[number] for number in last.inputs}
+        if len(received) != 1:
+            continue
+        (parts,) = received.values()
+        done = scatter.finished(last, {last.inputs[0]: [part.frame() for part in parts]}, ())
+        assert done is not None, sql
+        kinds = last.root.types
+        (rest,) = compute(Task(last, Share(0, 1)), local.TABLES, received, local.FRAMES)
+        found, wanted = local.as_text([done.batch], kinds), local.as_text([to_batch(rest.frame(), kinds)], kinds)
+        assert sorted_rows(found) == sorted_rows(wanted), sql
+        assert found == wanted or "ORDER" not in sql, sql
+        apart += len(parts) > 1
+    assert apart > 10 or workers == 1

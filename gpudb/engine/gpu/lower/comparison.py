@@ -10,7 +10,8 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.numeric import at_scale
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import Value
+from gpudb.engine.gpu.lower.values import Value, is_keyed
+from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
 
 _OPS: dict[str, Callable[[Any, Any], Any]] = {
@@ -26,6 +27,10 @@ _PLAIN = (
     " interval_ enum_ cash_ bytea timetz_ network_ macaddr_ macaddr8_ bit varbit"
 )
 _FLOATS = "float4 float8 float48 float84"
+_KEYED = "array_ record_ range_ multirange_ jsonb_"
+_ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
+KEYED = frozenset(f"{family}{suffix}" for family in _KEYED.split() for suffix in _ORDERS)
+"""Comparisons of values that compare by a key of theirs; keys of two types are not alike."""
 
 
 def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
@@ -33,6 +38,8 @@ def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
         return Value(BOOL, op(at_scale(left, scale)[0], at_scale(right, scale)[0]))
+    if is_keyed(left.type) and left.type != right.type:
+        raise NotCarried(f"{left.type.plain} compared with {right.type.plain}")
     return Value(BOOL, op(left.expr, right.expr))
 
 
@@ -42,7 +49,7 @@ def equal(left: Value, right: Value) -> pl.Expr:
 
 
 def _declare(suffix: str, op: Callable[[Any, Any], Any]) -> None:
-    families = [f"{family}{suffix}" for family in _PLAIN.split()]
+    families = [f"{family}{suffix}" for family in (*_PLAIN.split(), *_KEYED.split())]
     families += [f"text{suffix}" if suffix in {"eq", "ne"} else f"text_{suffix}", f"numeric_{suffix}"]
 
     @lowers(" ".join(families))

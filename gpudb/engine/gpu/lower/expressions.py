@@ -10,13 +10,14 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.casts import cast
-from gpudb.engine.gpu.lower.comparison import equal
+from gpudb.engine.gpu.lower.comparison import KEYED, equal
+from gpudb.engine.gpu.lower.constants import compared_constant, constant
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.host import Host
 from gpudb.engine.gpu.lower.numeric import at_scale
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
-from gpudb.engine.gpu.lower.values import Bounds, Value, column, lanes, larger, literal, type_bounds
+from gpudb.engine.gpu.lower.values import Bounds, Value, column, is_keyed, lanes, larger, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
@@ -69,13 +70,16 @@ class Expressions:
             return self._lets[expr.rel][expr.index]
         return column(expr.index, expr.type, self._bounds[expr.index])
 
-    @_value.register
-    def _(self, expr: bound.Constant) -> Value:
-        return literal(expr.value, expr.type)
+    @_value.register(bound.Constant)
+    @_value.register(bound.Parameter)
+    def _(self, expr: bound.Constant | bound.Parameter) -> Value:
+        return constant(expr, self._host)
 
-    @_value.register
-    def _(self, expr: bound.Parameter) -> Value:
-        return literal(self._host.parameters[expr.number - 1], expr.type)
+    def _compared(self, expr: Any) -> Value:
+        """A value of which only is asked what it equals and comes before."""
+        if is_keyed(expr.type) and isinstance(expr, bound.Constant | bound.Parameter):
+            return compared_constant(expr, self._host)
+        return self.value(expr)
 
     @_value.register
     def _(self, expr: bound.Let) -> Value:
@@ -86,7 +90,7 @@ class Expressions:
 
     @_value.register
     def _(self, expr: bound.Call) -> Value:
-        args = tuple(self.value(each) for each in expr.args)
+        args = tuple(map(self._compared if expr.function.name in KEYED else self.value, expr.args))
         if expr.function.name == "numeric_div":
             shown = larger(args[0].shown, args[1].shown)
             made = self.put_off.quotient(args[0], args[1], shown, expr.type)
@@ -128,19 +132,21 @@ class Expressions:
 
     @_value.register
     def _(self, expr: bound.DistinctFrom) -> Value:
-        left, right = self.value(expr.left), self.value(expr.right)
+        left, right = self._compared(expr.left), self._compared(expr.right)
         both = left.expr.is_null() & right.expr.is_null()
         same = both | equal(left, right).fill_null(False)
         return Value(BOOL, same if expr.negated else ~same, worst(left.error, right.error))
 
     @_value.register
     def _(self, expr: bound.InList) -> Value:
-        arg = self.value(expr.arg)
-        items = [self.value(each) for each in expr.items]
+        arg = self._compared(expr.arg)
+        items = [self._compared(each) for each in expr.items]
         error = worst(arg.error, *(each.error for each in items))
-        if all(each.constant for each in items) and len(lanes(expr.arg.type)) == 1 and expr.arg.type.name != "numeric":
-            values = [pl.select(each.expr).item() for each in items]
-            known = pl.Series([each for each in values if each is not None], dtype=_dtype(items[0]))
+        held = lanes(expr.arg.type)
+        plain = len(held) == 1 and held[""] != pl.Binary and expr.arg.type.name != "numeric"
+        if plain and all(each.constant for each in items):
+            values = [pl.select(each.expr).to_series() for each in items]
+            known = pl.concat([each.cast(values[0].dtype) for each in values]).drop_nulls()
             made = arg.expr.is_in(known.implode())
             if len(known) < len(values):
                 made = pl.when(made).then(True).otherwise(None)
@@ -176,10 +182,6 @@ def _stopping(expr: Any) -> Any:
     end = bound.Constant(expr.op == "OR", BOOL)
     branches = tuple((bound.Test(each, "TRUE" if end.value else "FALSE"), end) for each in expr.args[:-1])
     return bound.Case(branches, expr, BOOL)
-
-
-def _dtype(value: Value) -> Any:
-    return pl.select(value.expr).to_series().dtype
 
 
 def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:

@@ -147,11 +147,12 @@ class HostStep:
         read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in lanes(kind)]
         # A frame's rows are counted by what is in it.
         frame = frames.fetched(made.lazy.select(read or pl.first()), "functions")
-        parts = [self._slice(frame.slice(start, SLICE)) for start in range(0, frame.height, SLICE)]
+        parts = [self.of(frame.slice(start, SLICE)) for start in range(0, frame.height, SLICE)]
         held = pl.concat(parts) if parts else pl.DataFrame(schema=lanes(self.kind))
         return made.beside(held.rename({suffix: self.name + suffix for suffix in held.columns}))
 
-    def _slice(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The expression's lanes over a few rows."""
         table, selected = _given(frame, self.columns)
         values = f"SELECT {self.sql} AS v0 FROM (SELECT {selected} FROM held) AS f"
         return _computed(values, table, (self.kind,), self.timezone)[0]

@@ -1,0 +1,44 @@
+"""Constants whose lanes the embedded engine makes: keys of jsonb, arrays, records and ranges, networks, bits, infinity."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.host import Host, HostStep
+from gpudb.engine.gpu.lower.values import Value, lanes, literal
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+
+
+def constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
+    """A constant or parameter with all its lanes; NotCarried where one is a list or a struct, of which there are no
+    literals."""
+    try:
+        return literal(expr.value if isinstance(expr, bound.Constant) else host.parameters[expr.number - 1], expr.type)
+    except NotCarried:
+        if any(held.is_nested() for held in lanes(expr.type).values()):
+            raise
+    first, *rest = _lanes(host.step("v", expr))
+    others = tuple((made.name, _literal(made)) for made in rest)
+    return Value(expr.type, _literal(first), None, None, others, True)
+
+
+def compared_constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
+    """A constant of any type by what it compares as, its first lane alone."""
+    return Value(expr.type, _literal(_lanes(host.step("v", expr))[0]), constant=True)
+
+
+@lru_cache(512)
+def _lanes(step: HostStep) -> list[pl.Series]:
+    """The lanes of a step that reads no columns, of one row."""
+    return step.of(pl.DataFrame({"c": [None]})).get_columns()
+
+
+def _literal(made: pl.Series) -> pl.Expr:
+    if made.dtype == pl.Int128:
+        raise NotCarried("a constant of 128 bits")
+    # As it is held: Python's calendar ends before Polars'.
+    held = made.to_physical() if made.dtype.is_temporal() else made
+    return pl.lit(held.item(), held.dtype).cast(made.dtype) if held is not made else pl.lit(made.item(), made.dtype)

@@ -106,6 +106,22 @@ def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
     return integer(a.abs(), kind, bounds)
 
 
+def _declare_bits(name: str, op: Callable[[Any, Any], Any]) -> None:
+    @lowers(f"int2{name} int4{name} int8{name}")
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return Value(kind, op(args[0].expr, args[1].expr), None, type_bounds(kind))
+
+
+_declare_bits("and", operator.and_)
+_declare_bits("or", operator.or_)
+_declare_bits("xor", operator.xor)
+
+
+@lowers("int2not int4not int8not")
+def _complement(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return Value(kind, (-1 - args[0].expr.cast(pl.Int64)).cast(_HELD[kind.name]), None, type_bounds(kind))
+
+
 # -------------------------------------------------------------------------------------------- floats
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.dates import to_date, to_timestamp
 from gpudb.engine.gpu.lower.faults import LENGTH, RANGES, fault
 from gpudb.engine.gpu.lower.numeric import rounded, to_numeric
+from gpudb.engine.gpu.lower.output import text_of
+from gpudb.engine.gpu.lower.spans import of_microseconds, time_of
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
 from gpudb.engine.gpu.lower.values import Value, is_keyed, quotient, type_bounds
 from gpudb.plan.errors import NotCarried
-from gpudb.types import SqlType
+from gpudb.types import SqlType, exact
 
 _INTEGERS = {"int2", "int4", "int8"}
 _FLOATS = {"float4", "float8"}
+_PARTS = {
+    ("time", "timestamp"),
+    ("time", "timestamptz"),
+    ("time", "interval"),
+    ("time", "timetz"),
+    ("interval", "time"),
+}
 _STRINGS = {"text", "varchar", "bpchar", "unknown", "name"}
 
 
@@ -22,7 +33,8 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     """A value converted; its own error is kept by the caller. `utc` says that the session's time zone is UTC."""
     source, target = value.type, kind
     same = source.name == target.name and target.modifier == -1 and target.name != "numeric" and not is_keyed(target)
-    if source == target or same:
+    # A network is held as an address.
+    if source == target or same or (source.name, target.name) == ("cidr", "inet"):
         return Value(kind, value.expr, None, value.bounds, value.others, value.constant)
     if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
         return to_numeric(value, kind)
@@ -39,10 +51,15 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
         return _to_float(value, kind)
     if target.name in _STRINGS and source.name in _STRINGS:
         return _to_string(value, kind, explicit=explicit)
-    if target.name in {"text", "varchar"} and source.name in _INTEGERS and target.length is None:
-        return Value(kind, value.expr.cast(pl.String))
-    if target.name == "text" and source.name == "date":
-        raise NotCarried("cast from date to text")
+    if target.name in {"text", "varchar"} and target.length is None:
+        return replace(text_of(value), type=kind)
+    if target.modifier == -1 and (target.name, source.name) in _PARTS:
+        if source.name == "timestamptz" and not utc:
+            raise NotCarried("the time of day in a time zone")
+        made = time_of(value) if target.name == "time" else value.expr
+        return of_microseconds(kind, made) if target.name == "interval" else Value(kind, made)
+    if source.name == "money" and target.name == "numeric":
+        return to_numeric(Value(exact(19, 2), value.expr, None, type_bounds(SqlType("int8"))), kind)
     moments = {"timestamp", "timestamptz", "date"} if utc else {"timestamp", "date"}
     if target.name in moments and source.name in moments and target.modifier == -1:
         made = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import polars as pl
@@ -67,3 +68,15 @@ def _declare(suffix: str, op: Callable[[Any, Any], Any]) -> None:
 
 for _suffix, _op in _OPS.items():
     _declare(_suffix, _op)
+
+
+def _declare_count(name: str, test: Callable[[pl.Expr], pl.Expr]) -> None:
+    @lowers(name)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        return Value(
+            kind, reduce(operator.add, [test(each.expr).cast(pl.Int32) for each in args]), None, (0, len(args))
+        )
+
+
+_declare_count("num_nulls(any)", lambda value: value.is_null())
+_declare_count("num_nonnulls(any)", lambda value: value.is_not_null())

@@ -1,4 +1,4 @@
-"""Constants whose lanes the embedded engine makes: keys of jsonb, arrays, records and ranges, networks, bits, infinity."""
+"""Constants whose lanes the embedded engine makes: keys of jsonb, arrays, records and ranges, networks, bits."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def _lanes(step: HostStep) -> list[pl.Series]:
 
 
 def _literal(made: pl.Series) -> pl.Expr:
-    if made.dtype == pl.Int128:
-        raise NotCarried("a constant of 128 bits")
-    # As it is held: Python's calendar ends before Polars'.
-    held = made.to_physical() if made.dtype.is_temporal() else made
-    return pl.lit(held.item(), held.dtype).cast(made.dtype) if held is not made else pl.lit(made.item(), made.dtype)
+    if made.dtype == pl.Int128 or made.dtype.is_temporal():
+        # Polars shows nobody a literal of 128 bits, or a moment beyond Python's calendar.
+        raise NotCarried("a constant of 128 bits, or beyond the calendar")
+    return pl.lit(made.item(), made.dtype)

@@ -8,10 +8,12 @@ from collections.abc import Callable
 import polars as pl
 
 from gpudb.engine.gpu.lower.faults import CALENDAR, DATE, fault
+from gpudb.engine.gpu.lower.output import YEAR_1, YEAR_10000
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import DAY as _DAY
 from gpudb.engine.gpu.lower.values import Value, interval, quotient
+from gpudb.functions.fields import UNITS
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
@@ -19,6 +21,11 @@ from gpudb.types import SqlType
 def _no_year_zero(year: pl.Expr) -> pl.Expr:
     """The year before 1 is -1 in PostgreSQL, and 0 in Polars."""
     return pl.when(year > 0).then(year).otherwise(year - 1)
+
+
+def _counted_years(year: pl.Expr, size: int) -> pl.Expr:
+    """Which century or millennium a year is in: the first starts with year 1, the one before it is -1."""
+    return pl.when(year > 0).then((year + (size - 1)) // size).otherwise(0 - (size - year) // size)
 
 
 def _thursday(value: pl.Expr) -> pl.Expr:
@@ -38,10 +45,17 @@ _FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "doy": lambda value: value.dt.ordinal_day(),
     "dow": lambda value: value.dt.weekday() % 7,
     "isodow": lambda value: value.dt.weekday(),
+    "decade": lambda value: value.dt.year() // 10,
+    "century": lambda value: _counted_years(value.dt.year(), 100),
+    "millennium": lambda value: _counted_years(value.dt.year(), 1000),
 }
+_OF_DAYS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "epoch": lambda days: days * 86_400,
+    "julian": lambda days: days + 2_440_588,
+}
+_OF_ZONES = {"timezone", "timezone_hour", "timezone_minute"}
 
 
-_PLURAL = {f"{unit}s": unit for unit in ("year", "month", "day", "hour", "minute", "week")}
 _WITHIN = {"second": 6, "milliseconds": 3, "microseconds": 0, "epoch": 6}
 """Fields with decimals: so many of them there are, of microseconds."""
 
@@ -50,16 +64,17 @@ _CALENDAR_DAYS = 11_200_000
 """libcudf's years are of 16 bits: it knows the fields of so many days before and after 1970."""
 
 
-def _known(value: Value) -> pl.Expr:
+def known(value: Value) -> pl.Expr:
     """The code of moments that have no fields here."""
     days = value.type.name == "date"
     count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * _DAY)
     return fault(value.expr.cast(count).abs() > limit, CALENDAR)
 
 
-def _name(value: Value) -> str:
-    name = constant_text(value).lower()
-    return _PLURAL.get(name, name)
+def name_of(value: Value) -> str:
+    """The field that a constant names."""
+    name = constant_text(value).strip().lower()
+    return UNITS.get(name, name)
 
 
 def _microseconds(name: str, value: pl.Expr) -> pl.Expr:
@@ -70,7 +85,12 @@ def _microseconds(name: str, value: pl.Expr) -> pl.Expr:
 
 
 def _field(args: tuple[Value, ...]) -> pl.Expr:
-    name = _name(args[0])
+    name = name_of(args[0])
+    if name in _OF_DAYS and args[1].type.name == "date":
+        return _OF_DAYS[name](args[1].expr.cast(pl.Int32).cast(pl.Int64))
+    if name in _OF_ZONES and args[1].type.name == "timestamptz":
+        # Only in a session at UTC are fields of these lowered.
+        return pl.when(args[1].expr.is_null()).then(None).otherwise(0)
     if name not in _FIELDS:
         raise NotCarried(f"extract({name})")
     if args[1].type.name == "date" and name in {"hour", "minute"}:
@@ -80,25 +100,26 @@ def _field(args: tuple[Value, ...]) -> pl.Expr:
 
 @lowers("extract(text,date) extract(text,timestamp)")
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
-    name = _name(args[0])
+    name = name_of(args[0])
     if name in _WITHIN and args[1].type.name != "date":
         if kind.carried or kind.numeric_digits[1] != _WITHIN[name]:
             raise NotCarried(f"extract({name}) as {kind.plain}")
         most = 10**19 if name == "epoch" else 60_000_000
-        return Value(kind, _microseconds(name, args[1].expr), _known(args[1]), (-most, most))
+        return Value(kind, _microseconds(name, args[1].expr), known(args[1]), (-most, most))
     digits = 10 ** kind.numeric_digits[1]
     made = _field(args).cast(pl.Int64) * digits
     shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
-    return Value(kind, made, _known(args[1]), (-300_000 * digits, 300_000 * digits), shown)
+    most = 2**31 * 86_400 if name in _OF_DAYS else 300_000
+    return Value(kind, made, known(args[1]), (-most * digits, most * digits), shown)
 
 
 @lowers("date_part(text,date) date_part(text,timestamp)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
-    name = _name(args[0])
+    name = name_of(args[0])
     if name in _WITHIN and args[1].type.name != "date":
         made = _microseconds(name, args[1].expr).cast(pl.Float64)
-        return Value(kind, quotient(made, pl.lit(float(10 ** _WITHIN[name]))), _known(args[1]))
-    return Value(kind, _field(args).cast(pl.Float64), _known(args[1]))
+        return Value(kind, quotient(made, pl.lit(float(10 ** _WITHIN[name]))), known(args[1]))
+    return Value(kind, _field(args).cast(pl.Float64), known(args[1]))
 
 
 _UNITS = {"day": "1d", "hour": "1h", "minute": "1m", "second": "1s"}
@@ -123,16 +144,14 @@ def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[1].expr
     if unit in _DAYS_INTO:
         days = value.cast(pl.Date).cast(pl.Int32).cast(pl.Int64) - _DAYS_INTO[unit](value)
-        return Value(kind, (days * _DAY).cast(pl.Datetime("us")), _known(args[1]))
+        return Value(kind, (days * _DAY).cast(pl.Datetime("us")), known(args[1]))
     if unit not in _UNITS:
         raise NotCarried(f"date_trunc({unit})")
-    return Value(kind, value.dt.truncate(_UNITS[unit]), _known(args[1]))
+    return Value(kind, value.dt.truncate(_UNITS[unit]), known(args[1]))
 
 
 _FORMATS = {"YYYY": "%Y", "DDD": "%j", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S"}
 _PATTERN = re.compile("(YYYY|DDD|MM|DD|HH24|MI|SS)|[-/:., ]", re.IGNORECASE)
-_YEAR_1, _YEAR_10000 = -719_162, 2_932_897
-"""Their first days, since 1970: a year has four digits between them."""
 
 
 @lowers("to_char(timestamp,text)")
@@ -148,7 +167,7 @@ def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
         place = found.end()
     value = args[0].expr
     micros = value.cast(pl.Int64)
-    there = (micros >= _YEAR_1 * _DAY) & (micros < _YEAR_10000 * _DAY)
+    there = (micros >= YEAR_1 * _DAY) & (micros < YEAR_10000 * _DAY)
     safe = pl.when(there).then(value).otherwise(None)
     text = safe.dt.to_string(made) if "%" in made else pl.when(value.is_null()).then(None).otherwise(pl.lit(made))
     return Value(kind, text, fault(~there, CALENDAR))
@@ -160,6 +179,12 @@ _FIRST, _LAST = -2_440_588, 2_145_031_948
 
 _ENDLESS = {"date": 2**31 - 1, "timestamp": 2**63 - 1}
 """What holds infinity, and below zero its opposite: days or microseconds since 1970."""
+
+
+def endless(value: Value) -> pl.Expr:
+    """Whether a date or timestamp is infinite."""
+    days = value.type.name == "date"
+    return value.expr.cast(pl.Int32 if days else pl.Int64).abs() == _ENDLESS["date" if days else "timestamp"]
 
 
 def to_timestamp(expr: pl.Expr, source: SqlType) -> pl.Expr:
@@ -232,5 +257,11 @@ def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
     return move
 
 
+@lowers("integer_pl_date")
+def _days_after(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return _moved_days((args[1], args[0]), 1, kind)
+
+
+lowers("interval_pl_date interval_pl_timestamp")(lambda args, kind: _moved(1)((args[1], args[0]), kind))
 lowers("date_pl_interval timestamp_pl_interval")(_moved(1))
 lowers("date_mi_interval timestamp_mi_interval")(_moved(-1))

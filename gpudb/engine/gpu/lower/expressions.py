@@ -166,13 +166,7 @@ class Expressions:
         if expr.op == "COALESCE":
             conditions = [Value(BOOL, each.expr.is_not_null(), each.error) for each in args[:-1]]
             return _chosen(expr.type, conditions, [each.failing(None) for each in args[:-1]] + [args[-1]])
-        if len(lanes(expr.type)) > 1 or expr.type.name == "numeric" or expr.type.name.startswith("float"):
-            raise NotCarried(f"{expr.op} of {expr.type.plain}")
-        best = args[0].expr
-        for each in args[1:]:
-            better = each.expr > best if expr.op == "GREATEST" else each.expr < best
-            best = pl.when(best.is_null() | better.fill_null(False)).then(each.expr).otherwise(best)
-        return Value(expr.type, best, worst(*(each.error for each in args)))
+        return _extreme(expr, args)
 
 
 def _stopping(expr: Any) -> Any:
@@ -184,23 +178,47 @@ def _stopping(expr: Any) -> Any:
     return bound.Case(branches, expr, BOOL)
 
 
-def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
-    """CASE: the value of the first condition that is true, else the last one's; only what is reached may fail."""
-    if kind.name == "numeric":
-        scale = kind.numeric_digits[1]
-        made = [at_scale(each, scale) for each in values]
-        limits = [bounds for _, bounds in made if bounds is not None]
-        bounds: Bounds = None
-        if len(limits) == len(made):
-            bounds = min(low for low, _ in limits), max(high for _, high in limits)
-        wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
-        values = [
-            replace(v, expr=e.cast(pl.Int128 if wide else pl.Int64)) for v, (e, _) in zip(values, made, strict=True)
-        ]
-    else:
+def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
+    """GREATEST and LEAST: of equal values the first one; NULLs are passed over."""
+    if is_keyed(expr.type):
+        raise NotCarried(f"{expr.op} of {expr.type.plain}")
+    error = worst(*(each.error for each in args))
+    values, bounds = _alike(expr.type, args)
+    suffixes = [suffix for suffix in lanes(expr.type) if suffix]
+
+    def lane(value: Value, suffix: str) -> pl.Expr:
+        return value.shown if suffix == "s" else value.part(suffix)
+
+    best, others = values[0].expr, {suffix: lane(values[0], suffix) for suffix in suffixes}
+    for each in values[1:]:
+        better = each.expr > best if expr.op == "GREATEST" else each.expr < best
+        taken = best.is_null() | better.fill_null(False)
+        others = {s: pl.when(taken).then(lane(each, s)).otherwise(held) for s, held in others.items()}
+        best = pl.when(taken).then(each.expr).otherwise(best)
+    return Value(expr.type, best, error, bounds, tuple(others.items()))
+
+
+def _alike(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]:
+    """Values of which one will be taken, numerics at the type's scale and in one width, and the bounds of all."""
+    if kind.name != "numeric":
         known = [each.bounds or type_bounds(each.type) for each in values]
         limits = [each for each in known if each is not None]
-        bounds = (min(b[0] for b in limits), max(b[1] for b in limits)) if len(limits) == len(known) else None
+        return list(values), (
+            (min(b[0] for b in limits), max(b[1] for b in limits)) if len(limits) == len(known) else None
+        )
+    made = [at_scale(each, kind.numeric_digits[1]) for each in values]
+    limits = [bounds for _, bounds in made if bounds is not None]
+    bounds: Bounds = None
+    if len(limits) == len(made):
+        bounds = min(low for low, _ in limits), max(high for _, high in limits)
+    wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
+    held = pl.Int128 if wide else pl.Int64
+    return [replace(value, expr=expr.cast(held)) for value, (expr, _) in zip(values, made, strict=True)], bounds
+
+
+def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
+    """CASE: the value of the first condition that is true, else the last one's; only what is reached may fail."""
+    values, bounds = _alike(kind, values)
     reached: pl.Expr | None = None
     errors: list[Error] = []
     for condition, value in zip(conditions, values, strict=False):

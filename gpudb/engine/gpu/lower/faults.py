@@ -31,10 +31,11 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     ("invalid_argument_for_ntile_function", "argument of ntile must be greater than zero"),
     ("invalid_argument_for_nth_value_function", "argument of nth_value must be greater than zero"),
     ("invalid_argument_for_power_function", "cannot take square root of a negative number"),
+    ("datetime_field_overflow", "interval out of range"),
 )
 DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS, LENGTH, SUBSTRING, DATE = range(1, 13)
-LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH, ROOT = range(13, 21)
-CALENDAR = 21
+LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH, ROOT, INTERVAL = range(13, 22)
+CALENDAR = 100
 """No error of the statement: infinity, or a year that libcudf has no number for, whose fields workers do not know."""
 RANGES = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}
 

@@ -115,6 +115,15 @@ _declare_float("round(float8)", lambda value: value.round(0, mode="half_to_even"
 _declare_float("trunc(float8)", lambda value: pl.when(value < 0).then(value.ceil()).otherwise(value.floor()))
 
 
+@lowers("sign(float8)")
+def _float_sign(args: tuple[Value, ...], kind: SqlType) -> Value:
+    """0 for NaN too."""
+    value = args[0].expr
+    nothing = value.is_nan() | (value == 0)
+    signs = pl.when(nothing).then(0.0).when(value > 0).then(1.0).when(value < 0).then(-1.0)
+    return Value(kind, signs.otherwise(None))
+
+
 @lowers("sqrt(float8) dsqrt")
 def _root(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[0].expr.cast(pl.Float64)

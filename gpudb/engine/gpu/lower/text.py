@@ -8,7 +8,8 @@ from functools import reduce
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import SUBSTRING, fault
+from gpudb.engine.gpu.lower.faults import SUBSTRING, fault, worst
+from gpudb.engine.gpu.lower.output import text_of
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.plan.errors import NotCarried
@@ -111,6 +112,24 @@ _declare_plain("ltrim(text)", lambda value: value.str.strip_chars_start(" "))
 _declare_plain("rtrim(text)", lambda value: value.str.strip_chars_end(" "))
 
 
+_declare_plain(
+    "length(bpchar) char_length(bpchar) character_length(bpchar)", lambda value: value.str.len_chars().cast(pl.Int32)
+)
+_declare_plain("bit_length(text)", lambda value: value.str.len_bytes().cast(pl.Int32) * 8)
+
+
+def _declare_strip(names: str, strip: Callable[[pl.Expr, str], pl.Expr]) -> None:
+    @lowers(names)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        characters = constant_text(args[1])
+        return Value(kind, strip(args[0].expr, characters) if characters else args[0].expr)
+
+
+_declare_strip("btrim(text,text)", lambda value, characters: value.str.strip_chars(characters))
+_declare_strip("ltrim(text,text)", lambda value, characters: value.str.strip_chars_start(characters))
+_declare_strip("rtrim(text,text)", lambda value, characters: value.str.strip_chars_end(characters))
+
+
 @lowers("textcat")
 def _concatenate(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, args[0].expr + args[1].expr)
@@ -150,6 +169,17 @@ def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, made if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(made))
 
 
+@lowers("overlay(text,text,int4) overlay(text,text,int4,int4)")
+def _overlay(args: tuple[Value, ...], kind: SqlType) -> Value:
+    """At constant places, by a constant text where no length is given."""
+    start = _number(args[2])
+    length = _number(args[3]) if len(args) > 3 else len(constant_text(args[1]))
+    if start is None or start <= 0 or length is None or start + length < 1:
+        raise NotCarried("overlay at a place that is no constant, or before the text")
+    text = args[0].expr
+    return Value(kind, text.str.slice(0, start - 1) + args[1].expr + text.str.slice(start + length - 1))
+
+
 @lowers("left(text,int4)")
 def _left(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, args[0].expr.str.head(args[1].expr))
@@ -184,24 +214,30 @@ def _position(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(found).cast(pl.Int32))
 
 
-def _shown(value: Value) -> pl.Expr:
-    """A text or an integer as text; NotCarried for what is shown by its type's own rules."""
-    if value.type.name in {"text", "varchar"}:
-        return value.expr
-    if value.type.name in {"int2", "int4", "int8"}:
-        return value.expr.cast(pl.String)
-    raise NotCarried(f"the text of {value.type.plain}")
-
-
 @lowers("textanycat anytextcat")
 def _concatenate_any(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, _shown(args[0]) + _shown(args[1]))
+    left, right = map(text_of, args)
+    return Value(kind, left.expr + right.expr, worst(left.error, right.error))
 
 
 @lowers("concat(any)")
 def _concatenate_all(args: tuple[Value, ...], kind: SqlType) -> Value:
-    made = [_shown(each).fill_null("") for each in args]
-    return Value(kind, reduce(lambda left, right: left + right, made))
+    made = [text_of(each, output=True) for each in args]
+    whole = reduce(lambda left, right: left + right, [each.expr.fill_null("") for each in made])
+    return Value(kind, whole, worst(*(each.error for each in made)))
+
+
+@lowers("concat_ws(text,any)")
+def _concatenate_between(args: tuple[Value, ...], kind: SqlType) -> Value:
+    """With a constant between those that are there."""
+    between = pl.lit(constant_text(args[0]))
+    made = [text_of(each, output=True) for each in args[1:]]
+    whole, begun = pl.lit(""), pl.lit(False)
+    for each in made:
+        there = each.expr.is_not_null()
+        whole = whole + pl.when(there & begun).then(between + each.expr).otherwise(each.expr.fill_null(""))
+        begun = begun | there
+    return Value(kind, whole, worst(*(each.error for each in made)))
 
 
 @lowers("split_part(text,text,int4)")

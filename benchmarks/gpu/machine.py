@@ -4,15 +4,15 @@
         [--commit NAME] [--machine NAME] [--scale 30] [--large 100] [--rows N] [--minutes 5]
 
 What parts there are, and what each proves, says benchmarks/README.md. They run in the order in which they are named, as
-long as there are seconds; what a part leaves running is ended. OUT/told.tar.gz has the results so far (to be unpacked
-in this folder), each part's output, and EXPLAIN ANALYZE of its queries, from the first part on; OUT/parts.txt how each
-part ended. With --drop files are removed that no later part reads. Without GPUs it runs the engine twin.
+long as there are seconds; what a part leaves running is ended. From the first on OUT/told.tar.gz has the results so
+far (unpack it in the project's folder, and run benchmarks.report), each part's output, and EXPLAIN ANALYZE of its
+queries; OUT/parts.txt has how each part ended. With --drop files are removed that no later part reads. Without GPUs it
+runs the engine twin.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shutil
 import signal
@@ -78,12 +78,10 @@ class Run:
 
     def keep(self) -> None:
         """Packs the results that this run has made so far, and what programs have told."""
-        with contextlib.suppress(Exception):  # a file may be half written; the next time it is whole
-            report.main()
         made = self.given.out / ".told.tar.gz"
         with tarfile.open(made, "w:gz", compresslevel=1) as packed:
             for path in sorted(RESULTS.rglob("*")):
-                if path.is_file() and not path.name.startswith(".") and path.stat().st_mtime >= self.started:
+                if path.suffix == ".json" and path.name[0] != "." and path.stat().st_mtime >= self.started:
                     packed.add(path, path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)
             packed.add(self.given.told, "told")
         made.replace(self.given.out / "told.tar.gz")
@@ -108,7 +106,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=every, metavar="PART", help="and in this order")
     parser.add_argument("--limits", type=float, default=1.0, help="a factor for the parts' limits")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
-    parser.add_argument("--prepared", type=Path, help="what `benchmarks.fused.device prepare` made, if not in DATA")
+    parser.add_argument("--prepared", type=Path, help="what was made elsewhere: the kernels' corpus, small suites")
     parser.add_argument("--drop", action="store_true", help="remove files that no later part reads")
     parser.add_argument("--commit", help="of the files, where they lie outside of their repository")
     parser.add_argument("--machine", help="the results' label; h200x1, say")
@@ -154,6 +152,7 @@ def main(options: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             run.tell("all", "interrupted", well=False)
         finally:
+            report.main()
             for number, handler in before.items():
                 signal.signal(number, handler)
     print("".join(f"{name:12} {how}\n" for name, how in run.ended.items()), flush=True)

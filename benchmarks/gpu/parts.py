@@ -86,11 +86,23 @@ def _beyond(given: Given, _: float) -> list[Command]:
     return [module("tests.engine.gpu.beyond", given.told / "beyond.json", "--machine", given.machine, *rows, *twin)]
 
 
+def _suites(given: Given) -> list[object]:
+    """Where the small suites lie that were made elsewhere, if they do."""
+    return ["--data", given.prepared] if (given.prepared / "tpcds-0.01").exists() else []
+
+
 def _surveyed(given: Given, seconds: float) -> list[Command]:
     kept = ["--machine", given.machine, "--processes", given.processes, "--seconds", f"{0.85 * seconds:.0f}"]
-    kept += ["--data", given.data] if (given.data / "tpcds-0.01").exists() else []
+    kept += _suites(given)
     twin = [] if given.gpu else ["--twin"]
     return [module("tests.engine.gpu.device", given.told, "--only", "survey", *kept, *twin)]
+
+
+def _clustered(given: Given, seconds: float) -> list[Command]:
+    where = ["--gpus", *visible(given.gpus).split(",")] if given.gpu else ["--workers", given.gpus, "--fuse"]
+    where += _suites(given)
+    kept = ["--json", given.told / "clustered.json", "--machine", given.machine, "--seconds", f"{0.85 * seconds:.0f}"]
+    return [module("tests.engine.gpu.clustered", *where, *kept)]
 
 
 def _tested(*tests: str) -> Callable[[Given, float], list[Command]]:
@@ -173,6 +185,7 @@ TWO: dict[str, Part] = {
     "scaling": Part(120, 200, _scaled, ("scaling-*",)),
     "dispatch": Part(40, 80, _dispatched),
     "loading": Part(30, 60, _loaded),
+    "clustered": Part(150, 200, _clustered),
     "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }
 """Several GPUs' parts."""

@@ -1,21 +1,22 @@
 """The suites on a real cluster: each statement's answer against the embedded engine's, and where the two differ.
 
     python -m tests.engine.gpu.clustered [--gpus 0 1 | --workers 2] [--only cases tpch ssb taxi tpcds] [--json FILE]
+        [--machine NAME] [--seconds N]
 
-Rows go from worker to worker as they do for users, but however few they are: from GPU to GPU over UCX. `--exchanges`
+What is found goes to FILE as it comes, and with --machine the shares to benchmarks/results/survey/NAME.json. Rows go from worker to worker as they do for users, but however few they are: from GPU to GPU over UCX. `--exchanges`
 plans as if tables were large, so that joins and groups are shuffled that would be broadcast.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness import written
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.planning import Planner
@@ -25,10 +26,13 @@ from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.engine.gpu import local, survey
 from tests.engine.gpu.survey import Found, statements
 from tests.engine.gpu.test_benchmarks import SUITES
 from tests.engine.gpu.test_cases import embedded, outcome
+
+EVERY_S = 10.0
+"""How often what was found is kept."""
 
 
 def prepare(gpu: bool, dask_worker: Any) -> str:
@@ -94,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
-    parser.add_argument("--part", default="1/1", help="of the case files, such as 2/3")
+    parser.add_argument("--part", default="1/1", help="of the case files, and of a suite's queries, such as 2/3")
+    parser.add_argument("--machine", help="the results' label; h200x2, say")
     options = parser.parse_args(arguments)
     part, parts = int(options.part.split("/")[0]) - 1, int(options.part.split("/")[1])
     started = time.monotonic()
@@ -102,6 +107,21 @@ def main(arguments: list[str] | None = None) -> int:
     cluster = Cluster(gpu_processes(gpus) if gpus else cpu_processes(options.workers, fuse=options.fuse))
     print(f"{cluster.size} workers in {time.monotonic() - started:.1f} s", flush=True)
     found = Found()
+    kept = started
+
+    def keep(ended: bool) -> None:
+        with tempfile.TemporaryDirectory() as beside:
+            path = options.json or Path(beside) / "found.json"
+            written(path, {**vars(found), "ended": ended})
+            if options.machine:
+                more = {
+                    "seconds": round(time.monotonic() - started),
+                    "processes": 1,
+                    "processes that ended": int(ended),
+                }
+                survey.keep([path], options.machine, "tests.engine.gpu.clustered", **more)
+
+    ended = True
     lab_before: Lab | None = None
     with tempfile.TemporaryDirectory() as made:
         try:
@@ -113,8 +133,12 @@ def main(arguments: list[str] | None = None) -> int:
                         doors = cluster._client.run(prepare, bool(gpus))
                         engine, lab_before = engine_of(cluster, lab, options.exchanges), lab
                     run(found, name, lab, engine, request)
+                    if time.monotonic() > kept + EVERY_S:
+                        keep(ended=False)
+                        kept = time.monotonic()
                     if time.monotonic() - started > options.seconds:
                         print(f"ended after {options.seconds} s, at {name}", flush=True)
+                        ended = False
                         break
                 print(f"{suite}: {len(found.right) - before} right, {time.monotonic() - begun:.1f} s", flush=True)
             print("doors", doors, flush=True)
@@ -122,8 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
             cluster.close()
     print(found.told(), flush=True)
     print(f"{time.monotonic() - started:.0f} s", flush=True)
-    if options.json is not None:
-        options.json.write_text(json.dumps(vars(found), indent=1))
+    keep(ended)
     return 1 if found.wrong or found.broken else 0
 
 

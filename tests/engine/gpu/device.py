@@ -20,8 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.harness import RESULTS, default_machine, described, written
-from tests.engine.gpu.survey import merged
+from benchmarks.harness import RESULTS, default_machine
+from tests.engine.gpu import survey
 from tests.engine.gpu.test_benchmarks import SUITES
 
 _FIRST = ("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py", "tests/engine/gpu/cudf/test_texts.py")
@@ -71,14 +71,11 @@ def surveyed(options: argparse.Namespace, data: Path) -> bool:
 
 
 def keep(options: argparse.Namespace, names: list[str], began: float) -> None:
-    """Merges what processes have written so far."""
+    """Keeps what processes have written so far."""
     paths = [path for name in names if (path := options.out / f"{name}.json").exists()]
-    told = merged(paths)
-    reached = sum(json.loads(path.read_text())["ended"] for path in paths)
-    head = described("tests.engine.gpu.device", options.machine)
-    head |= {"seconds": round(time.monotonic() - began), "processes": len(names), "processes that ended": reached}
-    written(RESULTS / "survey" / f"{head['machine']}.json", {**head, **told})
-    print({suite: dict(each) for suite, each in told["suites"].items()}, flush=True)
+    ended = sum(json.loads(path.read_text())["ended"] for path in paths)
+    more = {"seconds": round(time.monotonic() - began), "processes": len(names), "processes that ended": ended}
+    survey.keep(paths, options.machine, "tests.engine.gpu.device", **more)
 
 
 def tested(options: argparse.Namespace, names: list[str]) -> bool:

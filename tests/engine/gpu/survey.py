@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import written
+from benchmarks.harness import RESULTS, described, written
 from gpudb.engine.gpu.frames import Frames, HostFrames
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Kernels, Twin
@@ -205,6 +205,15 @@ def merged(paths: list[Path]) -> dict[str, Any]:
     faulty = {name: told for name, (kind, told) in outcomes.items() if kind in {"wrong", "broken"}}
     listed = {"not carried": reasons["lacking"].most_common(), "on the host": reasons["partly"].most_common()}
     return {"suites": shares, **listed, "wrong or broken": faulty}
+
+
+def keep(paths: list[Path], machine: str | None, program: str, **more: object) -> None:
+    """Writes what some runs' files have so far to benchmarks/results/survey/MACHINE.json, and prints the shares."""
+    head = described(program, machine)
+    told = merged(paths)
+    written(RESULTS / "survey" / f"{head['machine']}.json", {**head, **more, **told})
+    for suite, shares in told["suites"].items():
+        print(f"{suite}: {', '.join(f'{count:,} {what}' for what, count in shares.items())}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -208,12 +208,10 @@ def merged(paths: list[Path]) -> dict[str, Any]:
 
 
 def keep(paths: list[Path], machine: str | None, program: str, **more: object) -> None:
-    """Writes what some runs' files have so far to benchmarks/results/survey/MACHINE.json, and prints the shares."""
+    """Writes what some runs' files have so far to benchmarks/results/survey/MACHINE.json."""
     head = described(program, machine)
     told = merged(paths)
     written(RESULTS / "survey" / f"{head['machine']}.json", {**head, **more, **told})
-    for suite, shares in told["suites"].items():
-        print(f"{suite}: {', '.join(f'{count:,} {what}' for what, count in shares.items())}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

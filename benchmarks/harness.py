@@ -16,7 +16,10 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpudb.cli.machine import Gpus
 
 RESULTS = Path(__file__).parent / "results"
 COMMIT = "GPUDB_BENCHMARK_COMMIT"
@@ -164,11 +167,17 @@ def default_machine() -> str:
 
 
 @cache
+def _gpus() -> Gpus:
+    from gpudb.cli import machine
+
+    return machine.gpus()
+
+
 def gpu_names() -> list[str]:
     """The names of the GPUs that this process may use, by nvidia-smi."""
     from gpudb.cli import machine
 
-    found = machine.gpus()
+    found = _gpus()
     by_index = {str(gpu.index): gpu.name for gpu in found.gpus}
     return [by_index.get(each, found.gpus[0].name) for each in machine.visible(found) if found.gpus]
 
@@ -178,7 +187,7 @@ def visible(count: int) -> str:
     there are fewer."""
     from gpudb.cli import machine
 
-    there = machine.visible(machine.gpus())
+    there = machine.visible(_gpus())
     if len(there) < count:
         raise ValueError(f"{count} GPUs are wanted, of {len(there)} that this process may use")
     return ",".join(there[:count])
@@ -191,13 +200,14 @@ def _processor() -> str:
     return platform.machine()
 
 
-@cache
 def commit() -> str:
     """The commit that was measured; with + where files had changed. Where the files lie outside of their repository,
     GPUDB_BENCHMARK_COMMIT tells it."""
-    told = os.environ.get(COMMIT)
-    if told:
-        return told
+    return os.environ.get(COMMIT) or _head()
+
+
+@cache
+def _head() -> str:
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=20)

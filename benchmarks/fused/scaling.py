@@ -6,7 +6,7 @@ Each count of GPUs has N lines for each (600 million, scale factor 100), the fir
 those of the largest count for all, so that what grows is what is scanned. Each GPU makes a part of the files, and the
 workers of a server have of each file an equal run of its rows. Every query is timed as `benchmarks.fused.wire` does,
 on one server after the other; efficiency is the time on the fewest GPUs, divided by that on more. DuckDB's answers over
-the files of the largest count are compared. Writes results/scaling-ssb.MACHINE.json.
+the files of the largest count are compared. Writes results/scaling-ssb.MACHINE.json, after each query too.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from benchmarks import report
@@ -65,6 +67,12 @@ def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
     return list(rows)
 
 
+def kept(rows: Sequence[Row], before: Sequence[Row], count: int, machine: str | None) -> None:
+    """Writes what there is: results of counts of GPUs before, and those so far of this one."""
+    there = renamed([replace(row) for row in rows], count)
+    save("scaling-ssb", [*before, *there], wire.versions(), machine, "fused.scaling")
+
+
 def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
     """Notes with each result what the same share of the data took on fewer GPUs, and prints all."""
     before = {(row.case, row.system.partition(" on ")[0]): row.median_s or 0.0 for row in few}
@@ -99,7 +107,8 @@ def main(arguments: list[str] | None = None) -> int:
         speed = float((base / "bandwidth").read_text()) if (base / "bandwidth").exists() else 0.0
         for count in counts:
             folder = first_files(base, count, counts[-1])
-            rows, answers = wire.answered("ssb", given.engine, folder, given.rows * count, speed, count)
+            keep = partial(kept, before=list(found), count=count, machine=given.machine)
+            rows, answers = wire.answered("ssb", given.engine, folder, given.rows * count, speed, count, keep)
             by_count[count] = renamed(rows, count)
             found += rows
             shutil.rmtree(folder / "data", ignore_errors=True)
@@ -107,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
             wire.checked("ssb", folder, answers, by_count[counts[-1]])
     for count in counts[1:]:
         efficiencies(by_count[counts[0]], by_count[count], count)
-    print(save("scaling-ssb", found, wire.versions(), given.machine, "fused.scaling"))
+    save("scaling-ssb", found, wire.versions(), given.machine, "fused.scaling")
     report.main()
     return 0 if all(row.answers_agree is not False for row in found) else 1
 

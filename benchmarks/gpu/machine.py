@@ -1,7 +1,7 @@
 """All that a machine with one GPU, or several, has to tell, by one command; each part has a limit, none stops another.
 
     python -m benchmarks.gpu.machine OUT --gpus 1|2 [--seconds 580] [--only taxi tpch …] [--data DIR] [--drop]
-        [--commit NAME] [--machine NAME] [--scale 30] [--large 100] [--rows N] [--minutes 5]
+        [--prepared DIR] [--commit NAME] [--machine NAME] [--scale 30] [--large 100] [--rows N] [--minutes 5]
 
 What parts there are, and what each proves, says benchmarks/README.md. They run in the order in which they are named, as
 long as there are seconds; what a part leaves running is ended. From the first on OUT/told.tar.gz has the results so
@@ -106,7 +106,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=every, metavar="PART", help="and in this order")
     parser.add_argument("--limits", type=float, default=1.0, help="a factor for the parts' limits")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
-    parser.add_argument("--prepared", type=Path, help="what was made elsewhere: the kernels' corpus, small suites")
+    parser.add_argument("--prepared", type=Path, help="a folder made elsewhere, of what DATA is to have too")
     parser.add_argument("--drop", action="store_true", help="remove files that no later part reads")
     parser.add_argument("--commit", help="of the files, where they lie outside of their repository")
     parser.add_argument("--machine", help="the results' label; h200x1, say")
@@ -121,7 +121,6 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     if unknown := [name for name in options.only if name not in parts]:
         parser.error(f"on {options.gpus} GPUs there is no part {unknown[0]}")
     options.out, options.data = options.out.absolute(), options.data.absolute()
-    options.prepared = (options.prepared or options.data).absolute()
     return options
 
 
@@ -138,6 +137,9 @@ def main(options: list[str] | None = None) -> int:
     given.machine = given.machine or default_machine()
     for folder in (given.out, given.data):
         folder.mkdir(parents=True, exist_ok=True)
+    for path in given.prepared.absolute().iterdir() if given.prepared else ():
+        if not (given.data / path.name).exists():
+            (given.data / path.name).symlink_to(path)
     # Programs started behind a shell inherit that they ignore it.
     before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGINT, signal.SIGTERM)}
     parts = ONE if given.gpus == 1 else TWO

@@ -54,7 +54,7 @@ def _prepared(step: str) -> Callable[[Given, float], list[Command]]:
     """Steps over what was prepared, which want a GPU."""
 
     def commands(given: Given, _: float) -> list[Command]:
-        line = ["run", given.prepared, given.machine, step]
+        line = ["run", given.data, given.machine, step]
         return [module("benchmarks.fused.device", *line)] if given.gpu else []
 
     return commands
@@ -87,8 +87,8 @@ def _beyond(given: Given, _: float) -> list[Command]:
 
 
 def _suites(given: Given) -> list[object]:
-    """Where the small suites lie that were made elsewhere, if they do."""
-    return ["--data", given.prepared] if (given.prepared / "tpcds-0.01").exists() else []
+    """Where the small suites lie that were made elsewhere, as TPC-DS has to be where there is no network."""
+    return ["--data", given.data] if (given.data / "tpcds-0.01").exists() else []
 
 
 def _surveyed(given: Given, seconds: float) -> list[Command]:
@@ -169,8 +169,12 @@ ONE: dict[str, Part] = {
     "power-30": Part(110, 150, _power(large=False)),
     "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
     "ssb": Part(120, 240, _wire("ssb"), ("ssb-600000000",)),
+    "peers": Part(150, 240, _prepared("peers"), ("ssb-600000000",)),
     "power-100": Part(240, 320, _power(large=True), ("tpch-100",)),
-    "ssb-100": Part(150, 240, _compared("ssb-lines", "--budget", 20, large=True), ("ssb-600000000",)),
+    "roofline": Part(120, 300, _prepared("roofline")),
+    "groups": Part(60, 120, _prepared("groups")),
+    "keep": Part(5, 30, _prepared("keep")),
+    "sanitizer": Part(200, 345, _prepared("sanitizer")),
 }
 """One GPU's parts, those first that tell whether answers are right."""
 TWO: dict[str, Part] = {

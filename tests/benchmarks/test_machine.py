@@ -136,7 +136,7 @@ def test_parts_programs_take_their_arguments(
 
 def test_gpus_are_chosen_among_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
     there = Gpus(tuple(Gpu(number, "NVIDIA H200", 143_771, "9.0") for number in range(4)))
-    monkeypatch.setattr("gpudb.cli.machine.gpus", lambda: there)
+    monkeypatch.setattr(harness, "_gpus", lambda: there)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert harness.visible(2) == "0,1"
     assert harness.default_machine() == "h200x4"

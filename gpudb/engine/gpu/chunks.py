@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.engine.gpu.fused.match import MANY, scan_of
+from gpudb.engine.gpu.fused.resident import DISTINCT
+from gpudb.engine.gpu.fused.values import PLAIN_TEXT
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.optimize.estimate import size
@@ -18,8 +20,9 @@ MOST = 64
 """The most chunks of a worker's share."""
 FINER = 4
 """How many times as many there are the next time."""
-_COPIES = 3
-"""How often an operator has its rows in memory at once: what it reads, its hash table, what it gives."""
+_COPIES, _SENT = 3, 1
+"""How often an operator has its rows in memory at once: what it reads, its hash table, what it gives; of several
+workers once more, while rows are on their way from one to another."""
 _BUILD_BYTES = 64
 """A row of a build side: two columns, as they are received and as the kernel's table has them, which is half full."""
 _KEPT, _TABLE_BYTES = 11, 8
@@ -49,10 +52,11 @@ def chunks_of(root: Node, workers: int, space: Space) -> int:
             read += scan.table.rows * width(scan.types)
             scans += scan.table.rows * _packed(scan)
         most = max(most, size(node))
-    needed = _COPIES * min(most, _FANOUT * read) // workers
+    copies = _COPIES + _SENT * (workers > 1)
+    needed = copies * min(most, _FANOUT * read) // workers
     if scans // workers > space.tables:
         # They are read from their files, all columns of a chunk at once.
-        needed = max(needed, _COPIES * scans // workers)
+        needed = max(needed, copies * scans // workers)
     return min(max(-(-needed // space.statements), 1), MOST)
 
 
@@ -72,9 +76,12 @@ def finer(chunks: int) -> int | None:
 
 
 def _packed(scan: Scan) -> int:
-    """The bytes of a row as kernels read it: integers as narrow as their values are, texts as numbers."""
+    """The bytes of a row as kernels read it: integers as narrow as their values are, texts as numbers if few differ."""
     found = 0
     for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
+        if kind.name in PLAIN_TEXT and scan.table.rows >= MANY and column.distinct > DISTINCT[0] * scan.table.rows:
+            found += 4 + width((kind,))
+            continue
         spread = None if column.low is None or column.high is None else column.high - column.low
         if kind.name == "numeric" and spread is not None:
             spread *= 10.0 ** kind.numeric_digits[1]

@@ -110,6 +110,8 @@ class Execution:
         self._node = request.settings.node
         self._parameters = parameters_of(request)
         self._attempts = 0
+        self.tried: list[int] = []
+        """Into how many chunks it was cut when memory ran out, time and again."""
         self._whole = False
         self._bound: tuple[int, ...] = ()
         self._closed = False
@@ -146,6 +148,7 @@ class Execution:
         if chunks is None or self._node is not None or self._measure:
             raise error
         _LOG.warning("statement %s ran out of memory: it runs again in %s chunks", self._statement, chunks)
+        self.tried.append(self.planned.chunks)
         statement, self._statement = self._statement, 0
         await self._cluster.forget(statement, self._peers)
         self.planned = await asyncio.to_thread(self._finer, chunks)

@@ -134,6 +134,11 @@ class ClusterStream:
         return self._execution.planned
 
     @property
+    def tried(self) -> tuple[int, ...]:
+        """The chunks for which memory was too small."""
+        return tuple(self._execution.tried)
+
+    @property
     def measured(self) -> Mapping[int, Measured]:
         """What each stage did, by its number."""
         return self._execution.measured

@@ -49,13 +49,12 @@ class SpillFile:
         with self._lock:
             self._reading += 1
         try:
-            found = bytearray()
-            while len(found) < length:
-                more = os.pread(self._file.fileno(), length - len(found), start + len(found))
-                if not more:
-                    raise EOFError("a temporary file ends too soon")
-                found += more
-            return bytes(found)
+            found = [os.pread(self._file.fileno(), length, start)]
+            while (left := length - sum(map(len, found))) and found[-1]:
+                found.append(os.pread(self._file.fileno(), left, start + length - left))
+            if left:
+                raise EOFError("a temporary file ends too soon")
+            return found[0] if len(found) == 1 else b"".join(found)
         finally:
             with self._lock:
                 self._reading -= 1
@@ -179,7 +178,8 @@ class ResultRoom:
 def joined(parts: Sequence[Held | Spilled]) -> pl.DataFrame:
     """The rows of parts, on the host, one after the other; ValueError where a file of them is closed."""
     frames = [read(each.data()) if isinstance(each, Spilled) else each.frame() for each in parts]
-    return pl.concat([each for each in frames if each.height] or frames[:1])
+    # In one piece: a GPU would be sent, and put together, each of them.
+    return pl.concat([each for each in frames if each.height] or frames[:1], rechunk=True)
 
 
 def written(frame: pl.DataFrame) -> bytes:

@@ -14,6 +14,7 @@ The coordinator and the other workers call it by handlers of Dask's worker, one 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import pickle
@@ -95,6 +96,8 @@ class StageWorker(WorkerPlugin):
         self._watch = asyncio.ensure_future(memory.watch(self._limit, device.tables.shrink, self._over))
         for handler in (self.run, self.part, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
+        # What was read until now stays: to search it for cycles takes longer than most statements.
+        gc.freeze()
 
     def teardown(self, worker: Any) -> None:
         """Called by Dask as the worker ends."""

@@ -47,7 +47,20 @@ WINDOW = "SELECT max(n), sum(l) FROM (SELECT row_number() OVER (ORDER BY v, id) 
 DISTINCT = "SELECT count(DISTINCT v), count(DISTINCT k) FROM by_big"
 
 
-_NOTED = ("sqlstate", "chunks", "spilled", "rows", "host", "ended after", "healed after", "running", "given", "wanted")
+_NOTED = (
+    "sqlstate",
+    "chunks",
+    "tried",
+    "spilled",
+    "stages",
+    "rows",
+    "host",
+    "ended after",
+    "healed after",
+    "running",
+    "given",
+    "wanted",
+)
 
 
 class Run:
@@ -107,16 +120,14 @@ class Run:
         """A statement's answer beside the embedded engine's, into how many chunks it went, what ran on the host."""
         started, stream = time.monotonic(), self.stream(sql)
         rows = [tuple(row.values()) for batch in stream for row in batch.to_pylist()]
-        told: dict[str, Any] = {"seconds": round(time.monotonic() - started, 2), "chunks": stream.planned.chunks}
+        told: dict[str, Any] = {"seconds": round(time.monotonic() - started, 2), **ran(stream)}
         if sql not in self.wanted:
             started = time.monotonic()
             given = self.lab.database.cpu.run(self.lab.request(sql))
             self.wanted[sql] = [tuple(row.values()) for batch in given for row in batch.to_pylist()]
             told["oracle"] = round(time.monotonic() - started, 2)
         wanted = self.wanted[sql]
-        hosted = sorted({each for done in stream.measured.values() for told in done.host for each in told})
-        spilled = sum(sum(done.spilled) for done in stream.measured.values())
-        told |= {"right": rows == wanted, "spilled": spilled, "host": hosted}
+        told["right"] = rows == wanted
         return told if rows == wanted else {**told, "given": str(rows)[:200], "wanted": str(wanted)[:200]}
 
     def sorted(self, sql: str, keys: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> dict[str, Any]:
@@ -132,7 +143,7 @@ class Run:
         rows = self.options.rows
         whole = count == rows and total == rows * (rows + 1) // 2
         told = {"right": ordered and whole, "seconds": round(time.monotonic() - started, 2), "rows": count}
-        return {**told, "ordered": ordered, "chunks": stream.planned.chunks}
+        return {**told, "ordered": ordered, **ran(stream)}
 
     def stream(self, sql: str) -> Any:
         """What the cluster gives, for so many seconds."""
@@ -173,6 +184,19 @@ class Run:
             pass
         told["healed after"] = round(time.monotonic() - lost, 2)
         return told
+
+
+def ran(stream: Any) -> dict[str, Any]:
+    """Into how many chunks a statement went, and for how many memory was too small; the bytes that went to files, each
+    stage's seconds in its lane, and what ran on the host."""
+    measured = stream.measured
+    return {
+        "chunks": stream.planned.chunks,
+        "tried": list(stream.tried),
+        "spilled": sum(sum(done.spilled) for done in measured.values()),
+        "stages": {number: round(sum(done.milliseconds) / 1000, 2) for number, done in measured.items()},
+        "host": sorted({each for done in measured.values() for told in done.host for each in told}),
+    }
 
 
 def main() -> int:

@@ -6,12 +6,15 @@ import gc
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from gpudb.catalog.model import ColumnStatistics
+from gpudb.engine.gpu import chunks as cut
 from gpudb.engine.gpu import coordinator
 from gpudb.engine.gpu.chunks import MOST, Space, chunks_of, finer
 from gpudb.engine.gpu.cluster import Cluster
@@ -25,6 +28,7 @@ from gpudb.engine.gpu.share import Share
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError
 from gpudb.plan.fused import Fused
+from gpudb.plan.nodes import Scan
 from gpudb.plan.placing import Costs
 from gpudb.plan.planner import warm
 from gpudb.plan.traversal import walk_nodes
@@ -267,6 +271,19 @@ def test_what_fits_is_not_cut(lab: Lab) -> None:
     few, many = (chunks_of(root, WORKERS, Space(2**20, size)) for size in (2**24, 2**22))
     assert 1 < few < many <= MOST
     assert chunks_of(root, WORKERS, Space(2**10, 2**10)) == MOST
+
+
+def test_rows_on_their_way_and_raw_texts_take_memory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = plan(lab, STATEMENTS["join of two large"])
+    space = Space(2**30, 2**22)
+    # Of as many rows a worker one more copy, where there are others to send them to.
+    assert chunks_of(root, 2, Space(2**30, 2**21)) > chunks_of(root, 1, space) > 1
+    monkeypatch.setattr(cut, "MANY", ROWS)
+    table = table_of(lab, "ch_big")
+    place = next(place for place, column in enumerate(table.columns) if column.name == "name")
+    for distinct, taken in ((977, 4), (ROWS, 28)):
+        found = ColumnStatistics(table.columns[place].field_id, ROWS, 0, distinct, 14)
+        assert cut._packed(Scan(replace(table, statistics=(found,)), (place,))) == taken
 
 
 def test_a_part_that_has_no_memory_is_tried_in_one_chunk_alone(lab: Lab) -> None:

@@ -71,15 +71,13 @@ class CudfTables:
         files = tuple(file for file in files_of(scan, parameters) if _length(wanted[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
         rows = sum(_length(wanted[file.path]) for file in files)
-        if share.chunks == 1:
-            self._load(scan, columns, files, share)
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
-        for place, column in enumerate(columns):
-            for (suffix, kind), array in zip(
-                lanes(column.type).items(), self._lanes(scan, column, files, share, wanted), strict=True
-            ):
+        found = self._whole if share.chunks == 1 else self._chunk
+        every = found(scan, columns, files, share, wanted)
+        for place, (column, parts) in enumerate(zip(columns, every, strict=True)):
+            for (suffix, kind), array in zip(lanes(column.type).items(), parts, strict=True):
                 names.append(f"c{place}{suffix}")
                 kinds.append(data_type(kind))
                 arrays.append(array)
@@ -88,6 +86,34 @@ class CudfTables:
             arrays = [plc.Column.from_scalar(plc.Scalar.from_py(True, kinds[0].plc_type), rows)]
         held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
         return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
+
+    def _whole(
+        self,
+        scan: Scan,
+        columns: Sequence[Column],
+        files: tuple[DataFile, ...],
+        share: Share,
+        wanted: Mapping[str, _Rows],
+    ) -> list[list[Any]]:
+        """Columns' lanes over a share of some files of their table; they are kept."""
+        self._load(scan, columns, files, share)
+        return [self._lanes(scan, column, files, share, wanted) for column in columns]
+
+    def _chunk(
+        self,
+        scan: Scan,
+        columns: Sequence[Column],
+        files: tuple[DataFile, ...],
+        share: Share,
+        wanted: Mapping[str, _Rows],
+    ) -> list[list[Any]]:
+        """The same over a chunk of a share: what is not kept is read for it alone, all columns at once."""
+        whole = held_share(scan.table, share)
+        kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
+        kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
+        missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
+        fresh = iter(_read(missing, [(file, wanted[file.path]) for file in files]))
+        return [next(fresh) if held is None else _cut(held, files, wanted) for held in kept]
 
     def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Share) -> None:
         """Reads columns of which nothing is there, some side by side, if there is room for as much once more."""
@@ -113,25 +139,10 @@ class CudfTables:
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
         if held is None or not all(file.path in held.files for file in files):
-            if share.chunks > 1:
-                return _read(column, [(file, wanted[file.path]) for file in files])
             held = self._grown(key, held, scan, column, files, owned)
         if share == whole and list(held.files) == [file.path for file in files]:
             return list(held.lanes)
-        edges: dict[str, tuple[int, int]] = {}
-        start = 0
-        for path, (skipped, end) in held.files.items():
-            first, last = wanted.get(path, (0, 0))
-            edges[path] = start + first - skipped, start + last - skipped
-            start += end - skipped
-        runs: list[int] = []
-        for file in files:
-            first, last = edges[file.path]
-            if runs and runs[-1] == first:
-                runs[-1] = last
-            else:
-                runs += [first, last]
-        return [_joined(plc.copying.slice(lane, runs), lane) for lane in held.lanes]
+        return _cut(held, files, wanted)
 
     def _grown(
         self,
@@ -145,17 +156,17 @@ class CudfTables:
         """The column with the rows of files that it lacks; those that have left the table go."""
         wanted = {file.path for file in files} | set(held.files if held else ())
         order = tuple(file for file in scan.table.files if file.path in wanted)
-        old: dict[str, list[Any]] = {}
+        old: dict[str, list[list[Any]]] = {}
         if held is not None:
             start = 0
             for path, rows in held.files.items():
                 last = start + _length(rows)
-                old[path] = [plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]
+                old[path] = [[plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]]
                 start = last
-        whole = tuple(_read(column, [(file, owned[file.path]) for file in order], old))
+        (whole,) = _read([column], [(file, owned[file.path]) for file in order], old)
         made = _Resident(
             {file.path: owned[file.path] for file in order},
-            whole,
+            tuple(whole),
             sum(int(each.device_buffer_size()) for each in whole),
         )
         self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
@@ -168,18 +179,43 @@ def _length(rows: _Rows) -> int:
     return rows[1] - rows[0]
 
 
+def _cut(held: _Resident, files: Sequence[DataFile], wanted: Mapping[str, _Rows]) -> list[Any]:
+    """The wanted rows of some files, of a column that has them all."""
+    edges: dict[str, tuple[int, int]] = {}
+    start = 0
+    for path, (skipped, end) in held.files.items():
+        first, last = wanted.get(path, (0, 0))
+        edges[path] = start + first - skipped, start + last - skipped
+        start += end - skipped
+    runs: list[int] = []
+    for file in files:
+        first, last = edges[file.path]
+        if runs and runs[-1] == first:
+            runs[-1] = last
+        else:
+            runs += [first, last]
+    return [_joined(plc.copying.slice(lane, runs), lane) for lane in held.lanes]
+
+
 def _read(
-    column: Column, files: Sequence[tuple[DataFile, _Rows]], old: Mapping[str, list[Any]] | None = None
-) -> list[Any]:
-    """A column's lanes over rows of files, of which some may have been read before."""
+    columns: Sequence[Column],
+    files: Sequence[tuple[DataFile, _Rows]],
+    old: Mapping[str, list[list[Any]]] | None = None,
+) -> list[list[Any]]:
+    """Columns' lanes over rows of files, of which some may have been read before."""
     known = old or {}
+    if not columns:
+        return []
     missing = [(file, rows) for file, rows in files if file.path not in known]
-    made = side_by_side(lambda one: read(one[0], [column], *one[1])[0], missing, AHEAD)
-    fresh = {file.path: lanes for (file, _), lanes in zip(missing, made, strict=True)}
+    made = side_by_side(lambda one: read(one[0], columns, *one[1]), missing, AHEAD)
+    fresh = {file.path: found for (file, _), found in zip(missing, made, strict=True)}
     parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
     if not parts:
-        return nothing(column)
-    return [_joined([part[lane] for part in parts], parts[0][lane]) for lane in range(len(lanes(column.type)))]
+        return [nothing(column) for column in columns]
+    return [
+        [_joined([part[place][lane] for part in parts], parts[0][place][lane]) for lane in range(len(parts[0][place]))]
+        for place in range(len(columns))
+    ]
 
 
 def _joined(parts: Sequence[Any], like: Any) -> Any:

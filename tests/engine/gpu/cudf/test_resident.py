@@ -33,8 +33,8 @@ def test_files_come_and_go(frames: Any) -> None:
             for sql in ("SELECT id, name FROM r", "SELECT name FROM r WHERE id > 51"):
                 request = lab.request(sql)
                 wanted = sorted_rows(embedded(lab, request))
-                for workers in (1, 2):
-                    given = local.rows(request, workers, lab.database.cpu, None, frames, tables)
+                for workers, chunks in ((1, 1), (2, 1), (1, 3)):
+                    given = local.rows(request, workers, lab.database.cpu, None, frames, tables, chunks=chunks)
                     assert sorted_rows(given) == wanted, (change, sql)
     finally:
         lab.close()

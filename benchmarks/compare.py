@@ -3,12 +3,16 @@
     python -m benchmarks.compare [--only ssb tpch tpcds copy select latency] [--scale 1] [--without postgresql]
     python -m benchmarks.compare --only tpch ssb-lines exchange --scale 30 --workers 1 2 4    # on so many GPUs each
 
+With --explain the times of kernels are a column beside, which says what of a query's time is the kernels' and what its
+way there and back; with --general the same queries run without kernels too, by the general engine.
+
 Each suite's answers are compared before its times are printed; results go to benchmarks/results/SUITE.MACHINE.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 import time
@@ -31,6 +35,7 @@ BUDGET_S = {"postgresql": 20.0}
 """Seconds for all runs of one case, where they are not `--budget`'s."""
 SLOW_S = 2.0
 """A query that takes longer is not run once more to be explained."""
+_KERNEL_TIME = re.compile(r"Kernel Time: ([\d.]+) ms")
 _BEGAN = time.monotonic()
 
 
@@ -77,6 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--warm", type=int, default=2, help="runs before them")
     parser.add_argument("--explain", type=Path, help="where gpudb's EXPLAIN ANALYZE of each query goes")
+    parser.add_argument("--general", action="store_true", help="gpudb's workers without fused kernels, too")
     parser.add_argument("--budget", type=float, default=60, help="seconds for all runs of one case")
     parser.add_argument(
         "--workers", nargs="+", type=int, help="gpudb and cudf-polars on so many GPUs each, tables adopted as files"
@@ -112,13 +118,15 @@ def run_queries(session: Session, name: str) -> list[Row]:
             for case, text in suite.queries.items():
                 times.append(_case(session, system, case, text, suite.rows, answers))
                 _progress(times[-1])
+            done, times = times, []
+            rows += [*done, _total(system.name, done, suite.rows)]
             if session.options.explain and system.name.startswith("gpudb"):
-                quick = {row.case for row in times if row.median_s is not None and row.median_s < SLOW_S}
-                explain(system, suite, quick, session.options.explain)
-            rows += [*times, _total(system.name, times, suite.rows)]
+                session.keep(name, rows)  # so that what has been timed is there, whatever this ends like
+                quick = {row.case for row in done if row.median_s is not None and row.median_s < SLOW_S}
+                kernels = explain(system, suite, quick, session.options.explain)
+                rows += [*kernels, _total(kernels[0].system, kernels, suite.rows)] if kernels else []
             _checked(rows, answers)
             session.keep(name, rows)  # what comes next may never end
-            times = []
     except KeyboardInterrupt:
         rows += times
         _checked(rows, answers)
@@ -185,6 +193,11 @@ def _on_workers(session: Session, suite: Any) -> Iterator[Any]:
                         server.query_none(statement)
                 server.query_none("SET gpudb.fallback = off")
                 yield server
+                if session.options.general:
+                    server.query_none("SET gpudb.fused = off")
+                    server.name += ", general"
+                    session.note(server)
+                    yield server
     if session.wants("duckdb"):
         with closing(DuckDb()) as duck:
             session.note(duck)
@@ -219,16 +232,23 @@ def _case(
     return row_of(case, system.name, times, table_rows, result_rows=len(answer))
 
 
-def explain(system: Any, suite: Any, quick: set[str], folder: Path) -> None:
-    """Writes EXPLAIN ANALYZE of a suite's `quick` queries, EXPLAIN of the others, or what it fails with."""
+def explain(system: Any, suite: Any, quick: set[str], folder: Path) -> list[Row]:
+    """Writes EXPLAIN ANALYZE of a suite's `quick` queries, EXPLAIN of the others, or what it fails with; what kernels
+    took in those that have some, of each kernel the slowest worker's time."""
     folder.mkdir(parents=True, exist_ok=True)
+    rows: list[Row] = []
     for case, text in suite.queries.items():
         how = "EXPLAIN (ANALYZE)" if case in quick else "EXPLAIN"
         try:
             told = "\n".join(str(line) for (line,) in system.query(f"{how} {text}"))
         except Exception as error:
             told = f"{type(error).__name__}: {error}"
-        (folder / f"{suite.name}-{system.name.replace(' ', '-')}-{case}.txt").write_text(told + "\n", encoding="utf-8")
+        name = system.name.replace(",", "").replace(" ", "-")
+        (folder / f"{suite.name}-{name}-{case}.txt").write_text(told + "\n", encoding="utf-8")
+        if times := _KERNEL_TIME.findall(told):
+            spent = sum(map(float, times)) / 1000
+            rows.append(Row(case, f"{system.name}, kernels", spent, spent, 1, suite.rows))
+    return rows
 
 
 def _total(system: str, rows: list[Row], table_rows: int) -> Row:

@@ -23,7 +23,7 @@ class Settings:
     `fallback` lets the embedded engine run what another one does not carry, of which `notice` tells. `system` gives
     the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by
     column name. `session` is the number of who asks: an engine shares itself out among sessions. `node` is the worker
-    over whose rows alone a query is, if it is for one.
+    over whose rows alone a query is, if it is for one. Without `fused` workers that have kernels run none.
     """
 
     timezone: str = "UTC"
@@ -35,6 +35,7 @@ class Settings:
     notice: Callable[[str], None] = lambda message: None
     session: int = 0
     node: int | None = None
+    fused: bool = True
 
 
 class Cancel:

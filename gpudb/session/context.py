@@ -84,6 +84,7 @@ class Context:
             self.notice,
             session.process_id,
             self._node(),
+            session.settings["gpudb.fused"] == "on",
         )
 
     def _node(self) -> int | None:

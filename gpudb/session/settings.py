@@ -102,6 +102,8 @@ _ALL = (
             _float_digits, kind="integer"),
     Setting("gpudb.fallback", "on", "Whether statements that no GPU can run go to the CPU engine.",
             boolean("gpudb.fallback"), kind="bool"),
+    Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
+            boolean("gpudb.fused"), kind="bool"),
     Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",
             duration("idle_in_transaction_session_timeout"), kind="integer"),
     Setting("in_hot_standby", "off", "Shows whether hot standby is currently active.", reported=True, fixed=True),

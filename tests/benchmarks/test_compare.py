@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import compare, harness, report
 from benchmarks.harness import Row, agree, check
-from benchmarks.tables import queries, schema
+from benchmarks.tables import Suite, queries, schema
 
 
 def test_answers_agree_as_multisets_to_the_tolerance() -> None:
@@ -40,6 +40,25 @@ def test_importing_it_is_cheap() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=root
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_what_kernels_took_is_read_from_plans(tmp_path: Path) -> None:
+    class System:
+        name = "gpudb 2 GPUs, general"
+
+        def query(self, sql: str) -> list[tuple[str]]:
+            if sql == "EXPLAIN (ANALYZE) SELECT 1":
+                return [("Fused",), ("  Kernel Time: 1.250 ms",), ("  Fused",), ("    Kernel Time: 0.500 ms",)]
+            if sql == "EXPLAIN (ANALYZE) SELECT 3":
+                raise ValueError("lost")
+            return [("Scan",)]
+
+    suite = Suite("few", [], {}, {f"q{number}": f"SELECT {number}" for number in (1, 2, 3)}, [])
+    (row,) = compare.explain(System(), suite, {"q1", "q3"}, tmp_path)
+    assert (row.case, row.system, row.median_s) == ("q1", "gpudb 2 GPUs, general, kernels", 0.00175)
+    told = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert told["few-gpudb-2-GPUs-general-q2.txt"] == "Scan\n"
+    assert told["few-gpudb-2-GPUs-general-q3.txt"] == "ValueError: lost\n"
 
 
 def test_the_suites_are_whole() -> None:

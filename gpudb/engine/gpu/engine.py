@@ -83,7 +83,7 @@ class ClusterEngine:
                 for number, stage in self._ended(planned, request, measure=True).measured.items():
                     measured[number].observed = stage.observed
         prefix = "Gpu" if self.name == "gpu" else ""
-        hosted = self._planner.hosted(request.query)
+        hosted = self._planner.hosted(request)
         shown = displayed(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
         return replace(shown, execution=spent)
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gpudb.catalog.model import Table
@@ -76,6 +76,10 @@ class _Kept:
     planned: Planned | None = None
     ends: float = math.inf
     """Until when the monotonic clock may say that they are these."""
+    fused: bool = False
+    """Whether kernels compute parts of them."""
+    hosted: dict[bool, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
+    """What the host's functions compute in each stage, with kernels and without."""
 
 
 class Planner:
@@ -99,7 +103,6 @@ class Planner:
         self._rules, self._optimize = rules, optimize
         # By identity: plan caches hold bound queries, and so does this one.
         self._plans: OrderedDict[int, _Kept] = OrderedDict()
-        self._hosted: dict[int, dict[int, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
 
     def planned(self, request: Request, space: Space | None = None, chunks: int = 0) -> Planned:
@@ -112,9 +115,11 @@ class Planner:
         evaluate = evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
+        fuse = self._fuses(request)
         with self._lock:
             if kept.planned is not None and chunks in {0, kept.planned.chunks} and time.monotonic() < kept.ends:
-                if all(a is b for a, b in zip(tables, kept.tables, strict=True)):
+                same = all(a is b for a, b in zip(tables, kept.tables, strict=True))
+                if same and kept.fused == fuse:
                     return kept.planned
         ends = time.monotonic() + CAREFUL_SECONDS if chunks else math.inf
         computed = False
@@ -133,21 +138,18 @@ class Planner:
 
         root = rebuild(fold_constants(kept.plan.root, counted), current)
         workers = self._costs.workers
-        limits = self._limits(space)
-        physical = fused(root, estimate, request.parameters, limits) if self._fuse else root
+        physical = fused(root, estimate, request.parameters, self._limits(space)) if fuse else root
         if not chunks:
             chunks = chunks_of(physical, workers, space) if space is not None else 1
         stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
-        if id(request.query) not in self._hosted:
-            hosted = check(stages, request.parameters)
-            with self._lock:
-                self._hosted[id(request.query)] = hosted
+        if fuse not in kept.hosted:
+            kept.hosted[fuse] = check(stages, request.parameters)
         cost = cost_of(physical, workers, gpu=self._gpu)
         cost = replace(cost, bytes=cost.bytes // chunks)
         made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
         if not computed:
             with self._lock:
-                kept.tables, kept.planned, kept.ends = tables, made, ends
+                kept.tables, kept.planned, kept.ends, kept.fused = tables, made, ends, fuse
         return made
 
     def _limits(self, space: Space | None) -> Limits:
@@ -174,9 +176,14 @@ class Planner:
         most = self._costs.broadcast if space is None else min(self._costs.broadcast, space.statements // 8)
         return replace(self._costs, workers=self._costs.workers * chunks, chunks=chunks, broadcast=most)
 
-    def hosted(self, query: bound.Query) -> Mapping[int, tuple[str, ...]]:
+    def _fuses(self, request: Request) -> bool:
+        return self._fuse and request.settings.fused
+
+    def hosted(self, request: Request) -> Mapping[int, tuple[str, ...]]:
         """What the host's functions compute in each stage of a query that has been planned."""
-        return self._hosted.get(id(query), {})
+        with self._lock:
+            kept = self._plans.get(id(request.query))
+        return {} if kept is None else kept.hosted.get(self._fuses(request), {})
 
     def alone(self, request: Request, worker: int) -> Planned:
         """The plan for one worker alone, over the rows that it has."""
@@ -209,5 +216,5 @@ class Planner:
         with self._lock:
             self._plans[id(query)] = kept
             while len(self._plans) > _KEPT:
-                self._hosted.pop(self._plans.popitem(last=False)[0], None)
+                self._plans.popitem(last=False)
         return kept

@@ -173,5 +173,5 @@ def test_the_planner_tells_what_goes_to_the_host(lab: Lab) -> None:
     planner = Planner(lab.database.cpu)
     request = lab.request("SELECT to_char(id, '0999'), upper(label) FROM few")
     planner.planned(request)
-    (told,) = [names for names in planner.hosted(request.query).values() if names]  # type: ignore[arg-type]
+    (told,) = [names for names in planner.hosted(request).values() if names]
     assert told == ("function to_char(integer, text)",)

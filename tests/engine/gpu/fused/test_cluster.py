@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from gpudb.engine.gpu.at_once import AtOnce
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.processes import cpu_processes
-from gpudb.engine.protocol import PlanNode
+from gpudb.engine.protocol import PlanNode, Settings
+from gpudb.engine.routed import RoutedEngine
 from gpudb.errors import GpudbError
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
@@ -83,6 +85,26 @@ def test_explain_tells_what_is_fused(lab: Lab, engine: ClusterEngine) -> None:
         assert told.get("Answered By") == ("the kernel's twin" if analyze else None)
         (build,) = fused.inputs
         assert "Broadcast" in build.operator
+
+
+@pytest.mark.timeout(240)
+def test_kernels_are_left_out_where_a_session_says_so(lab: Lab, engine: ClusterEngine) -> None:
+    request = lab.request(JOIN)
+    wanted = _embedded(lab, JOIN)
+    usual, lab.database.engine = lab.database.engine, RoutedEngine(engine, lab.database.cpu)
+    try:
+        for fused in (True, False, True):
+            asked = replace(request, settings=Settings(fused=fused))
+            told = {node.operator for node in _operators(engine.explain(asked, analyze=True))}
+            assert ("Fused" in told, "HashJoin" in told) == (fused, not fused)
+            assert local.as_text(engine.run(asked), [column.type for column in request.query.columns]) == wanted
+        for state in ("off", "on"):
+            lab.run(f"SET gpudb.fused = {state}")
+            lines = [line for (line,) in lab.run(f"EXPLAIN {JOIN}")]
+            assert any("Fused" in line for line in lines) == (state == "on")
+    finally:
+        lab.database.engine = usual
+        lab.run("RESET gpudb.fused")
 
 
 @pytest.mark.timeout(240)

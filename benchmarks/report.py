@@ -18,6 +18,7 @@ _TITLES = {
     "fused": "Fused kernels, beside the time in which their columns could be copied,",
     "wire-taxi": "The four queries over taxi rides through a client, beside their kernels,",
     "wire-ssb": "The star schema benchmark through a client, beside its kernels,",
+    "peers-ssb": "The star schema benchmark of 600 million lines, gpudb through a client beside peers,",
     "dispatch": "Statements that several workers answer at once",
     "scaling-ssb": "The star schema benchmark through a client, its lines growing with the GPUs,",
     "ssb-lines": "Star schema benchmark, tables adopted as files, on one and several GPUs",

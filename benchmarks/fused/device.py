@@ -8,12 +8,11 @@ A step that fails or takes too long does not keep the others from running; the e
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 from benchmarks.fused import files
+from benchmarks.gpu import bounded
 
 SEEDS = ("1", "2", "3")
 
@@ -31,27 +30,31 @@ def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
     full, groups = str(folder / "roofline.json"), str(folder / "groups.json")
     wire, around = ["-m", "benchmarks.fused.wire"], ["-m", "benchmarks.fused.around"]
     more = ["--machine", machine, "--folder", str(folder)]
+    tests, corpus = "tests/engine/gpu/fused", str(folder / "corpus.xz")
     return [
-        ("kernels", ["tests/engine/gpu/fused/on_device.py", str(folder / "corpus.xz")], 240),
+        ("kernels", [f"{tests}/on_device.py", corpus], 240),
+        ("sanitizer", [f"{tests}/sanitized.py", corpus, str(folder / "sanitizer"), "90"], 340),
         ("roofline", ["-m", "benchmarks.fused.roofline", str(folder / "cases.xz"), full], 300),
         ("groups", ["-m", "benchmarks.fused.groups", groups], 120),
         ("keep", ["-m", "benchmarks.fused.keep", full, groups, machine], 30),
         ("taxi", [*wire, "taxi", *more], 420),
         ("ssb", [*wire, "ssb", *more], 420),
+        ("peers", ["-m", "benchmarks.fused.peers", str(folder), "--machine", machine], 240),
         ("around-taxi", [*around, "taxi", str(folder / f"taxi-{files.RIDES}"), "--profile"], 180),
         ("around-ssb", [*around, "ssb", str(folder / f"ssb-{files.LINES}"), "--profile"], 180),
     ]
 
 
-def run(name: str, arguments: list[str], seconds: int) -> bool:
-    """Runs a step, its output as it comes; whether it went well."""
-    begun = time.perf_counter()
+def run(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
+    """Runs a step; whether it went well. What it says goes to FOLDER/NAME.txt, and is printed at its end."""
+    log = folder / f"{name}.txt"
+    log.unlink(missing_ok=True)
     try:
-        told = str(subprocess.run([sys.executable, "-u", *arguments], timeout=seconds).returncode)
-    except subprocess.TimeoutExpired:
-        told = f"not ended after {seconds} s"
-    print(f"== {name}: {told}, {time.perf_counter() - begun:.1f} s", flush=True)
-    return told == "0"
+        ended = bounded.run(name, [bounded.Command([sys.executable, *arguments])], log, seconds, lambda: None)
+    finally:
+        print(log.read_text(errors="replace"), flush=True)
+    print(f"== {name}: {ended}", flush=True)
+    return ended.well
 
 
 def main() -> None:
@@ -60,7 +63,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     todo = prepared(folder) if what == "prepare" else steps(folder, sys.argv[3])
     wanted = sys.argv[4:] or [name for name, *_ in todo]
-    good = [run(*each) for each in todo if each[0] in wanted]
+    good = [run(*each, folder) for each in todo if each[0] in wanted]
     sys.exit(not all(good))
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks import tables
 from benchmarks.fused import files
 from benchmarks.fused.bare import Bare
-from benchmarks.harness import Row, agree, row_of, save, visible
+from benchmarks.harness import Row, agree, row_of, save, visible, written
 
 RUNS = 20
 WARM = 5
@@ -223,8 +223,7 @@ def kept(suite: str, rows: Sequence[Row], speed: float, machine: str | None) -> 
     """Writes results/wire-SUITE.MACHINE.json."""
     path = save(f"wire-{suite}", rows, versions(), machine, "fused.wire")
     told = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**told, "copy_bytes_per_s": speed}, indent=1, ensure_ascii=False) + "\n")
-    return path
+    return written(path, {**told, "copy_bytes_per_s": speed})
 
 
 def answered(

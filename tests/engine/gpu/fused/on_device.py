@@ -1,10 +1,15 @@
-"""Kernels beside their twin on a GPU: python on_device.py FILE [EVERY] runs pipelines that `kept` kept, with CuPy."""
+"""Kernels beside their twin on a GPU: python on_device.py FILE runs pipelines that `kept` kept, with CuPy.
+
+--every N of them one in so many, --seconds S none after that time; --apart makes each array an allocation of its own.
+"""
 
 from __future__ import annotations
 
+import argparse
 import lzma
 import pickle
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +87,24 @@ def main() -> None:
     without_the_rest()
     from gpudb.engine.gpu.fused.launch import Launcher
 
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--apart", action="store_true")
+    asked = parser.parse_args()
+    if asked.apart:
+        import cupy
+
+        cupy.cuda.set_allocator(None)
     launcher = Launcher()
-    kept = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
-    if len(sys.argv) > 2:
-        kept = kept[:: int(sys.argv[2])]
-    wrong = 0
+    begun = time.perf_counter()
+    kept = pickle.loads(lzma.decompress(asked.file.read_bytes()))[:: asked.every]
+    wrong = ran = 0
     for name, *given in kept:
+        if time.perf_counter() - begun > asked.seconds:
+            break
+        ran += 1
         try:
             good = compared(launcher, *given)
         except Exception as error:
@@ -102,7 +119,7 @@ def main() -> None:
     slowest = max((each.milliseconds for each in launcher.all_loaded()), default=0)
     registers = max((each.registers for each in launcher.all_loaded()), default=0)
     print(
-        f"{len(kept) - wrong} of {len(kept)} kernels equal their twin; slowest compile {slowest:.0f} ms, "
+        f"{ran - wrong} of {ran} kernels equal their twin, of {len(kept)} that were kept; slowest compile {slowest:.0f} ms, "
         f"most registers {registers}"
     )
     sys.exit(bool(wrong))

@@ -1,0 +1,151 @@
+"""The star schema benchmark, of 600 million lines: gpudb through a client, then cudf-polars and DuckDB, in one run.
+
+python -m benchmarks.fused.peers FOLDER [--rows N] [--engine gpu|twin] [--machine LABEL] [--seconds S]
+
+Makes the files in FOLDER, on the GPU where there is one; all 13 queries through libpq, psycopg and in the kernels alone
+(`wire`); then each peer in a process of its own over the same files, alone on the machine (`peer`). A peer that cannot
+hold the lines has a quarter of them: then its times are taken four times, and its name says so. Answers over the same
+lines are compared. With --engine twin CPU workers run the kernels' twin, and Polars stands where cudf-polars does.
+results/peers-ssb.MACHINE.json is written after each query of gpudb and after each peer, whatever comes then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import tables
+from benchmarks.fused import files, wire
+from benchmarks.harness import ROUNDED, Row, agree, row_of, save
+
+AIMS = {"cudf-polars": 15, "polars": 15, "duckdb": 50}
+"""So many times gpudb's time, in all."""
+PART = 4
+"""Of the lines a peer that cannot hold them has one in so many."""
+SPARE_S = 10.0
+"""What is kept for the end of a process whose time is over."""
+
+
+class Run:
+    """What was measured so far, and the seconds that are left."""
+
+    def __init__(self, folder: Path, rows: int, seconds: float, machine: str | None) -> None:
+        self.folder, self.lines, self._machine = folder, rows, machine
+        self._end = time.perf_counter() + seconds
+        self.rows: list[Row] = []
+        self.answers: dict[str, list[Any]] = {}
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self._end - time.perf_counter()
+
+    def keep(self, more: Sequence[Row] = ()) -> Path:
+        """Writes the results, and those of a part that is not at its end."""
+        return save("peers-ssb", [*self.rows, *more], wire.versions(), self._machine, "fused.peers")
+
+    def gpudb(self, engine: str, speed: float) -> None:
+        """gpudb's rows and answers."""
+        suite, folder = "ssb", self.folder
+        found, self.answers = wire.answered(suite, engine, folder, self.lines, speed, keep=self.keep)
+        self.rows += found
+        shutil.rmtree(folder / "data", ignore_errors=True)
+        self.keep()
+
+    def peer(self, name: str, seconds: float) -> None:
+        """A peer's rows: over all lines, or over a part of them."""
+        for part in (1, PART):
+            told = self._told(name, part, min(seconds, self.left - SPARE_S))
+            times = {query: each for query, each in told.items() if "times" in each}
+            if times:
+                self._add(name, part, told)
+                return
+            if self.left < 3 * SPARE_S:
+                break
+        print(f"{name}: nothing was answered in the time that there was", flush=True)
+
+    def _told(self, name: str, part: int, seconds: float) -> dict[str, Any]:
+        out = self.folder / f"{name}.json"
+        out.unlink(missing_ok=True)
+        command = [sys.executable, "-u", "-m", "benchmarks.fused.peer", name, str(self.folder), str(out)]
+        command += ["--part", str(part), "--seconds", str(seconds)]
+        try:
+            code = subprocess.run(command, timeout=max(seconds, 1) + SPARE_S).returncode
+            print(f"{name}, one line in {part}: status {code}", flush=True)
+        except subprocess.TimeoutExpired:
+            print(f"{name}, one line in {part}: ended after {seconds + SPARE_S:.0f} s", flush=True)
+        queries: dict[str, Any] = json.loads(out.read_text())["queries"] if out.exists() else {}
+        return queries
+
+    def _add(self, name: str, part: int, told: dict[str, Any]) -> None:
+        system = name if part == 1 else f"{name}, {part} times its time over {self.lines // part:,} lines"
+        for query, each in told.items():
+            if "times" not in each:
+                print(f"{name} {query}: {each['error']}", flush=True)
+                continue
+            more: dict[str, Any] = {"result_rows": len(each["answer"])}
+            if part == 1:
+                tolerance = ROUNDED.get(name, 1e-9)
+                answer = [tuple(row) for row in each["answer"]]
+                more["answers_agree"] = agree(answer, self.answers[query], tolerance)
+                for row in self.rows:
+                    if row.case == f"ssb {query}" and row.system in {wire.LIBPQ, wire.PSYCOPG, wire.KERNEL}:
+                        row.answers_agree = row.answers_agree is not False and more["answers_agree"]
+            times = [part * second for second in each["times"]]
+            self.rows.append(row_of(f"ssb {query}", system, times, self.lines // part, **more))
+        self.keep()
+
+    def compared(self) -> None:
+        """Adds the totals, and prints how many times gpudb's each peer's is, over the queries that it answers."""
+        queries = [f"ssb {query}" for query in tables.queries("ssb")]
+        seconds: dict[str, dict[str, float]] = {}
+        for row in self.rows:
+            seconds.setdefault(row.system, {})[row.case] = row.median_s or 0.0
+        for system, by_case in seconds.items():
+            some = [by_case[case] for case in queries if case in by_case]
+            note = None if len(some) == len(queries) else f"of {len(some)} queries"
+            self.rows.append(row_of("total", system, [sum(some)], self.lines, note=note))
+            print(f"{system}: {1000 * sum(some):,.2f} ms for {len(some)} of {len(queries)} queries", flush=True)
+        for system, by_case in seconds.items():
+            aim = next((aim for name, aim in AIMS.items() if system.startswith(name)), None)
+            for ours in (wire.LIBPQ, wire.PSYCOPG) if aim is not None else ():
+                both = [case for case in by_case if case in seconds.get(ours, {})]
+                mine = sum(seconds[ours][case] for case in both)
+                if mine:
+                    ratio = sum(by_case[case] for case in both) / mine
+                    print(f"{system} takes {ratio:.1f} times {ours} over {len(both)} queries (aim {aim})", flush=True)
+        self.keep()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Status 1 if an answer differs."""
+    parser = argparse.ArgumentParser(description="SSB beside peers, in one run")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=files.LINES)
+    parser.add_argument("--engine", choices=("gpu", "twin"), default="gpu")
+    parser.add_argument("--machine")
+    parser.add_argument("--seconds", type=float, default=230.0)
+    given = parser.parse_args(arguments)
+    folder = given.folder / f"ssb-{given.rows}"
+    run = Run(folder, given.rows, given.seconds, given.machine)
+    command = [sys.executable, "-m", "benchmarks.fused.files", "ssb", str(folder), str(given.rows)]
+    subprocess.run(command, check=True, timeout=max(run.left, 1))
+    speed = float((folder / "bandwidth").read_text()) if (folder / "bandwidth").exists() else 0.0
+    print(f"files are there, {run.left:.0f} s left", flush=True)
+    run.gpudb(given.engine, speed)
+    print(f"gpudb is measured, {run.left:.0f} s left", flush=True)
+    run.peer("cudf-polars" if given.engine == "gpu" else "polars", run.left / 2)
+    run.peer("duckdb", run.left)
+    run.compared()
+    return 0 if all(row.answers_agree is not False for row in run.rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

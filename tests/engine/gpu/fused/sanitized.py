@@ -1,0 +1,111 @@
+"""Kernels under compute-sanitizer, on a GPU's machine: python sanitized.py FILE OUT [SECONDS].
+
+FILE is what `kept` kept. Of its pipelines those that meet a kind of step, sink or column first run first, so that a
+run that ends early has met all; each tool has so many seconds. Every array is an allocation of its own, so that what is
+read beyond one is seen. OUT.json tells of each tool what it found, OUT.TOOL.txt all that it said.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[4]))
+
+TOOLS = ("memcheck", "racecheck")
+SECONDS = 100
+FOUND = 9
+"""The exit status by which the tool says that it found something."""
+_SUMMARY = re.compile(r"========= (ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
+_CALLS = re.compile(
+    r"\b(?:Counts|Sums|Distances<\d>|Reals|Leasts\d+|Mosts\d+|like<\w+>|load<\d, \d+>|load_row|load_valid|probe"
+    r"|next_place|group_slot_together<\d>|lanes_with|block_put|copy_words|shared_add)(?!\w)"
+)
+_PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
+
+
+def kinds(pipeline: Any) -> set[str]:
+    """What a pipeline's kernel is made of."""
+    from gpudb.engine.gpu.fused.generate import generated
+    from gpudb.engine.gpu.fused.pipeline import Lookup
+
+    source = generated(pipeline).source
+    calls = set(_CALLS.findall(source))
+    for step in pipeline.steps:
+        if isinstance(step, Lookup):
+            calls.add(f"{step.kind} lookup, unique {step.unique}, bitmap {step.presence}, asked {bool(step.condition)}")
+    return calls
+
+
+def ordered(kept: Sequence[Any]) -> list[Any]:
+    """Pipelines over some rows, in an order in which the first ones meet every kind."""
+    left = [(kinds(each[1]), each) for each in kept if any(segment.rows for segment in each[2])]
+    found: list[Any] = []
+    while left:
+        waiting = set().union(*(each for each, _ in left))
+        rest = []
+        for each, given in sorted(left, key=lambda pair: -len(pair[0])):
+            if each & waiting:
+                waiting -= each
+                found.append(given)
+            else:
+                rest.append((each, given))
+        left = rest if len(rest) < len(left) else []
+    return found
+
+
+def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
+    """What a tool finds in so many seconds."""
+    program = shutil.which("compute-sanitizer") or next(
+        (str(Path(place) / "compute-sanitizer") for place in _PLACES if (Path(place) / "compute-sanitizer").exists()),
+        None,
+    )
+    if program is None:
+        return {"tool": tool, "status": "compute-sanitizer is not installed"}
+    command = [program, "--tool", tool, "--error-exitcode", str(FOUND), sys.executable]
+    command += [str(Path(__file__).with_name("on_device.py")), str(file), "--seconds", str(seconds), "--apart"]
+    begun = time.perf_counter()
+    with log.open("w") as out:
+        try:
+            code = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, timeout=seconds + 60).returncode
+        except subprocess.TimeoutExpired:
+            code = 124
+    said = log.read_text(errors="replace")
+    summary = [" ".join(each) for each in _SUMMARY.findall(said)]
+    kernels = re.findall(r"(\d+) of (\d+) kernels equal their twin", said)
+    clean = code == 0 and bool(kernels) and bool(summary)
+    status = "clean" if clean else "found something" if code == FOUND else f"status {code}: {said[-300:]}"
+    return {"tool": tool, "status": status, "summary": summary, "kernels": [int(each) for each in kernels[-1]] if kernels
+            else [], "seconds": round(time.perf_counter() - begun, 1)}  # fmt: skip
+
+
+def main() -> None:
+    """Runs each tool; status 1 unless all are clean."""
+    from benchmarks.fused.roofline import without_the_rest
+
+    without_the_rest()
+    out, seconds = Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else SECONDS
+    found: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ordered.xz"
+        kept = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
+        file.write_bytes(lzma.compress(pickle.dumps(ordered(kept), protocol=5), preset=1))
+        for tool in TOOLS:
+            found.append(checked(tool, file, seconds, out.with_suffix(f".{tool}.txt")))
+            print(found[-1], flush=True)
+            out.with_suffix(".json").write_text(json.dumps(found, indent=1))
+    sys.exit(any(each["status"] != "clean" for each in found))
+
+
+if __name__ == "__main__":
+    main()

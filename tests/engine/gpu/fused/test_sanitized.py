@@ -1,0 +1,33 @@
+"""Which kernels a sanitizer sees first: those that together meet every kind of step, sink and column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.engine.gpu.fused.packed import Form
+from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Filter, Groups, Key, Literal, Matches, Pipeline, Rows
+from gpudb.engine.gpu.fused.twin import Segment
+from tests.engine.gpu.fused.sanitized import kinds, ordered
+
+_NUMBER, _TEXT = Form(2), Form(4, text=True)
+_VALUE = Field((0, 60_000), False, 0)
+_ONE = Literal((1, 1), False, 1)
+
+
+def kept(name: str, pipeline: Pipeline, rows: int = 5) -> Any:
+    return name, pipeline, [Segment(rows, ())], [], []
+
+
+def test_each_kind_is_met_by_the_first() -> None:
+    words = (Accumulator("add", _ONE), Accumulator("add", _VALUE))
+    groups = Pipeline((_NUMBER,), (), Groups((Key(_VALUE, 0, 9),), words, "dense"))
+    hashed = Pipeline((_NUMBER,), (), Groups((Key(_VALUE, 0, 2**40),), words, "hash"))
+    like = Matches((0, 1), False, Field((0, 0), False, 1), 0, 3)
+    texts = Pipeline((_NUMBER, _TEXT), (Filter(like),), Rows((_VALUE,)), ((1, False),))
+    given = [kept("a", groups), kept("b", groups), kept("c", hashed), kept("d", texts), kept("e", texts, 0)]
+    found = [each[0] for each in ordered(given)]
+    assert sorted(found[:3]) == ["a", "c", "d"]
+    assert found[3:] == ["b"]
+    assert {"Distances<1>", "load_row"} <= kinds(groups)
+    assert "group_slot_together<1>" in kinds(hashed)
+    assert {"like<false>", "next_place"} <= kinds(texts)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ENDING_S = 15.0
@@ -20,12 +20,8 @@ TICK_S = 5.0
 _MARK = "GPUDB_BENCHMARK_PART"
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A program's line, and what its environment has beside this one's."""
-
-    line: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict)
+Command = Sequence[str]
+"""A program's line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +43,24 @@ class Ended:
         return f"{how}, {self.seconds:.0f} s{f', {self.left} processes were left' if self.left else ''}"
 
 
-def run(name: str, commands: Sequence[Command], log: Path, limit: float, tick: Callable[[], None]) -> Ended:
+def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callable[[], None]) -> Ended:
     """Runs programs side by side for so many seconds at most, then interrupts them, then kills them and all that they
-    have started. `log` gets what they print; `tick` is called now and then."""
+    have started. Each has a log of what it prints; `tick` is called now and then."""
     began = time.monotonic()
     mark = f"{os.getpid()}-{name}"
     running: list[subprocess.Popen[bytes]] = []
     late = False
     try:
-        with log.open("ab") as written:
-            for command in commands:
-                environment = {**os.environ, **command.environment, _MARK: mark, "PYTHONUNBUFFERED": "1"}
+        environment = {**os.environ, _MARK: mark, "PYTHONUNBUFFERED": "1"}
+        for log, command in commands.items():
+            with log.open("wb") as written:
                 output = {"stdin": subprocess.DEVNULL, "stdout": written, "stderr": subprocess.STDOUT}
-                running.append(subprocess.Popen(command.line, env=environment, **output))  # type: ignore[call-overload]
-            late = not _ended(running, began + limit, tick)
-            for each in running:
-                if each.poll() is None:
-                    each.send_signal(signal.SIGINT)  # what it has measured it keeps
-            _ended(running, time.monotonic() + ENDING_S, tick)
+                running.append(subprocess.Popen(command, env=environment, **output))  # type: ignore[call-overload]
+        late = not _ended(running, began + limit, tick)
+        for each in running:
+            if each.poll() is None:
+                each.send_signal(signal.SIGINT)  # what it has measured it keeps
+        _ended(running, time.monotonic() + ENDING_S, tick)
     finally:
         left = end_marked(mark)
         for each in running:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.gpu import bounded
-from benchmarks.gpu.parts import ONE, TWO, Part
+from benchmarks.gpu.parts import ONE, ORDER, TWO, Part
 from benchmarks.harness import COMMIT, RESULTS, default_machine, visible
 
 LEAST_S = 20.0
@@ -49,25 +49,30 @@ class Run:
         """Seconds until all must have ended."""
         return float(self.given.seconds) - (time.monotonic() - self.began)
 
-    def part(self, name: str, part: Part) -> None:
-        """Runs a part, for as long as it may, and keeps what it has told."""
-        seconds = min(part.limit * self.given.limits, self.left - bounded.ENDING_S)
+    def together(self, names: list[str], parts: dict[str, Part]) -> None:
+        """Runs parts side by side, for as long as they may, and keeps what they have told."""
+        title = "+".join(names)
+        seconds = min(max(parts[name].limit for name in names) * self.given.limits, self.left - bounded.ENDING_S)
         if seconds < LEAST_S:
-            self.tell(name, "not begun: no time left", well=False)
+            self.tell(title, "not begun: no time left", well=False)
             return
-        print(f"==== {name}: at most {seconds:.0f} s, {self.left:.0f} s left", flush=True)
-        log = self.given.told / f"{name}.txt"
+        print(f"==== {title}: at most {seconds:.0f} s, {self.left:.0f} s left", flush=True)
         try:
-            commands = part.commands(self.given, seconds)
+            commands = {
+                self.given.told / f"{name}{number or ''}.txt": command
+                for name in names
+                for number, command in enumerate(parts[name].commands(self.given, seconds))
+            }
             if not commands:
-                self.tell(name, "not without a GPU", well=True)
+                self.tell(title, "not without a GPU", well=True)
                 return
-            ended = bounded.run(name, commands, log, seconds, self.keep)
+            ended = bounded.run(title, commands, seconds, self.keep)
         except Exception as error:
-            self.tell(name, f"{type(error).__name__}: {error}", well=False)
+            self.tell(title, f"{type(error).__name__}: {error}", well=False)
             return
-        print(log.read_text(errors="replace")[-TAIL:].strip(), flush=True)
-        self.tell(name, str(ended), well=ended.well)
+        for log in commands:
+            print(f"---- {log.stem}: {log.read_text(errors='replace')[-TAIL // len(commands) :].strip()}", flush=True)
+        self.tell(title, str(ended), well=ended.well)
 
     def tell(self, name: str, how: str, *, well: bool) -> None:
         """Notes how a part ended, and keeps all that there is."""
@@ -88,22 +93,25 @@ class Run:
         lines = "".join(f"{name}: {how}\n" for name, how in self.ended.items())
         (self.given.out / "parts.txt").write_text(lines, encoding="utf-8")
 
-    def drop(self, part: Part, later: list[Part]) -> None:
-        """Removes the files that a part has made, but those of parts to come."""
-        needed = {pattern for each in later for pattern in each.files}
-        for pattern in set(part.files) - needed:
+    def drop(self, ended: list[Part], later: list[Part]) -> None:
+        """Removes the files that parts have made, but those of parts to come."""
+        made, needed = ({pattern for each in parts for pattern in each.files} for parts in (ended, later))
+        for pattern in made - needed:
             for path in self.given.data.glob(pattern):
                 shutil.rmtree(path, ignore_errors=True)
 
 
+def _parts(gpus: int) -> dict[str, Part]:
+    return ONE if gpus == 1 else TWO
+
+
 def arguments(given: list[str] | None) -> argparse.Namespace:
     """What a command line asks for."""
-    every = [*ONE, *(name for name in TWO if name not in ONE)]
     parser = argparse.ArgumentParser(description="all that a machine with GPUs has to tell")
     parser.add_argument("out", type=Path)
     parser.add_argument("--gpus", type=int, required=True, help="of those that there are")
     parser.add_argument("--seconds", type=float, default=580, help="for all parts")
-    parser.add_argument("--only", nargs="+", choices=every, metavar="PART", help="and in this order")
+    parser.add_argument("--only", nargs="+", metavar="PART", help="in this order; side by side: PART+PART")
     parser.add_argument("--limits", type=float, default=1.0, help="a factor for the parts' limits")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     parser.add_argument("--prepared", type=Path, help="a folder made elsewhere, of what DATA is to have too")
@@ -116,9 +124,8 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=5, help="of many clients, if there is time")
     parser.add_argument("--processes", type=int, default=12, help="that share a GPU in tests")
     options = parser.parse_args(given)
-    parts = ONE if options.gpus == 1 else TWO
-    options.only = options.only or list(parts)
-    if unknown := [name for name in options.only if name not in parts]:
+    options.only = [each.split("+") for each in options.only or ORDER[min(options.gpus, 2)]]
+    if unknown := [name for names in options.only for name in names if name not in _parts(options.gpus)]:
         parser.error(f"on {options.gpus} GPUs there is no part {unknown[0]}")
     options.out, options.data = options.out.absolute(), options.data.absolute()
     return options
@@ -142,15 +149,16 @@ def main(options: list[str] | None = None) -> int:
             (given.data / path.name).symlink_to(path)
     # Programs started behind a shell inherit that they ignore it.
     before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGINT, signal.SIGTERM)}
-    parts = ONE if given.gpus == 1 else TWO
+    parts = _parts(given.gpus)
     with tempfile.TemporaryDirectory(prefix="gpudb-told-") as told:
         given.told = Path(told)
         run = Run(given)
         try:
-            for place, name in enumerate(given.only, 1):
-                run.part(name, parts[name])
+            for place, names in enumerate(given.only, 1):
+                run.together(names, parts)
                 if given.drop:
-                    run.drop(parts[name], [parts[each] for each in given.only[place:]])
+                    later = [parts[name] for each in given.only[place:] for name in each]
+                    run.drop([parts[name] for name in names], later)
         except KeyboardInterrupt:
             run.tell("all", "interrupted", well=False)
         finally:

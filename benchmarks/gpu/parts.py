@@ -31,9 +31,9 @@ class Part:
     files: tuple[str, ...] = ()
 
 
-def module(name: str, *arguments: object, **environment: str) -> Command:
+def module(name: str, *arguments: object) -> Command:
     """A module of this project's as a program."""
-    return Command([sys.executable, "-W", "ignore", "-m", name, *map(str, arguments)], environment)
+    return [sys.executable, "-W", "ignore", "-m", name, *map(str, arguments)]
 
 
 def _counts(given: Given) -> list[int]:
@@ -48,6 +48,11 @@ def _measured(given: Given) -> list[object]:
 def _made(given: Given, _: float) -> list[Command]:
     """Files that several parts read: TPC-H's are made by the host's processors, the others by a GPU."""
     return [module("benchmarks.tables", suite, f"{given.scale:g}", given.data) for suite in ("tpch", "ssb_lines")]
+
+
+def _large_files(given: Given, _: float) -> list[Command]:
+    """The files of the large TPC-H, by the host's processors, while parts run that want few of them."""
+    return [module("benchmarks.tables", "tpch", f"{given.large:g}", given.data)]
 
 
 def _prepared(step: str) -> Callable[[Given, float], list[Command]]:
@@ -163,33 +168,39 @@ def _dispatched(given: Given, _: float) -> list[Command]:
 
 ONE: dict[str, Part] = {
     "kernels": Part(60, 240, _prepared("kernels")),
-    "survey": Part(150, 170, _surveyed),
-    "tests": Part(150, 170, _tested()),
-    "beyond": Part(150, 170, _beyond),
+    "beyond": Part(150, 180, _beyond),
+    "files": Part(120, 240, _large_files, ("tpch-100",)),
+    "survey": Part(150, 180, _surveyed),
+    "tests": Part(150, 180, _tested()),
     "power-30": Part(110, 150, _power(large=False)),
     "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
     "ssb": Part(120, 240, _wire("ssb"), ("ssb-600000000",)),
     "peers": Part(150, 240, _prepared("peers"), ("ssb-600000000",)),
-    "power-100": Part(240, 320, _power(large=True), ("tpch-100",)),
+    "power-100": Part(200, 360, _power(large=True), ("tpch-100",)),
     "roofline": Part(120, 300, _prepared("roofline")),
     "groups": Part(60, 120, _prepared("groups")),
     "keep": Part(5, 30, _prepared("keep")),
     "sanitizer": Part(200, 345, _prepared("sanitizer")),
 }
-"""One GPU's parts, those first that tell whether answers are right."""
+"""One GPU's parts."""
 TWO: dict[str, Part] = {
     "data": Part(30, 60, _made),
-    "served": Part(150, 420, _served),
-    "scheduled": Part(60, 120, _scheduled),
     "tpch": Part(170, 220, _compared("tpch", "--budget", 6, both=True)),
     "ssb": Part(100, 130, _compared("ssb-lines", "--budget", 6, both=True)),
     "exchange": Part(
         90, 130, _compared("exchange", "--budget", 10, "--without", "duckdb", large=True), ("exchange-*",)
     ),
-    "scaling": Part(120, 200, _scaled, ("scaling-*",)),
-    "dispatch": Part(40, 80, _dispatched),
+    "scheduled": Part(60, 120, _scheduled),
+    "served": Part(420, 440, _served),
     "loading": Part(30, 60, _loaded),
+    "dispatch": Part(40, 80, _dispatched),
+    "scaling": Part(120, 200, _scaled, ("scaling-*",)),
     "clustered": Part(150, 200, _clustered),
     "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }
 """Several GPUs' parts."""
+ORDER = {
+    1: "kernels+beyond+files survey+tests power-30 taxi ssb peers power-100 roofline groups keep sanitizer".split(),
+    2: "data tpch ssb exchange scheduled served loading dispatch scaling clustered tests".split(),
+}
+"""What runs where nothing is named, for one GPU and for several: parts that others do not disturb side by side."""

@@ -40,11 +40,11 @@ time.sleep(600)
 
 
 def _program(text: str, *arguments: object) -> Command:
-    return Command([sys.executable, "-c", text, *map(str, arguments)])
+    return [sys.executable, "-c", text, *map(str, arguments)]
 
 
 def test_what_a_part_leaves_running_is_ended(tmp_path: Path) -> None:
-    ended = bounded.run("leaves", [_program(_LEAVES, tmp_path / "pid")], tmp_path / "log", 60, lambda: None)
+    ended = bounded.run("leaves", {tmp_path / "log": _program(_LEAVES, tmp_path / "pid")}, 60, lambda: None)
     assert (ended.statuses, ended.late, ended.left, ended.well) == ((0,), False, 1, True)
     with pytest.raises(ProcessLookupError):
         _alive(int((tmp_path / "pid").read_text()))
@@ -59,9 +59,9 @@ def _alive(process: int) -> None:
 
 def test_a_part_beyond_its_time_keeps_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "ENDING_S", 2.0)
-    programs = [_program(_LATE, tmp_path / "kept"), _program(_DEAF)]
+    programs = {tmp_path / "one": _program(_LATE, tmp_path / "kept"), tmp_path / "two": _program(_DEAF)}
     began = time.monotonic()
-    ended = bounded.run("late", programs, tmp_path / "log", 10, lambda: None)
+    ended = bounded.run("late", programs, 10, lambda: None)
     assert ended.late
     assert not ended.well
     assert ended.left == 0
@@ -95,16 +95,17 @@ def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.Mon
     def cannot(given: object, seconds: float) -> list[Command]:
         raise ValueError("2 GPUs are wanted")
 
-    parts = {"one": Part(1, 60, measures, ("large-*",)), "two": Part(1, 60, fails), "three": Part(1, 60, cannot)}
+    parts = {"one": Part(1, 60, measures, ("large-*",)), "beside": Part(1, 60, lambda *_: [_program("print(1)")])}
+    parts |= {"two": Part(1, 60, fails), "three": Part(1, 60, cannot)}
     monkeypatch.setattr(machine, "ONE", {**parts, "four": Part(1, 5, measures)})
-    arguments = ["--gpus", "1", "--data", str(data), "--drop", "--only", "one", "two", "three", "four"]
+    arguments = ["--gpus", "1", "--data", str(data), "--drop", "--only", "one+beside", "two", "three", "four"]
     assert machine.main([str(out), *arguments]) == 1
     assert seen
-    assert {"kept.here.json", "told/one.txt"} <= set(seen[0])
+    assert {"kept.here.json", "told/one.txt", "told/beside.txt"} <= set(seen[0])
     assert "on here" in (results / "README.md").read_text()
     lines = dict(line.split(": ", 1) for line in (out / "parts.txt").read_text().splitlines())
-    assert list(lines) == ["one", "two", "three", "four"]
-    assert lines["one"].startswith("well")
+    assert list(lines) == ["one+beside", "two", "three", "four"]
+    assert lines["one+beside"].startswith("well")
     assert lines["two"].startswith("status [3]")
     assert lines["three"].startswith("ValueError")
     assert lines["four"].startswith("not begun")
@@ -124,7 +125,7 @@ def test_parts_programs_take_their_arguments(
         given.told, given.machine, given.gpu = tmp_path, "here", False
         for part in parts.values():
             for command in part.commands(given, part.limit):
-                start, name, options = command.line[:4], command.line[4], command.line[5:]
+                start, name, options = command[:4], command[4], command[5:]
                 assert start == [sys.executable, "-W", "ignore", "-m"]
                 if name == "benchmarks.tables":
                     continue

@@ -175,15 +175,20 @@ class Run:
         thread.start()
         time.sleep(self.options.after)
         (nanny,) = self.cluster._fleet.cluster.workers.values()
-        os.kill(nanny.pid, signal.SIGKILL)
+        before = nanny.pid
+        os.kill(before, signal.SIGKILL)
         lost = time.monotonic()
         thread.join(120)
         told["ended after"] = round(time.monotonic() - lost, 2)
         told["running"] = thread.is_alive()
-        while not faults.idle(self.cluster, 1) and time.monotonic() < lost + 60:
-            pass
+        while (self._process() in (None, before) or not faults.idle(self.cluster, 1)) and time.monotonic() < lost + 60:
+            time.sleep(0.01)
         told["healed after"] = round(time.monotonic() - lost, 2)
         return told
+
+    def _process(self) -> int | None:
+        """The worker's, once there is one."""
+        return next((nanny.pid for nanny in self.cluster._fleet.cluster.workers.values()), None)
 
 
 def ran(stream: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ made elsewhere. With --twin the survey runs on the host, to try this file.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -30,6 +31,8 @@ _THEN = ("tests/engine/gpu/fused", "tests/engine/gpu/cudf/test_frames.py", "test
 PARTS = {"tpcds": 4}
 """Into how many processes a suite's statements go, where it is more than one."""
 EVERY_S = 10.0
+ENDING_S = 10.0
+"""Of tests that were told to end, with their servers."""
 STARTING_S = 15.0
 """Of a process, before its first statement, and after its last."""
 
@@ -93,6 +96,9 @@ def tested(options: argparse.Namespace, names: list[str]) -> bool:
         finally:
             if process.poll() is None:
                 process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(ENDING_S)
+                process.kill()
                 process.wait()
     print((options.out / "tests.txt").read_text(errors="replace")[-3000:], flush=True)
     return process.returncode == 0

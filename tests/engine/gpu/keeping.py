@@ -31,6 +31,7 @@ class Keeping:
         self._files: dict[str, Counter[str]] = {}
         self._skipped: Counter[str] = Counter()
         self._failed: dict[str, str] = {}
+        self._keep(ended=False)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Without other processes; with them this one has collected nothing."""

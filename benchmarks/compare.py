@@ -63,7 +63,8 @@ class Session:
         self.versions[system.name] = system.version
 
     def keep(self, name: str, rows: list[Row]) -> Path:
-        """Writes a suite's results."""
+        """Writes a suite's results; those of the general engine too beside others'."""
+        name = f"{name}-general" if self.options.general else name
         return save(name, rows, self.versions, self.options.machine)
 
     def save(self, name: str, rows: list[Row]) -> None:

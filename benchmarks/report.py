@@ -22,6 +22,8 @@ _TITLES = {
     "dispatch": "Statements that several workers answer at once",
     "scaling-ssb": "The star schema benchmark through a client, its lines growing with the GPUs,",
     "ssb-lines": "Star schema benchmark, tables adopted as files, on one and several GPUs",
+    "tpch-general": "TPC-H by kernels and by the general engine, on one and several GPUs",
+    "ssb-lines-general": "Star schema benchmark by kernels and by the general engine, on one and several GPUs",
     "power-30": "TPC-H at scale 30, files adopted, hot, through a client,",
     "power-100": "TPC-H at scale 100, files adopted, hot, through a client,",
     "exchange": "Rows that change workers to be grouped and joined",

@@ -139,6 +139,12 @@ def _compared(
     return commands
 
 
+def _general(given: Given, _: float) -> list[Command]:
+    sizes = ["--scale", f"{given.scale:g}", "--workers", *_counts(given), "--runs", 2, "--warm", 2, "--budget", 6]
+    chosen = ["--only", "tpch", "ssb-lines", "--general", "--without", "duckdb", "cudf-polars"]
+    return [module("benchmarks.compare", *chosen, *sizes, *_measured(given))]
+
+
 def _served(given: Given, seconds: float) -> list[Command]:
     minutes = max(min(given.minutes, (seconds - STARTING_S) / 60), 0.2)
     sizes = ["--scale", f"{given.scale:g}", "--workers", given.gpus, "--minutes", f"{minutes:.2f}", "--runs", 2]
@@ -172,6 +178,7 @@ ONE: dict[str, Part] = {
     "files": Part(120, 240, _large_files, ("tpch-100",)),
     "survey": Part(150, 180, _surveyed),
     "tests": Part(150, 180, _tested()),
+    "served": Part(420, 440, _served),
     "power-30": Part(110, 150, _power(large=False)),
     "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
     "ssb": Part(120, 240, _wire("ssb"), ("ssb-600000000",)),
@@ -185,7 +192,7 @@ ONE: dict[str, Part] = {
 """One GPU's parts."""
 TWO: dict[str, Part] = {
     "data": Part(30, 60, _made),
-    "tpch": Part(170, 220, _compared("tpch", "--budget", 6, both=True)),
+    "tpch": Part(200, 260, _compared("tpch", "--budget", 6, both=True)),
     "ssb": Part(100, 130, _compared("ssb-lines", "--budget", 6, both=True)),
     "exchange": Part(
         90, 130, _compared("exchange", "--budget", 10, "--without", "duckdb", large=True), ("exchange-*",)
@@ -195,12 +202,14 @@ TWO: dict[str, Part] = {
     "loading": Part(30, 60, _loaded),
     "dispatch": Part(40, 80, _dispatched),
     "scaling": Part(120, 200, _scaled, ("scaling-*",)),
+    "general": Part(150, 200, _general),
     "clustered": Part(150, 200, _clustered),
     "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }
 """Several GPUs' parts."""
 ORDER = {
-    1: "kernels+beyond+files survey+tests power-30 taxi ssb peers power-100 roofline groups keep sanitizer".split(),
-    2: "data tpch ssb exchange scheduled served loading dispatch scaling clustered tests".split(),
+    1: "kernels+beyond+files survey+tests power-30 taxi ssb peers power-100".split()
+    + "served roofline groups keep sanitizer".split(),
+    2: "data tpch ssb exchange scheduled served loading dispatch scaling general clustered tests".split(),
 }
 """What runs where nothing is named, for one GPU and for several: parts that others do not disturb side by side."""

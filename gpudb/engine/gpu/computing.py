@@ -140,8 +140,12 @@ class Computing:
                 raise
         # Here nothing holds what the first try held.
         self.frames.make_room()
+        # What it did is told of once.
         task.narrowed.clear()
         task.observed.clear()
+        self.frames.on_host()
+        if self.kernels is not None:
+            self.kernels.launched()
         if task.share.chunks == 1:
             task.declined.clear()
         return work()

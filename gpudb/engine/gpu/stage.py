@@ -173,10 +173,17 @@ class _Sources:
         return Lowering(inside, frames, self.host, work.share.index, alone=self.alone).frame(node.root)
 
     def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
-        """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller."""
+        """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller, nor
+        once there is more room."""
         work = self.work
         if self.kernels is None or id(node) in work.declined:
             return None
+        try:
+            return self.kernels(node, builds, work.share, work.parameters, work.key)
+        except MemoryError:
+            _LOG.info("a fused part lacks memory: it is tried again with more room")
+        # Here nothing holds what the first try held.
+        self.frames.make_room()
         try:
             return self.kernels(node, builds, work.share, work.parameters, work.key)
         except MemoryError as error:

@@ -296,7 +296,9 @@ def test_a_part_that_has_no_memory_is_tried_in_one_chunk_alone(lab: Lab) -> None
     request = lab.request("SELECT count(*), sum(v) FROM ch_big WHERE k > 7")
     given = local.rows(request, 2, lab.database.cpu, Costs(scan=0), kernels=full, chunks=4)
     assert sorted_rows(given) == sorted_rows(embedded(lab, request))
-    assert len(tried) == 1
+    # Once more, since room was made for it.
+    assert len(tried) == 2
+    assert len(set(tried)) == 1
 
 
 def test_a_build_side_that_would_fill_the_memory_is_not_fused(lab: Lab) -> None:

@@ -186,9 +186,17 @@ class CudfFrames:
         """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
         try:
             return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
-        except MemoryError:
-            self.make_room()
-        return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
+        except (MemoryError, RuntimeError) as error:
+            if not _is_full(error):
+                raise
+        # Here nothing holds what the first try held.
+        self.make_room()
+        try:
+            return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
+        except RuntimeError as error:
+            if _is_full(error):
+                raise MemoryError(str(error)[:200]) from error
+            raise
 
     def _on_processor(self, lazy: pl.LazyFrame) -> pl.DataFrame:
         self.hosting = True
@@ -203,7 +211,12 @@ class CudfFrames:
         return self.held(lazy).frame()
 
     def given(self, frame: pl.DataFrame) -> CudfHeld:
-        """See `frames.Frames`."""
+        """See `frames.Frames`; MemoryError where the GPU has no room for them, nor has it once room was made."""
+        try:
+            return CudfHeld(to_device(frame), self)
+        except MemoryError:
+            pass
+        self.make_room()
         return CudfHeld(to_device(frame), self)
 
     def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
@@ -269,6 +282,11 @@ class CudfFrames:
         """See `frames.Frames`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
         return told
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether there was no memory: libcudf says so, or CUDA by its name for that."""
+    return isinstance(error, MemoryError) or "cudaErrorMemoryAllocation" in str(error)
 
 
 class _Told(threading.local):

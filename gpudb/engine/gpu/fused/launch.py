@@ -32,6 +32,8 @@ _THREADS = 2048
 """Of a multiprocessor."""
 _SHARED, _REGISTERS = 8, 4
 """The driver's numbers of a function's attributes."""
+_NO_MEMORY = 2
+"""The number that the driver and the runtime have for an allocation that failed."""
 _SCALARS: dict[str, Any] = {
     "int": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "double": np.float64,
 }  # fmt: skip
@@ -138,7 +140,24 @@ class Launcher:
         """A pipeline over segments, which lie on the device; the other arrays may lie on the host.
 
         What comes of it is copied to the host, but with `keep` stays on the device where it is much, in any order.
+        MemoryError where the device has no room for that, or for the kernel.
         """
+        cuda = self._cupy.cuda
+        try:
+            return self._run(pipeline, segments, lookups, tables, keep)
+        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
+            if error.status == _NO_MEMORY:
+                raise MemoryError(str(error)) from error
+            raise
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[Table],
+        keep: bool,
+    ) -> Outcome:
         xp = self._cupy
         arrays = [[self.placed(each) for each in made] for made in lookups]
         entries = [(self.placed(made), self.placed(known)) for made, known in tables]

@@ -217,8 +217,9 @@ class Twin:
             passed=prepared.passed(outcome),
             hashed=sum(int(each.nbytes) for made in prepared.lookups for each in made),
         )
+        made = self._made(prepared, outcome)
         self._told.launched.append(told)
-        return self._made(prepared, outcome)
+        return made
 
     def _placed(self, prepared: Prepared) -> Prepared:
         """A bound part with its build sides where it runs."""

@@ -159,7 +159,6 @@ class _Display:
 _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
     "window functions": (nodes.Window,),
     "aggregates": (nodes.Aggregate, Partial, Final),
-    "recursion": (nodes.Recursive,),
     "set-returning functions": (nodes.ProjectSet,),
     "functions": (nodes.Project, nodes.Filter, nodes.Join),
     "exact quotients": (nodes.Project, nodes.Aggregate, Final),

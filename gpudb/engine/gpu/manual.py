@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from gpudb.engine.cpu.system import SystemCatalog
+from gpudb.engine.gpu.lower import percentiles
 from gpudb.engine.gpu.lower.aggregates import lacking
 from gpudb.engine.gpu.lower.registry import lowering
 from gpudb.engine.gpu.lower.windows import LOWERED
@@ -71,7 +72,8 @@ def place(entry: Entry) -> tuple[Place, str]:
 
 def _aggregate(call: bound.Aggregate) -> tuple[Place, str]:
     if call.function.ordered_set:
-        return "host", ""
+        lowered = call.function.name in percentiles.LOWERED and call.function.args[0].element is None
+        return ("lowered" if lowered and call.function.args[1].name != "interval" else "host"), ""
     return ("lowered" if lacking(call) is None else "host"), ""
 
 

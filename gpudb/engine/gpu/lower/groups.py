@@ -11,6 +11,7 @@ from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skip
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.joins import key_columns
+from gpudb.engine.gpu.lower.percentiles import grouped, is_placed
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps
 from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
@@ -33,7 +34,15 @@ class Groups:
         errors = [key.error for key in keys]
         calls: list[pl.Expr] = []
         hosted: list[tuple[int, bound.Aggregate]] = []
+        placed: list[tuple[int, bound.Aggregate]] = []
+        by_place = all(is_placed(call) or lacking(call) is None for call in node.calls)
         for number, call in enumerate(node.calls):
+            if by_place and is_placed(call):
+                value, error = self._placed_value(over, call)
+                columns.append(value.alias(f"y{number}"))
+                errors.append(error)
+                placed.append((number, call))
+                continue
             reason = lacking(call)
             if reason is not None:
                 hosted.append((number, call))
@@ -48,11 +57,13 @@ class Groups:
         lazy = lazy.with_columns(columns) if columns else lazy
         if hosted:
             return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
-        if not keys:
-            return lazy.select(calls or [pl.len().alias(NOTHING)])
         # A key is its first lane; the others are those of one of its rows.
         shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key.type) if s]
         names = [f"k{n}" for n in range(len(keys))]
+        if placed:
+            return grouped(lazy, names, shown, calls, placed, self._steps.frames)
+        if not keys:
+            return lazy.select(calls or [pl.len().alias(NOTHING)])
         if not calls and not shown:
             return lazy.select(names).unique()
         return lazy.group_by(names).agg([*shown, *calls])
@@ -81,6 +92,22 @@ class Groups:
         for (number, _), held in zip(hosted, made, strict=True):
             groups = groups.with_columns(held[suffix].alias(f"a{number}{suffix}") for suffix in held.columns)
         return self._steps.frames.given(groups.drop("g", strict=False)).lazy
+
+    @staticmethod
+    def _placed_value(over: Expressions, call: bound.Aggregate) -> tuple[pl.Expr, Error]:
+        """What a percentile sorts, NULL in the rows that FILTER leaves out."""
+        expr = call.within_group[0].expr
+        mark = over.put_off.mark()
+        value = over.value(expr)
+        if call.filter is not None and over.put_off.mark()[1] > mark[1]:
+            # As for other arguments: of the rows left out the host's step may not fail.
+            over.put_off.back_to(mark)
+            value = over.value(bound.Case(((call.filter, expr),), bound.Constant(None, expr.type), expr.type))
+        held = value.expr.cast(lanes(value.type)[""])
+        if call.filter is None:
+            return held, value.error
+        condition, error = over.condition(call.filter)
+        return pl.when(condition).then(held).otherwise(None), worst(error, masked(value.error, condition))
 
     def _arguments(self, over: Expressions, call: bound.Aggregate, number: int) -> tuple[list[Value], Error]:
         # The order of a sum's rows changes nothing.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames, Order
+from gpudb.engine.gpu.frames import Frames, Held, Order
 from gpudb.engine.gpu.lower import late, sets, windows
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, worst
@@ -383,15 +383,14 @@ class Lowering:
         names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
         bounds = tuple(map(type_bounds, node.types))
 
-        def step(rows: pl.DataFrame) -> pl.DataFrame:
-            self._working[node.number] = Frame(self._frames.given(rows).lazy, bounds)
+        def step(rows: Held) -> Held:
+            self._working[node.number] = Frame(rows.lazy, bounds)
             self._kept.clear()
-            return self._frames.fetched(self.frame(node.right).lazy.select(names), "recursion")
+            return self._frames.held(self.frame(node.right).lazy.select(names))
 
-        first = self._frames.fetched(self.frame(node.left).lazy.select(names), "recursion")
+        first = self._frames.held(self.frame(node.left).lazy.select(names))
         keys = [f"c{n}" for n in range(len(node.types))]
-        made = recursive(first, step, keys, distinct=node.distinct)
-        return Frame(self._frames.given(made).lazy, bounds)
+        return Frame(recursive(first, step, keys, self._frames, distinct=node.distinct), bounds)
 
     @_frame.register
     def _(self, node: nodes.Working) -> Frame:

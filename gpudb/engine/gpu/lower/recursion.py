@@ -1,4 +1,4 @@
-"""WITH RECURSIVE on one worker: the second term over the last time's rows, until it gives none."""
+"""WITH RECURSIVE on one worker: the second term over the last time's rows, where they lie, until it gives none."""
 
 from __future__ import annotations
 
@@ -6,31 +6,41 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
+from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.plan.errors import NotCarried
 
 ROUNDS, ROWS = 100_000, 20_000_000
 """A recursion that goes on longer, or makes more rows, is left to the embedded engine, which can be interrupted."""
+_PARTS = 64
+"""So many frames at most are kept before they are made one."""
 
 
 def recursive(
-    first: pl.DataFrame, step: Callable[[pl.DataFrame], pl.DataFrame], keys: Sequence[str], *, distinct: bool
-) -> pl.DataFrame:
+    first: Held, step: Callable[[Held], Held], keys: Sequence[str], frames: Frames, *, distinct: bool
+) -> pl.LazyFrame:
     """All rows. `step` gives the second term's over some; with `distinct` each row is kept once, by the columns
     `keys`."""
-    working = first.unique(keys, keep="first", maintain_order=True) if distinct else first
-    found = [working]
-    known = working.select(keys)
-    rows = working.height
+
+    def fresh(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.unique(keys, keep="first", maintain_order=True)
+
+    working = frames.held(fresh(first.lazy)) if distinct else first
+    found, known = [working], [working]
+    rows = working.rows
     for _ in range(ROUNDS):
-        working = step(working).select(first.columns)
+        made = step(working)
         if distinct:
-            fresh = working.unique(keys, keep="first", maintain_order=True)
-            working = fresh.join(known, on=keys, how="anti", nulls_equal=True, maintain_order="left")
-            known = pl.concat([known, working.select(keys)])
-        rows += working.height
-        if not working.height:
-            return pl.concat(found)
+            before = pl.concat([each.lazy.select(keys) for each in known])
+            made = frames.held(fresh(made.lazy).join(before, on=keys, how="anti", nulls_equal=True))
+            known = [*known, made]
+        working = made
+        rows += working.rows
+        if not working.rows:
+            return pl.concat([each.lazy for each in found])
         if rows > ROWS:
             break
         found.append(working)
+        if len(found) == _PARTS:
+            found = [frames.held(pl.concat([each.lazy for each in found]))]
+            known = found
     raise NotCarried(f"a recursion of more than {ROUNDS} rounds or {ROWS} rows")

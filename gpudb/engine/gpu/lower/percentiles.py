@@ -1,0 +1,93 @@
+"""Percentiles of groups: rows sorted within their groups and numbered, and the values at the places asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.lower.values import is_keyed, lanes
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+
+LOWERED = frozenset({"percentile_cont", "percentile_disc"})
+Placed = Sequence[tuple[int, bound.Aggregate]]
+"""Calls by their numbers."""
+
+
+def is_placed(call: bound.Aggregate) -> bool:
+    """Whether a call is lowered: one constant fraction, of values that are one column and equal only if shown alike."""
+    if call.function.name not in LOWERED or len(call.within_group) != 1 or len(call.args) != 1 or call.distinct:
+        return False
+    (arg,), (key,) = call.args, call.within_group
+    kind = key.expr.type
+    if not isinstance(arg, bound.Constant) or not isinstance(arg.value, float) or not 0 <= arg.value <= 1:
+        return False
+    if call.function.name == "percentile_cont":
+        return kind.name == "float8" == call.type.name
+    try:
+        return kind == call.type and len(lanes(kind)) == 1 and not is_keyed(kind)
+    except NotCarried:
+        return False
+
+
+def grouped(
+    lazy: pl.LazyFrame,
+    names: Sequence[str],
+    shown: Sequence[pl.Expr],
+    calls: Sequence[pl.Expr],
+    placed: Placed,
+    frames: Frames,
+) -> pl.LazyFrame:
+    """The groups by the columns `names` with some aggregates, and under `a` and its number each call's value.
+
+    Of a call the column `y` and its number holds the values, NULL where they do not count.
+    """
+    for number, call in placed:
+        (key,) = call.within_group
+        # -0 and 0 are one key, whose rows must lie together.
+        keys = [_one_zero(name, lazy) for name in names]
+        ordered = lazy.sort([*keys, f"y{number}"], descending=[*[False] * len(keys), key.descending], nulls_last=True)
+        lazy = frames.held(ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(f"r{number}"))).lazy
+    runs = [
+        made
+        for number, _ in placed
+        for made in (
+            pl.col(f"r{number}").min().alias(f"first{number}"),
+            pl.col(f"y{number}").count().cast(pl.Int64).alias(f"count{number}"),
+        )
+    ]
+    groups = lazy.group_by(names).agg([*shown, *calls, *runs]) if names else lazy.select([*calls, *runs])
+    for number, call in placed:
+        groups = _with_value(groups, lazy, number, call)
+    return groups
+
+
+def _one_zero(name: str, lazy: pl.LazyFrame) -> pl.Expr:
+    return pl.col(name) + 0.0 if lazy.collect_schema()[name].is_float() else pl.col(name)
+
+
+def _with_value(groups: pl.LazyFrame, rows: pl.LazyFrame, number: int, call: bound.Aggregate) -> pl.LazyFrame:
+    (arg,) = call.args
+    assert isinstance(arg, bound.Constant)
+    assert isinstance(arg.value, float)
+    first, count = pl.col(f"first{number}"), pl.col(f"count{number}")
+    at = rows.select(f"r{number}", f"y{number}")
+    there = pl.when(count > 0)
+
+    def value_at(groups: pl.LazyFrame, place: pl.Expr, name: str) -> pl.LazyFrame:
+        """The groups with the values at places from 0 on."""
+        placed = groups.with_columns(there.then(first + place.cast(pl.Int64)).otherwise(None).alias("place"))
+        named = at.rename({f"r{number}": "place", f"y{number}": name})
+        return placed.join(named, on="place", how="left").drop("place")
+
+    own = [f"first{number}", f"count{number}"]
+    if call.function.name == "percentile_disc":
+        place = (count.cast(pl.Float64) * arg.value).ceil() - 1
+        return value_at(groups, pl.when(place > 0).then(place).otherwise(0.0), f"a{number}").drop(own)
+    place = (count - 1).cast(pl.Float64) * arg.value
+    groups = value_at(value_at(groups, place.floor(), "low"), place.ceil(), "high")
+    low, high = pl.col("low"), pl.col("high")
+    between = pl.when(place.floor() == place.ceil()).then(low).otherwise(low + (high - low) * (place - place.floor()))
+    return groups.with_columns(between.alias(f"a{number}")).drop(*own, "low", "high")

@@ -1,0 +1,67 @@
+"""Percentiles and recursions over rows where they lie: nothing is fetched, and the answers are the embedded engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.engine.gpu.frames import HostFrames
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import embedded, sorted_rows
+
+SETUP = """
+CREATE TABLE ip (id int, k float8, f float8, n numeric(8,2), t text, d date, part int);
+INSERT INTO ip SELECT i, CASE i % 4 WHEN 0 THEN 0 WHEN 1 THEN float8 '-0' WHEN 2 THEN float8 'NaN' END,
+    CASE WHEN i % 11 = 0 THEN float8 'NaN' WHEN i % 7 > 0 THEN i * 37 % 101 / float8 '8' END,
+    CASE WHEN i % 5 > 0 THEN (i * 7919 % 1000) / 4.0 END, 't' || i % 13, date '2024-01-01' + i * 17 % 300, i / 2
+    FROM generate_series(1, 200) AS g(i);
+INSERT INTO ip VALUES (201, 9, NULL, NULL, NULL, NULL, NULL)
+"""
+STATEMENTS = (
+    "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n), percentile_cont(0.3) WITHIN GROUP (ORDER BY f) FROM ip",
+    "SELECT abs(k), percentile_disc(0) WITHIN GROUP (ORDER BY t), percentile_disc(1) WITHIN GROUP (ORDER BY d DESC),"
+    " percentile_cont(0.75) WITHIN GROUP (ORDER BY f DESC), count(*), sum(n) FROM ip GROUP BY k",
+    "SELECT t, percentile_cont(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id > 50), min(d) FROM ip GROUP BY t",
+    "SELECT id % 3, percentile_disc(0.95) WITHIN GROUP (ORDER BY id * 3 % 50), avg(f) FROM ip GROUP BY 1",
+    "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d), count(*) FROM ip WHERE id < 0",
+    "SELECT d, percentile_cont(1) WITHIN GROUP (ORDER BY f) FROM ip WHERE id < 0 GROUP BY d",
+    "WITH RECURSIVE up(id, part, deep) AS (SELECT id, part, 0 FROM ip WHERE id > 190 UNION ALL"
+    " SELECT ip.id, ip.part, deep + 1 FROM ip, up WHERE ip.id = up.part) SELECT deep, count(*), min(id) FROM up GROUP BY 1",
+    "WITH RECURSIVE up(id, part) AS (SELECT id, part FROM ip WHERE id > 190 OR id IS NULL UNION"
+    " SELECT ip.id, ip.part FROM ip, up WHERE ip.id = up.part) SELECT * FROM up",
+    "WITH RECURSIVE s(n) AS (SELECT id FROM ip WHERE id = 1 UNION ALL SELECT n + 1 FROM s WHERE n < 300)"
+    " SELECT count(*), sum(n) FROM s",
+    "WITH RECURSIVE s(n) AS (SELECT id FROM ip WHERE id < 3 UNION SELECT n % 150 + 1 FROM s) SELECT * FROM s",
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run(SETUP)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("sql", STATEMENTS, ids=range(len(STATEMENTS)))
+def test_nothing_is_fetched(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames, told = HostFrames(), []
+    fetched = frames.fetched
+    monkeypatch.setattr(frames, "fetched", lambda lazy, why: told.append(why) or fetched(lazy, why))
+    request = lab.request(sql)
+    for workers in (1, 2):
+        given = local.rows(request, workers, lab.database.cpu, frames=frames)
+        assert sorted_rows(given) == sorted_rows(embedded(lab, request))
+    # Few quotients are made by Python where rows lie in its memory.
+    assert set(told) <= {""}
+
+
+def test_what_has_no_such_place_goes_to_the_host(lab: Lab) -> None:
+    for sql in (
+        "SELECT percentile_disc(ARRAY[0.5, 1]) WITHIN GROUP (ORDER BY n), count(*) FROM ip",
+        "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY id) FILTER (WHERE id = 3) FROM ip",
+    ):
+        request = lab.request(sql)
+        assert sorted_rows(local.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))

@@ -76,7 +76,7 @@ def test_the_answer_is_the_embedded_engine_s(lab: Lab, outputs: str) -> None:
     assert sorted_rows(given) == sorted_rows(embedded(lab, request))
     planner = Planner(lab.database.cpu, Costs())
     planner.planned(request)
-    assert not any(planner.hosted(request.query).values())
+    assert not any(planner.hosted(request).values())
 
 
 @pytest.mark.parametrize("output", ["i + i", "i - interval '-178000000 years'"])

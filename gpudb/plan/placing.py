@@ -29,7 +29,8 @@ class Costs:
 
     No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
     least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
-    partial ones where there are more than `share` as many. Rows of a table of at least `scan` are worth a kernel.
+    partial ones where there are more than `share` as many; of no more than `gathered` partial ones, on all workers, one
+    worker makes whole ones, and goes on with them. Rows of a table of at least `scan` are worth a kernel.
     """
 
     workers: int = 4
@@ -38,6 +39,7 @@ class Costs:
     range: int = 200_000
     groups: int = 100_000
     share: float = 0.5
+    gathered: int = 0
     scan: int = 1_000_000
     chunks: int = 1
 
@@ -277,7 +279,8 @@ class _Placing:
 
     def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
         """The end of an aggregate of which every worker has a part."""
-        keys = tuple(column(index, key.type) for index, key in enumerate(node.keys))
+        few = self._costs.chunks == 1 and estimate(partial) * self._costs.workers <= self._costs.gathered
+        keys = () if few else tuple(column(index, key.type) for index, key in enumerate(node.keys))
         met, where = self._meeting(partial, ANY, keys)
         return Final(met, node), where
 

@@ -20,12 +20,11 @@ from gpudb.engine.gpu.coordinator import Execution, Measured, parameters_of
 from gpudb.engine.gpu.display import displayed
 from gpudb.engine.gpu.members import Members
 from gpudb.engine.gpu.outcome import schema_of, unpacked
-from gpudb.engine.gpu.planning import Planned, Planner
+from gpudb.engine.gpu.planning import Planned, Planner, costs_of
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Plan
-from gpudb.plan.placing import Costs
 
 BATCH_ROWS = 65536
 _T = TypeVar("_T")
@@ -38,7 +37,9 @@ class ClusterEngine:
         self.name = name
         self._cluster = cluster
         workers = cluster.processes
-        self._planner = planner or Planner(constants, Costs(workers=cluster.size), fuse=workers.fuse, gpu=workers.gpu)
+        self._planner = planner or Planner(
+            constants, costs_of(cluster.size, gpu=workers.gpu), fuse=workers.fuse, gpu=workers.gpu
+        )
         self._at_once = AtOnce(cluster)
         self.members = Members(cluster)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)

@@ -37,6 +37,13 @@ CAREFUL_SECONDS = 60.0
 """How long a plan is cut finer than it need be once memory did not do: others may have held it."""
 _KEPT = 256
 _COSTS = Costs()
+_GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000)
+"""A GPU sorts millions of rows, and groups them, in less time than it takes to spread them over all."""
+
+
+def costs_of(workers: int, *, gpu: bool) -> Costs:
+    """What exchanges are chosen by among so many workers."""
+    return replace(_GPU_COSTS if gpu else _COSTS, workers=workers)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 
 from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.generate import generated, headers
+from gpudb.engine.gpu.planning import costs_of
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.recording import Recording
 from tests.engine.gpu.test_benchmarks import SUITES, loaded
@@ -27,9 +28,9 @@ def test_fused_parts_answer_as_the_embedded_engine(name: str, tmp_path: Path) ->
         for query, text in suite.queries.items():
             request = lab.request(text)
             wanted = sorted_rows(embedded(lab, request))
-            for workers in (1, 3):
-                kernels = Recording()
-                given = sorted_rows(local.rows(request, workers, lab.database.cpu, kernels=kernels))
+            for workers, gpu in ((1, False), (2, True), (3, False)):
+                kernels, costs = Recording(), costs_of(workers, gpu=gpu)
+                given = sorted_rows(local.rows(request, workers, lab.database.cpu, costs, kernels=kernels))
                 if given != wanted:
                     wrong.append(f"{query} on {workers}: {given[:2]} where {wanted[:2]}")
                 for prepared in kernels.prepared if workers == 1 else ():

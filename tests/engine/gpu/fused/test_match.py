@@ -12,7 +12,7 @@ from gpudb.catalog.model import Table
 from gpudb.engine.gpu.chunks import Space, kept_rows
 from gpudb.engine.gpu.fused import match
 from gpudb.engine.gpu.fused.match import scan_of
-from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.planning import Planner, costs_of
 from gpudb.engine.protocol import Request
 from gpudb.plan.fused import Fused
 from gpudb.plan.placing import Costs
@@ -76,7 +76,7 @@ def _enlarged(request: Request) -> Request:
 
 
 def _stages(large: Lab, sql: str, workers: int, space: Space | None = H200, *, gpu: bool = True) -> list[Stage]:
-    planner = Planner(large.database.cpu, Costs(workers=workers), fuse=True, gpu=gpu)
+    planner = Planner(large.database.cpu, costs_of(workers, gpu=gpu), fuse=True, gpu=gpu)
     return planner.planned(_enlarged(large.request(sql)), space, 1).stages
 
 
@@ -102,3 +102,15 @@ def test_what_several_gpus_would_not_keep_goes_to_all_of_them_where_it_moves_lea
     assert _fused(_stages(large, JOIN, 16))
     # Nor is there room for the rows that its table is made of.
     assert not _fused(_stages(large, JOIN, 2, Space(70 * 10**9, 10**9)))
+
+
+def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) -> None:
+    sql = "SELECT v, n FROM (SELECT v, sum(k) AS n FROM g GROUP BY v) q ORDER BY n LIMIT 3"
+    partial, last = _stages(large, sql, 2)
+    assert (partial.output, last.output, last.alone) == ("gather", "result", True)
+    # Of 50 million groups each GPU has a part, and so it is where rows are gone through in chunks.
+    assert [each.output for each in _stages(large, GROUPS, 2)] == ["hash", "result"]
+    planner = Planner(large.database.cpu, costs_of(2, gpu=True), fuse=True, gpu=True)
+    chunked = planner.planned(_enlarged(large.request(sql)), H200, 4).stages
+    assert chunked[0].output == "hash"
+    assert _stages(large, sql, 2, gpu=False)[0].output == "hash"

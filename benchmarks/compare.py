@@ -47,6 +47,7 @@ class Session:
 
         self.options = options
         self.versions: dict[str, str] = {}
+        self.interrupted = False
         self._gpu = machine.engine_of(machine.gpus())[0] == "gpu"
 
     def wants(self, system: str) -> bool:
@@ -98,8 +99,10 @@ def main(arguments: list[str] | None = None) -> int:
         rows = _RUN[suite](session)
         right &= all(row.answers_agree is not False for row in rows)
         session.save(suite, rows)
+        if session.interrupted:
+            break
     report.main()
-    return 0 if right else 1
+    return 0 if right and not session.interrupted else 1
 
 
 # ---- queries
@@ -131,6 +134,7 @@ def run_queries(session: Session, name: str) -> list[Row]:
     except KeyboardInterrupt:
         rows += times
         _checked(rows, answers)
+        session.interrupted = True
         print("interrupted: kept is what was measured before", file=sys.stderr, flush=True)
     return rows
 

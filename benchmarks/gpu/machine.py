@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.gpu import bounded
 from benchmarks.gpu.parts import ONE, ORDER, TWO, Part
-from benchmarks.harness import COMMIT, RESULTS, default_machine, visible
+from benchmarks.harness import COMMIT, RESULTS, commit, default_machine, gpu_names, visible
 
 LEAST_S = 20.0
 """A part is not begun with less."""
@@ -136,12 +136,17 @@ def main(options: list[str] | None = None) -> int:
     from gpudb.cli import machine
 
     given = arguments(options)
-    given.gpu = machine.engine_of(machine.gpus())[0] == "gpu"
+    found = machine.gpus()
+    engine, why = machine.engine_of(found)
+    given.gpu = engine == "gpu"
+    if found.gpus and not given.gpu:
+        raise SystemExit(why)  # what it measured would not be the GPUs
     if given.gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = visible(given.gpus)
     if given.commit:
         os.environ[COMMIT] = given.commit
     given.machine = given.machine or default_machine()
+    print(f"{given.machine}: {', '.join(gpu_names()) or 'the engine twin'}, commit {commit()}", flush=True)
     for folder in (given.out, given.data):
         folder.mkdir(parents=True, exist_ok=True)
     for path in given.prepared.absolute().iterdir() if given.prepared else ():

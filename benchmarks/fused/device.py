@@ -50,7 +50,7 @@ def run(name: str, arguments: list[str], seconds: int, folder: Path) -> bool:
     log = folder / f"{name}.txt"
     log.unlink(missing_ok=True)
     try:
-        ended = bounded.run(name, [bounded.Command([sys.executable, *arguments])], log, seconds, lambda: None)
+        ended = bounded.run(name, {log: [sys.executable, *arguments]}, seconds, lambda: None)
     finally:
         print(log.read_text(errors="replace"), flush=True)
     print(f"== {name}: {ended}", flush=True)

@@ -51,7 +51,8 @@ def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callabl
     running: list[subprocess.Popen[bytes]] = []
     late = False
     try:
-        environment = {**os.environ, _MARK: mark, "PYTHONUNBUFFERED": "1"}
+        # A part's programs may run parts of their own, which are this one's too.
+        environment = {**os.environ, _MARK: f"{os.environ.get(_MARK, '')} {mark}", "PYTHONUNBUFFERED": "1"}
         for log, command in commands.items():
             with log.open("wb") as written:
                 output = {"stdin": subprocess.DEVNULL, "stdout": written, "stderr": subprocess.STDOUT}
@@ -85,10 +86,9 @@ def _ended(running: Sequence[subprocess.Popen[bytes]], by: float, tick: Callable
 
 def end_marked(mark: str) -> int:
     """Ends the processes of a part, known by a variable of their environment, until there are none; how many."""
-    wanted = f"{_MARK}={mark}".encode()
     ended: set[int] = set()
     until = time.monotonic() + GONE_S
-    while found := _marked(wanted):
+    while found := _marked(mark.encode()):
         for process in found - ended:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -99,11 +99,12 @@ def end_marked(mark: str) -> int:
     return len(ended)
 
 
-def _marked(wanted: bytes) -> set[int]:
-    """The processes with a variable; of one that has ended and is not waited for the environment is empty."""
+def _marked(mark: bytes) -> set[int]:
+    """The processes of a part; of one that has ended and is not waited for the environment is empty."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
-            if wanted in path.read_bytes().split(b"\0"):
+            variables = dict(each.partition(b"=")[::2] for each in path.read_bytes().split(b"\0"))
+            if mark in variables.get(_MARK.encode(), b"").split():
                 found.add(int(path.parent.name))
     return found

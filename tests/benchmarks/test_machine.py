@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import harness, report
+from benchmarks.fused import device
 from benchmarks.gpu import bounded, machine
 from benchmarks.gpu.bounded import Command
 from benchmarks.gpu.parts import ONE, TWO, Part
@@ -46,6 +47,25 @@ def _program(text: str, *arguments: object) -> Command:
 def test_what_a_part_leaves_running_is_ended(tmp_path: Path) -> None:
     ended = bounded.run("leaves", {tmp_path / "log": _program(_LEAVES, tmp_path / "pid")}, 60, lambda: None)
     assert (ended.statuses, ended.late, ended.left, ended.well) == ((0,), False, 1, True)
+    with pytest.raises(ProcessLookupError):
+        _alive(int((tmp_path / "pid").read_text()))
+
+
+_NESTS = f"""
+import os, sys
+from pathlib import Path
+from benchmarks.gpu import bounded
+inner = {{Path(sys.argv[1] + ".log"): [sys.executable, "-c", {_LEAVES!r} + "\\nimport time; time.sleep(600)", sys.argv[1]]}}
+bounded.run("inner", inner, 600, lambda: Path(sys.argv[1]).exists() and os._exit(3))
+"""
+
+
+def test_a_part_of_a_part_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the program that runs it has no time to end it."""
+    monkeypatch.setenv("PYTHONPATH", str(machine.ROOT))
+    ended = bounded.run("outer", {tmp_path / "log": _program(_NESTS, tmp_path / "pid")}, 100, lambda: None)
+    assert ended.statuses == (3,)
+    assert ended.left == 2
     with pytest.raises(ProcessLookupError):
         _alive(int((tmp_path / "pid").read_text()))
 
@@ -191,3 +211,12 @@ def test_what_tests_told_is_kept(tmp_path: Path) -> None:
     assert name.endswith("::test_fails")
     assert "assert 1 == 2" in why
     assert "| total of 5 | 1 | 1 | 1 |" in report.tested("here", told)
+
+
+def test_a_step_of_the_kernels_keeps_its_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert device.run("right", ["-c", "print(6 * 7)"], 60, tmp_path)
+    assert not device.run("wrong", ["-c", "raise SystemExit(4)"], 60, tmp_path)
+    assert (tmp_path / "right.txt").read_text() == "42\n"
+    told = capsys.readouterr().out
+    assert "== right: well" in told
+    assert "== wrong: status [4]" in told

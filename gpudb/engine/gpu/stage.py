@@ -262,7 +262,12 @@ def _ordered(lazy: pl.LazyFrame, key: bound.Expr, frames: Frames, host: Host) ->
     value = over.value(key)
     if over.put_off.steps:
         lazy = over.put_off.computed(lazy, frames).lazy
-    return lazy.with_columns(value.expr.cast(lanes(value.type)[""]).alias("k")).drop(over.put_off.columns)
+    kind = lanes(value.type)[""]
+    held = value.expr.cast(kind)
+    if kind.is_temporal():
+        # Python has no moments before Christ, and no infinite ones.
+        held = held.cast(pl.Int32 if kind == pl.Date else pl.Int64)
+    return lazy.with_columns(held.alias("k")).drop(over.put_off.columns)
 
 
 def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:

@@ -7,6 +7,7 @@ ranges, else they are guessed.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -98,9 +99,10 @@ def _column(table: Table, column: Column, rows: float, unique: set[str], counted
     for file in table.files:
         nulls += file.nulls.get(column.field_id, 0)
         low, high = file.minimums.get(column.field_id), file.maximums.get(column.field_id)
-        if isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal):
-            lows.append(float(low))
-            highs.append(float(high))
+        ends = number_of(low), number_of(high)
+        if ends[0] is not None and ends[1] is not None:
+            lows.append(ends[0])
+            highs.append(ends[1])
         elif file.nulls.get(column.field_id) != file.rows:
             known = False
     low_value, high_value = (min(lows), max(highs)) if known and lows else (None, None)
@@ -130,10 +132,10 @@ def _spread(kind: SqlType, low: float | None, high: float | None) -> float:
 
 
 def number_of(value: object) -> float | None:
-    """A constant in the form of the statistics' bounds; None for what has no place on a line of numbers."""
+    """A constant in the form of the statistics' bounds; None for what has no place on a line of numbers: NaN, too."""
     match value:
         case bool() | int() | float() | Decimal():
-            return float(value)
+            return float(value) if math.isfinite(value) else None
         case dt.datetime():
             return float(microseconds_of(value))
         case dt.date():

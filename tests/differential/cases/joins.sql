@@ -61,3 +61,5 @@ SELECT count(*) FROM (VALUES (0::float8), ('-0')) AS a(x) WHERE EXISTS (SELECT F
 SELECT e.id, w.v, w.u FROM jn_emp e JOIN (VALUES (10, -1, -1::bigint), (11, 5000000000, NULL), (12, -2, 0)) AS w(k, v, u) ON w.k = e.id;
 SELECT sum(w.v), count(w.v), min(w.u), count(*) FROM jn_emp e LEFT JOIN (VALUES (10, -1, -1::bigint), (11, 5000000000, NULL), (12, -2, 7000000000)) AS w(k, v, u) ON w.k = e.id;
 SELECT e.id, w.v FROM jn_emp e LEFT JOIN (VALUES (10, -1), (11, 9223372036854775807), (12, -9223372036854775808)) AS w(k, v) ON w.k = e.id;
+-- The least value of a narrow type beside NULLs.
+SELECT e.id, s.v FROM jn_emp e LEFT JOIN (VALUES (10, (-32768)::smallint), (11, NULL), (12, 32767)) AS s(k, v) ON s.k = e.id;

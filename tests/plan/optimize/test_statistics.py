@@ -94,3 +94,12 @@ def test_counted_values_grow_with_the_table_and_outlive_it_open(tmp_path: Path) 
     assert 1900 < many < 2100
     assert few == 3
     database.close()
+
+
+def test_bounds_that_are_not_finite_are_no_bounds(lab: Lab) -> None:
+    lab.run("CREATE TABLE reals (x float8)")
+    lab.run("INSERT INTO reals SELECT i FROM generate_series(1, 98) i UNION ALL VALUES ('inf'::float8), ('-inf')")
+    for constant in ("-1.5", "'inf'", "'NaN'"):
+        for op in ("=", "<", ">="):
+            assert 1 <= _rows(lab, f"SELECT 1 FROM reals WHERE x {op} {constant}::float8") <= 100
+    lab.release()

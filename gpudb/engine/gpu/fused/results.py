@@ -56,10 +56,11 @@ def _series(lane: Lane) -> pl.Series:
     if len(lane.parts) > 1:
         made = _wide(lane.parts)
     elif lane.parts[0].dtype == object:
-        made = pl.Series(lane.parts[0].tolist(), dtype=pl.Int128).cast(lane.kind)
+        made = pl.Series(lane.parts[0].tolist(), dtype=pl.Int128)
     else:
-        made = _typed(pl.Series(lane.parts[0]), lane.kind)
-    return (made if lane.valid is None else made.set(pl.Series(~lane.valid), None)).alias(lane.name)
+        made = pl.Series(lane.parts[0])
+    # What stands in a NULL's place may be no value of the lane's type.
+    return _typed(made if lane.valid is None else made.set(pl.Series(~lane.valid), None), lane.kind).alias(lane.name)
 
 
 def _wide(parts: Sequence[Any]) -> pl.Series:

@@ -1,0 +1,111 @@
+"""Random queries over random stars: workers and the kernels' twin give the rows, in order, that the embedded engine gives.
+
+Half of the ways go by costs under which every table is large, one cuts shares into chunks, and one has every column of
+texts lie as it is; declared keys are used wherever they could be.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.protocol import Request
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.optimize import group_before_joins, late_columns
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local, stars
+from tests.engine.gpu.test_cases import EVERY, embedded, shaped, sorted_rows
+from tests.engine.gpu.test_random_plans import CLOSE
+
+QUERIES = 10
+HASHED = Costs(exchange=0, broadcast=0, range=3, groups=3, share=0.3)
+ROWS = (0, 1, 5, 40, 40, 40)
+Rows = list[tuple[str | None, ...]]
+Way = tuple[int, Costs | None, Twin | None, int]
+"""On how many workers, by what costs, by which kernels, and in how many chunks."""
+_ran: Counter[str] = Counter()
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[group_before_joins.__module__], "_FEWER", 0)
+    monkeypatch.setattr(sys.modules[late_columns.__module__], "_WORTH", 0)
+
+
+def _rows(found: Rows, *, ordered: bool) -> list[object]:
+    """Rows to compare: which of two zeros a group or an extreme shows is anybody's choice."""
+    zeros = [tuple("0" if value == "-0" else value for value in row) for row in found]
+    return [tuple(map(shaped, row)) for row in zeros] if ordered else sorted_rows(zeros)
+
+
+def _checked(lab: Lab, sql: str, twin: Twin, plain: Twin) -> None:
+    request = lab.request(sql)
+    ordered = " ORDER BY " in sql
+    wanted = _outcome(partial(embedded, lab, request), ordered=ordered)
+    ways: tuple[Way, ...] = (
+        (1, None, None, 1), (2, CLOSE, None, 1), (3, HASHED, None, 1), (2, None, None, 2), (1, EVERY, twin, 1),
+        (3, EVERY, twin, 1), (2, EVERY, plain, 1),
+    )  # fmt: skip
+    try:
+        for way in ways:
+            assert _outcome(partial(_given, lab, request, way), ordered=ordered) == wanted, (way, sql)
+        _ran["carried"] += 1
+    except NotCarried as lacking:
+        _ran[lacking.construct] += 1
+
+
+def _given(lab: Lab, request: Request, way: Way) -> Rows:
+    workers, costs, kernels, chunks = way
+    return local.rows(request, workers, lab.database.cpu, costs, kernels=kernels, chunks=chunks)
+
+
+def _outcome(run: Callable[[], Rows], *, ordered: bool) -> object:
+    try:
+        return _rows(run(), ordered=ordered)
+    except GpudbError as error:
+        return error.sqlstate
+
+
+def _check(seed: int, queries: int) -> None:
+    chance = random.Random(f"star {seed}")
+    calm = chance.random() < 0.4
+    lab, twin, plain = Lab(), Twin(PackedTables(2**30)), Twin(PackedTables(2**30, texts=0))
+    try:
+        for statement in stars.Star(chance, chance.choice(ROWS), calm).setup():
+            lab.run(statement)
+        for _ in range(queries):
+            _checked(lab, stars.Maker(chance, calm).statement(), twin, plain)
+            lab.release()
+    finally:
+        lab.close()
+    _ran["fused"] += twin.ran
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", range(5))
+def test_workers_answer_alike(seed: int) -> None:
+    _check(seed, QUERIES)
+
+
+def test_enough_are_carried() -> None:
+    """A query that workers lack shows nothing."""
+    if _ran["carried"] < QUERIES:
+        pytest.skip("runs after the random queries")
+    assert _ran["carried"] >= 0.9 * (_ran.total() - _ran["fused"]), _ran.most_common(20)
+    assert _ran["fused"] >= _ran["carried"]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(1000, 1200))
+def test_many_answer_alike(seed: int) -> None:
+    _check(seed, 40)

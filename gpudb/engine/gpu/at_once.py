@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.coordinator import parameters_of
 from gpudb.engine.gpu.entry import Question, nearest
 from gpudb.engine.gpu.given import read
 from gpudb.engine.gpu.outcome import unpacked
@@ -29,6 +30,16 @@ class AtOnce:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._shortcuts = cluster.shortcuts
+
+    def told(self, planned: Planned, request: Request) -> str:
+        """Whether the next run of a statement that has run is answered so, and why not."""
+        if planned.chunks > 1:
+            return "no: its rows go by in chunks"
+        if self._cluster.size > 1 and planned.scattered is None:
+            return "no: what kernels give goes more than one way, or other rows change workers"
+        if self._shortcuts.knows(planned.digest, parameters_of(request)):
+            return "yes"
+        return "no: a part is none of a kernel that is bound, or gives many rows"
 
     def rows(self, planned: Planned, request: Request, parameters: bytes) -> pa.RecordBatch | None:
         """A statement's rows; None where it goes the usual way. Raises 57014 for one that is cancelled."""

@@ -86,6 +86,8 @@ class ClusterEngine:
         prefix = "Gpu" if self.name == "gpu" else ""
         hosted = self._planner.hosted(request)
         shown = displayed(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
+        if analyze and self._cluster.processes.fuse:
+            shown = replace(shown, details=(*shown.details, ("At Once", self._at_once.told(planned, request))))
         return replace(shown, execution=spent)
 
     def _ended(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:

@@ -9,12 +9,15 @@ from gpudb.engine.gpu.computing import INLINE_BYTES, Computing, Figures
 from gpudb.engine.gpu.frames import FEW, Held, HostHeld
 from gpudb.engine.gpu.given import Spilled, read, written
 from gpudb.engine.gpu.outcome import packed, to_batch
-from gpudb.engine.gpu.scatter import BYTES, scattered
+from gpudb.engine.gpu.scatter import BYTES, Scattered, scattered
 from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Task
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.stages import Stage
+
+_HALVES = "halves"
+"""Under which a worker keeps a plan's halves with it."""
 
 
 class Half:
@@ -25,7 +28,10 @@ class Half:
         self._computing, self._count, self._sent = computing, count, parameters
         self._parameters, self._timezone = pickle.loads(parameters)
         self._types = stages[-1].root.types
-        self._halves = scattered(stages)
+        kept = stages[-1].__dict__
+        if _HALVES not in kept:
+            kept[_HALVES] = scattered(stages)
+        self._halves: Scattered | None = kept[_HALVES]
         self._most = BYTES // count
 
     def ready(self, shares: Sequence[int], measured: Sequence[Figures]) -> bool:

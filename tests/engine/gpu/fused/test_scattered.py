@@ -97,6 +97,18 @@ def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
             assert rows == wanted or "ORDER" not in sql, sql
 
 
+def test_explain_analyze_tells_what_is_answered_at_once(lab: Lab, engine: ClusterEngine) -> None:
+    def told(sql: str) -> str:
+        request = lab.request(sql)
+        for _ in range(2):
+            engine.explain(request, analyze=True)
+        return dict(engine.explain(request, analyze=True).details)["At Once"]
+
+    assert told(JOIN) == "yes"
+    assert told("SELECT k, a FROM lines ORDER BY a, k").startswith("no")
+    assert "At Once" not in dict(engine.explain(lab.request(JOIN)).details)
+
+
 def test_the_corpus_is_answered_at_once_or_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
     queries = corpus.QUERIES[:: 1 if engine.members.count == 2 else 5]
     short: set[str] = set()

@@ -98,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
     for suite in session.options.only:
         rows = _RUN[suite](session)
         right &= all(row.answers_agree is not False for row in rows)
-        session.save(suite, rows)
+        if rows:
+            session.save(suite, rows)
         if session.interrupted:
             break
     report.main()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compare, harness, report
-from benchmarks.harness import Row, agree, check
+from benchmarks.harness import Answer, Row, agree, check
+from benchmarks.systems import Gpudb
 from benchmarks.tables import Suite, queries, schema
 
 
@@ -95,3 +96,26 @@ def test_a_run_writes_results_that_the_report_reads(
     text = (tmp_path / "README.md").read_text()
     assert "## Star schema benchmark on here" in text
     assert (tmp_path / "ssb.here.svg").read_text().startswith("<svg")
+
+
+def test_what_was_measured_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query that is interrupted ends the run: no other suite begins, and none is kept that has nothing."""
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    asked: list[str] = []
+    query = Gpudb.query
+
+    def interrupted(self: Gpudb, sql: str) -> Answer:
+        asked.append(sql)
+        if len(asked) > 4:
+            raise KeyboardInterrupt
+        return query(self, sql)
+
+    monkeypatch.setattr(Gpudb, "query", interrupted)
+    options = ["--only", "ssb", "tpch", "--scale", "0.01", "--runs", "1", "--warm", "1", "--machine", "here"]
+    options += ["--data", str(tmp_path / "data"), "--without", "postgresql", "gpudb server"]
+    assert compare.main(options) == 1
+    rows = json.loads((tmp_path / "ssb.here.json").read_text())["rows"]
+    assert [(row["case"], row["system"]) for row in rows] == [("q1.1", "gpudb"), ("q1.2", "gpudb")]
+    assert len(asked) == 5
+    assert not (tmp_path / "tpch.here.json").exists()

@@ -94,7 +94,8 @@ class Run:
             self.found[name] = {"told": told, "seconds": spent}
             print(name, self.found[name], flush=True)
             self.options.out.write_text(json.dumps(self.found, indent=1) + "\n")
-            save("beyond", self.rows(), {}, self.options.machine, "tests.engine.gpu.beyond")
+            if rows := self.rows():
+                save("beyond", rows, {}, self.options.machine, "tests.engine.gpu.beyond")
         return told
 
     def rows(self) -> list[Row]:

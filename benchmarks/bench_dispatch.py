@@ -223,10 +223,10 @@ def main(arguments: list[str] | None = None) -> int:
                     ("usual way", usual),
                 ):
                     rows.append(row_of(case, system, times, ROWS))
+                if given.machine:
+                    save("dispatch", rows, {}, given.machine, "bench_dispatch")
         finally:
             ready.close()
-    if given.machine:
-        print(save("dispatch", rows, {}, given.machine, "bench_dispatch"))
     return 0
 
 

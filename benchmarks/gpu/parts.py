@@ -124,15 +124,8 @@ def _compared(
 ) -> Callable[[Given, float], list[Command]]:
     def commands(given: Given, _: float) -> list[Command]:
         scale = given.large if large else given.scale
-        chosen: list[object] = [
-            "--only",
-            suite,
-            "--scale",
-            f"{scale:g}",
-            "--workers",
-            *(_counts(given) if both else [given.gpus]),
-            *more,
-        ]
+        counts = _counts(given) if both else [given.gpus]
+        chosen = ["--only", suite, "--scale", f"{scale:g}", "--workers", *counts, *more]
         runs = ["--runs", 3, "--warm", 2, "--explain", given.told / "explain"]
         return [module("benchmarks.compare", *chosen, *runs, *_measured(given))]
 

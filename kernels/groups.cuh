@@ -185,17 +185,16 @@ __device__ __noinline__ void gather(const typename Cells::cell* at, u32 slots, u
     }
 }
 
-// Sums of values by their distances from a least one, which are below 2^32: each PARTS of 16 bits, a cell of 32 bits for
-// each part. The kernel's blocks have so few rows that no cell overflows, so that nothing is carried and nothing waited
-// for. What the values are more than their distances is added at last, by how many they are.
-template <int PARTS>
+// Sums of values by their distances from a least one, which are below 2^32. By one half, nothing is carried: the kernel's
+// blocks have so few rows that no cell overflows. By two, whoever makes the lower one wrap learns it, and adds 1 to the
+// upper one after all rows of its thread, so that no row waits for another. What the values are more than their distances
+// is added at last, by how many they are.
+template <int HALVES>
 struct Distances {
     typedef u32 cell;
-    static __device__ __forceinline__ void put(u32* at, u32 cells, u32 distance) {
-        atomicAdd(at, PARTS == 1 ? distance : distance & 0xFFFF);
-        if (PARTS == 2) atomicAdd(at + cells, distance >> 16);
-    }
-    static __device__ __forceinline__ void clear(u32* at, u32 cells) { fill(at, PARTS * cells, 0u); }
+    static __device__ __forceinline__ void put(u32* at, u32 distance) { atomicAdd(at, distance); }
+    static __device__ __forceinline__ bool wraps(u32* at, u32 distance) { return atomicAdd(at, distance) > ~distance; }
+    static __device__ __forceinline__ void clear(u32* at, u32 cells) { fill(at, HALVES * cells, 0u); }
     static __device__ __noinline__ void gather(
         const u32* at, const u32* counts, i64 low, u32 slots, u32 copies, u64* words) {
         for (u32 k = threadIdx.x; k < slots; k += blockDim.x) {
@@ -203,7 +202,7 @@ struct Distances {
 #pragma unroll 1
             for (u32 c = k * copies; c < (k + 1) * copies; ++c) {
                 total += at[c];
-                if (PARTS == 2) total += (u64)at[c + slots * copies] << 16;
+                if (HALVES == 2) total += (u64)at[c + slots * copies] << 32;
                 count += counts[c];
             }
             Add::put(words + k, total + count * (u64)low);

@@ -44,6 +44,7 @@ MORE = {
     "join": "SELECT cat, count(*), avg(ax) FROM t0 NATURAL JOIN t1 GROUP BY cat",
     "scan": "SELECT * FROM t_64g WHERE x BETWEEN y - 2 AND y + 2",
     "sphere": "SELECT * FROM t_64g WHERE sqrt((x - 200) ^ 2 + (y - 300) ^ 2 + (z - 400) ^ 2) < 10",
+    "nulls": "SELECT passenger_count, avg(total_amount) FROM rides GROUP BY passenger_count",
     "like": "SELECT count(*) FROM comments WHERE comment NOT LIKE '%special%requests%'",
     "first": "SELECT * FROM t_64g WHERE z < 5000 ORDER BY x, y, z, id LIMIT 20",
     "ranges": "SELECT cat, count(*), avg(aid), max(bid) FROM t0 WHERE aid < 50000 and cid > 50000 GROUP BY cat",
@@ -53,6 +54,8 @@ _MAKE = (
     "INSERT INTO t0 VALUES (1, 'aaa', 1, 1, 1)",
     "CREATE TABLE t_64g (id int, x int, y int, z int)",
     "INSERT INTO t_64g VALUES (1, 1, 1, 1)",
+    "CREATE TABLE rides (passenger_count smallint, total_amount numeric(10,2))",
+    "INSERT INTO rides VALUES (1, 7.25)",
     "CREATE TABLE comments (id int, comment text)",
     "INSERT INTO comments VALUES (1, 'slyly special requests')",
     "CREATE TABLE t1 (aid int, ax double precision)",
@@ -83,7 +86,7 @@ class _Source:
         if spec.form.text:
             return Known((0, 0), False, texts=True)
         dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
-        return Known((spec.low, spec.high), False, dictionary)
+        return Known((spec.low, spec.high), spec.nulls > 0, dictionary)
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[twin.Segment]:
         self.asked = tuple(self._names[column] for column in columns)

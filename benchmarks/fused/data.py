@@ -30,13 +30,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A column: its least and greatest value, the step between values, how they are drawn, a dictionary for text."""
+    """A column: its least and greatest value, the step between values, how they are drawn, a dictionary for text, and
+    the share of NULLs."""
 
     low: int
     high: int
     unit: int = 1
     draw: str = "even"
     texts: tuple[str, ...] = ()
+    nulls: float = 0.0
 
     @property
     def form(self) -> Form:
@@ -44,7 +46,8 @@ class Spec:
         if self.draw == "words":
             return Form(4, text=True)
         top = (self.high - self.base) // self.unit
-        return Form(next(width for width in (1, 2, 3, 4, 8) if top < 256**width - (width == 4)), self.unit)
+        width = next(width for width in (1, 2, 3, 4, 8) if top < 256**width - (width == 4))
+        return Form(width, self.unit, nullable=self.nulls > 0)
 
     @property
     def base(self) -> int:
@@ -90,6 +93,10 @@ TABLES: dict[str, tuple[int, dict[str, Spec]]] = {
             "total_amount": Spec(-5_000, 100_000, draw="short"),
         },
     ),
+    "rides": (
+        1_113_653_018,
+        {"passenger_count": Spec(0, 9, draw="few", nulls=0.001), "total_amount": Spec(-30_000, 30_000, draw="short")},
+    ),
     "lineitem": (
         600_000_000,
         {
@@ -129,18 +136,23 @@ def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedCol
         return _texts(rows, xp)
     padded = -(-rows // ROWS) * ROWS
     data = xp.zeros(padded * form.width, np.uint8)
+    valid = xp.zeros(padded // 8, np.uint8) if form.nullable else None
     draws = xp.random.RandomState(SEED + sum(map(ord, table + name)))
     for first in range(0, rows, CHUNK):
         size = min(CHUNK, rows - first)
         stored = _drawn(spec, size, draws, xp)
         data[first * form.width : (first + size) * form.width] = _bytes(stored, form.width)
-    return PackedColumn(form, spec.base, rows, data, None, spec.low, spec.high)
+        if valid is not None:
+            bits = xp.packbits(draws.random_sample(size) >= spec.nulls, bitorder="little")
+            valid[first // 8 : first // 8 + len(bits)] = bits
+    return PackedColumn(form, spec.base, rows, data, valid, spec.low, spec.high)
 
 
 def first_rows(column: PackedColumn, rows: int, xp: Any) -> PackedColumn:
     """The first rows of a column that lies on the GPU (`xp` is CuPy), on the host."""
     if column.texts is None:
-        return replace(column, rows=rows, data=column.data[: rows * column.form.width].get(), valid=None)
+        valid = None if column.valid is None else column.valid[: -(-rows // 8)].get()
+        return replace(column, rows=rows, data=column.data[: rows * column.form.width].get(), valid=valid)
     ends = column.texts.between(0, rows, xp)[1:]
     held = texts_of(ends.get(), column.texts.data[: int(ends[-1])].get())
     return packed_texts(held, rows)

@@ -62,7 +62,7 @@ def main() -> None:
     what, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     todo = prepared(folder) if what == "prepare" else steps(folder, sys.argv[3])
-    wanted = sys.argv[4:] or [name for name, *_ in todo]
+    wanted = sys.argv[3 if what == "prepare" else 4 :] or [name for name, *_ in todo]
     good = [run(*each, folder) for each in todo if each[0] in wanted]
     sys.exit(not all(good))
 

@@ -12,8 +12,9 @@ from benchmarks.fused.roofline import RUNS
 from benchmarks.harness import RESULTS, commit
 
 BOUND = {
-    "taxi q1": "bound by one shared-memory atomic a row, not by its one byte",
-    "tpch q01": "bound by shared-memory atomics, one for each of its counts and two for each of its sums, a row",
+    "taxi q1": "bound by instructions, 7 for a row of one byte",
+    "nulls": "bound by instructions, 14 for a row of three bytes",
+    "tpch q01": "bound by instructions, some 115 a row, of them 11 shared-memory atomics for its counts and sums",
     "ranges": "bound by shared-memory atomics of the rows that its conditions leave, which differ from lane to lane",
     "first": "reads the columns of its condition and its first key twice: to count rows by the key, and for the rows",
     "like": "bound by instructions over its bytes, eight at a time, by lanes whose texts end sooner than their warp's",
@@ -34,7 +35,7 @@ def bound_of(groups: int, *, skewed: bool) -> str:
     size = 16 * groups
     if groups <= NEAR:
         more = ", where lanes of a warp meet and wait for one another" if skewed else ""
-        return f"bound by shared-memory atomics, one for the count and two for the sum a row{more}"
+        return f"bound by instructions, and by shared-memory atomics, one for the count and one for the sum a row{more}"
     more = "; lanes that have one group are found and put together first" if skewed else ""
     if size <= CACHED:
         return f"bound by the L2 cache's atomics, two a row, at random over {size / 1e6:.0f} MB{more}"

@@ -154,8 +154,9 @@ def _measure() -> None:
         agrees = bench.checked(case, segment)
         ways = {}
         default = options_for(case.pipeline)
+        more = () if case.pipeline.steps else (Options(16, False),)
         for options in dict.fromkeys(
-            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True))
+            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), *more)
         ):
             times, outcome, loaded = bench.measured(case, segment, options)
             ways[options] = (statistics.median(times), min(times), outcome, loaded)
@@ -185,6 +186,8 @@ def _measure() -> None:
             out.write_text(
                 json.dumps({"gpu": name, "versions": versions, "copy_bytes_per_s": speed, "rows": lines}, indent=1)
             )
+    compiled = [line["compile_ms"] for line in lines] or [0.0]
+    print(f"compiled alone: median {statistics.median(compiled):.0f} ms, longest {max(compiled):.0f} ms", flush=True)
 
 
 if __name__ == "__main__":

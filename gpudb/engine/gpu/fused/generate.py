@@ -103,10 +103,12 @@ class _Generator:
         self._loaded: set[int] = set()
         self._probes = Probes(pipeline, self._out, self._v)
         sink, held = pipeline.sink, self._probes.bytes
-        once = all(step.unique or step.kind in {"semi", "anti"} for step in pipeline.steps if isinstance(step, Lookup))
-        self._sink = (
-            GroupWords(sink, self._out, held, once=once) if isinstance(sink, Groups) else RowValues(sink, self._out)
-        )
+        lookups = [step for step in pipeline.steps if isinstance(step, Lookup)]
+        if isinstance(sink, Groups):
+            once = all(step.unique or step.kind in {"semi", "anti"} for step in lookups)
+            self._sink: GroupWords | RowValues = GroupWords(sink, self._out, held, once=once, often=not lookups)
+        else:
+            self._sink = RowValues(sink, self._out)
         self._block = max(self._sink.block, BLOCK)
         if held > SHARED // 3:
             self._block = max(self._block, 2 * BLOCK if held <= 2 * SHARED else 4 * BLOCK)
@@ -194,10 +196,12 @@ class _Generator:
         rest = self._pipeline.steps[len(self._probes.together) :]
         exprs = [each for step in rest for each in exprs_of(step)] + exprs_in(self._pipeline.sink)
         self._load({column for each in exprs for column in fields_of(each)})
+        self._sink.before(v)
         out.line("#pragma unroll")
         with out.block(f"for (int v = 0; v < {v}; ++v)"):
             out.line("if (!(alive >> v & 1u)) continue;")
             self._rest(rest)
+        self._sink.after(v)
 
     def _every_row(self) -> None:
         """The sink, where no step drops a row: all rows of a thread are there, but at the table's end, whose rows come
@@ -205,11 +209,13 @@ class _Generator:
         out, v = self._out, self._v
         with out.block(f"if (first + {v} <= rows)"):
             self._load(set(range(len(self._pipeline.columns))))
+            self._sink.before(v)
             out.line("#pragma unroll")
             with out.block(f"for (int v = 0; v < {v}; ++v)"):
                 start = len(out.lines)
                 self._rest(())
                 row = out.lines[start:]
+            self._sink.after(v)
         with out.block("else"):
             out.line("const int v = 0;")
             out.line("#pragma unroll 1")
@@ -219,7 +225,9 @@ class _Generator:
                     out.line(f"load_row<{form.width}>(d{column}, row, f{column});")
                     if form.nullable:
                         out.line(f"const u32 n{column} = load_valid_row(b{column}, row);")
+                self._sink.before(1)
                 out.lines += row
+                self._sink.after(1)
 
     def _load(self, columns: set[int]) -> None:
         """Loads columns that are not yet, if a row is left."""

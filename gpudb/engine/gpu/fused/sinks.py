@@ -2,8 +2,8 @@
 
 Words of one group are kept in registers; those of few groups in shared memory, several copies of them, so that lanes
 seldom meet; those of many in the GPU's memory, where lanes of a warp that have one group put theirs together. What
-bounds few groups is instructions, not bytes: sums are of distances from a least value, in parts that nothing is carried
-out of.
+bounds few groups is instructions, not bytes: sums are of distances from a least value, so that nothing is carried, or
+after all rows of a thread.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ SHARED = 24 * 1024
 """Shared memory of a block that leaves room for eight of them on a multiprocessor."""
 SHARED_MOST = 200 * 1024
 """What one block can have for itself."""
-_PART = 16
-"""Bits of a distance that one cell adds up."""
+_SHORT, _LONG = 2**16, 2**32
+"""Distances that one cell of 32 bits adds up so many of that a block need not end soon, and those that two add up."""
 _COPIES = 4
 """With so many copies at least, a block has enough rows before one of its cells could overflow."""
 _OPS = {"add": "Add", "fadd": "Real", "min": "Least", "max": "Most"}
@@ -26,15 +26,18 @@ _WORDS = {"add": "u64", "fadd": "double"}
 _STARTS = {"add": "0ull", "fadd": "0.0", "min": "0x7FFFFFFFFFFFFFFFLL", "max": "(-0x7FFFFFFFFFFFFFFFLL - 1)"}
 
 
-def cell_of(each: Accumulator, counted: bool = False) -> str:
-    """What an accumulator is in shared memory, where the hardware has atomics of 32 bits; `counted`: it is known of
-    how many values a sum is."""
+def cell_of(each: Accumulator, counted: bool, few: bool, often: bool) -> str:
+    """What an accumulator is in shared memory, where the hardware has atomics of 32 bits. `counted`: it is known of how
+    many values a sum is; `few`: a cell has few of a block's rows; `often`: rows are many that are put."""
     bounds = each.value.bounds
     if each.op == "add":
-        span = bounds[1] - bounds[0] if bounds is not None else 2**32
-        if bounds in {(0, 1), (1, 1)} or span >= 2 ** (2 * _PART) or not counted:
-            return "Counts" if bounds in {(0, 1), (1, 1)} else "Sums"
-        return f"Distances<{1 if span < 2**_PART else 2}>"
+        if bounds in {(0, 1), (1, 1)}:
+            return "Counts"
+        if bounds is None or bounds[1] - bounds[0] >= _LONG or not counted:
+            return "Sums"
+        if few and bounds[1] - bounds[0] < _SHORT:
+            return "Distances<1>"
+        return "Distances<2>" if often else "Sums"
     if each.op == "fadd":
         return "Reals"
     narrow = bounds is not None and max(-bounds[0], bounds[1]) < 2**31 - 1
@@ -79,6 +82,12 @@ class RowValues:
     def start(self) -> None:
         """Nothing before the rows."""
 
+    def before(self, rows: int) -> None:
+        """Nothing before a thread's rows."""
+
+    def after(self, rows: int) -> None:
+        """Nothing after them."""
+
     def put(self) -> None:
         """A row's values."""
         out = self._out
@@ -98,23 +107,29 @@ class RowValues:
 
 
 class GroupWords:
-    """Writes the words of groups; `reserved` bytes of shared memory are another's. `once`: a row comes once at most."""
+    """Writes the words of groups; `reserved` bytes of shared memory are another's. `once`: a row comes once at most;
+    `often`: many do."""
 
-    def __init__(self, sink: Groups, out: Emitter, reserved: int, *, once: bool) -> None:
+    def __init__(self, sink: Groups, out: Emitter, reserved: int, *, once: bool, often: bool) -> None:
         self._sink, self._out = sink, out
         self.shared, self.block, self._copies = 0, 0, 0
         self._offsets: dict[int, int] = {}
-        counted = [once and _counts(sink, each.value) is not None for each in sink.accumulators]
-        self._cells = list(map(cell_of, sink.accumulators, counted))
+        self._counted = [once and _counts(sink, each.value) is not None for each in sink.accumulators]
+        self._often = often
+        self._cells: list[str] = []
         if sink.form == "dense":
-            self._plan(reserved)
-            if self._copies < _COPIES and any(cell.startswith("Distances") for cell in self._cells):
-                self._cells = list(map(cell_of, sink.accumulators))
-                self._plan(reserved)
+            self._plan(reserved, few=True)
+            if self._copies < _COPIES and "Distances<1>" in self._cells:
+                self._plan(reserved, few=False)
 
-    def _plan(self, reserved: int) -> None:
+    def _plan(self, reserved: int, *, few: bool) -> None:
         """Whether groups' words fit into shared memory, and how many copies of them."""
-        sink, sizes = self._sink, list(map(_bytes, self._cells))
+        sink = self._sink
+        self._cells = [
+            cell_of(each, counted, few, self._often)
+            for each, counted in zip(sink.accumulators, self._counted, strict=True)
+        ]
+        sizes = list(map(_bytes, self._cells))
         size = sum(sizes) * sink.slots
         self.shared, self.block, self._copies = 0, 0, 0
         if size + reserved > SHARED_MOST:
@@ -137,12 +152,14 @@ class GroupWords:
 
         A cell is that of each lane, or of every second, fourth, … lane of the block's warps.
         """
-        parts = [
-            min(each.value.bounds[1] - each.value.bounds[0], 2**_PART - 1)
+        if not self._copies:
+            return None
+        spans = [
+            each.value.bounds[1] - each.value.bounds[0]
             for cell, each in zip(self._cells, self._sink.accumulators, strict=True)
-            if self._copies and cell.startswith("Distances") and each.value.bounds is not None
+            if cell == "Distances<1>" and each.value.bounds is not None
         ]
-        return (2**32 - 1) // max(parts) * self._copies if any(parts) else None
+        return (2**32 - 1) // max(spans) * self._copies if any(spans) else None
 
     @property
     def parameters(self) -> Taken:
@@ -167,6 +184,24 @@ class GroupWords:
             place = out.given(self._offsets[number], "int")
             out.line(f"{cell}::cell* const g_{number} = ({cell}::cell*)((u8*)shared + {place});")
             out.line(f"{cell}::clear(g_{number}, cells);")
+
+    def _wrapping(self) -> list[int]:
+        return [n for n, cell in enumerate(self._cells) if self._copies and cell == "Distances<2>"]
+
+    def before(self, rows: int) -> None:
+        """What a thread keeps of so many rows until it has put them all: their cells, and which sums have wrapped."""
+        wrapping = self._wrapping()
+        if wrapping:
+            self._out.line(f"u32 {', '.join(f'wrapped_{number} = 0' for number in wrapping)}, cell_of[{rows}];")
+
+    def after(self, rows: int) -> None:
+        """What is done once a thread has put its rows."""
+        out = self._out
+        for number in self._wrapping():
+            with out.block(f"if (wrapped_{number})"):
+                out.line("#pragma unroll")
+                with out.block(f"for (int v = 0; v < {rows}; ++v)"):
+                    out.line(f"if (wrapped_{number} >> v & 1u) atomicAdd(g_{number} + cells + cell_of[v], 1u);")
 
     def put(self) -> None:
         """A row into its group."""
@@ -221,12 +256,18 @@ class GroupWords:
             return
         cell = out.name("cell")
         out.line(f"const u32 {cell} = (u32){slot} * {self._copies} + copy;")
+        if self._wrapping():
+            out.line(f"cell_of[v] = {cell};")
         for number, (name, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
             at = f"g_{number} + {cell}"
             if name.startswith("Distances"):
                 assert each.value.bounds is not None
                 distance, valid = out.distance(each.value, each.value.bounds[0], "u32")
-                out.line(f"{'' if valid is None else f'if ({valid}) '}{name}::put({at}, cells, {distance});")
+                guard = "" if valid is None else f"if ({valid}) "
+                if name == "Distances<1>":
+                    out.line(f"{guard}{name}::put({at}, {distance});")
+                else:
+                    out.line(f"{guard}wrapped_{number} |= (u32){name}::wraps({at}, {distance}) << v;")
                 continue
             value, valid = out.value(each.value)
             guard = "" if valid is None else f"if ({valid}) "

@@ -19,6 +19,7 @@ QUERIES = (
     "SELECT k, count(*), sum(a), min(t), max(t), min(d), max(ts), min(y::int) FROM f GROUP BY k",
     "SELECT t, c, y, count(*), sum(n * 2) FROM f GROUP BY t, c, y",
     "SELECT d, count(*) FROM f WHERE d >= '1999-02-28' GROUP BY d",
+    "SELECT k, sum(s * 500), count(s) FROM f GROUP BY k",
     "SELECT b, count(*), sum(s) FROM f GROUP BY b",
     "SELECT d, k, count(*), sum(a), min(s) FROM f GROUP BY d, k",
     "SELECT b, j, w, ts, t, count(*), sum(a), max(x) FROM f GROUP BY b, j, w, ts, t",

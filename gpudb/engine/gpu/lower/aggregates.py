@@ -280,7 +280,7 @@ def _whole(call: bound.Aggregate) -> State:
     compute = _WHOLE.get(name)
     if call.distinct and name in {"count", "sum", "avg"}:
         return _distinct(call)
-    if compute is None or call.distinct:
+    if compute is None or (call.distinct and not (name == "string_agg" and _sorts_itself(call))):
         raise NotCarried(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
     if name.startswith(("std", "var")) and call.args[0].type.name not in _FLOATS:
         raise NotCarried(f"{name} of exact numbers")
@@ -338,8 +338,16 @@ def _sorted(expr: pl.Expr, keys: Sequence[Value], call: bound.Aggregate) -> pl.E
     return expr.sort_by([by for by, _ in told], descending=down, nulls_last=last)
 
 
+def _sorts_itself(call: bound.Aggregate) -> bool:
+    """Whether distinct texts are wanted in their own order."""
+    return len(call.order_by) == 1 and call.order_by[0].expr == call.args[0] and call.args[0].type.name != "bpchar"
+
+
 def _strings(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
     between = constant_text(args[1])
+    if call.distinct:
+        texts = args[0].expr.drop_nulls().unique().sort(descending=call.order_by[0].descending)
+        return pl.when(texts.len() > 0).then(texts.str.join(between)).otherwise(None)
     text = _sorted(args[0].expr, args[len(call.args) :], call).drop_nulls()
     return pl.when(text.len() > 0).then(text.str.join(between)).otherwise(None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import polars as pl
 
@@ -25,8 +26,8 @@ def constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
     return Value(expr.type, _literal(first), None, None, others, True)
 
 
-def compared_constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
-    """A constant of any type by what it compares as, its first lane alone."""
+def compared_constant(expr: Any, host: Host) -> Value:
+    """A constant of any type, or what is made of constants, by what it compares as: its first lane alone."""
     return Value(expr.type, _literal(_lanes(host.step("v", expr))[0]), constant=True)
 
 

@@ -18,8 +18,10 @@ from gpudb.engine.gpu.lower.numeric import at_scale
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
 from gpudb.engine.gpu.lower.values import Bounds, Value, column, is_keyed, lanes, larger, type_bounds
+from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
+from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, SqlType
 
 
@@ -77,8 +79,11 @@ class Expressions:
 
     def _compared(self, expr: Any) -> Value:
         """A value of which only is asked what it equals and comes before."""
-        if is_keyed(expr.type) and isinstance(expr, bound.Constant | bound.Parameter):
-            return compared_constant(expr, self._host)
+        if is_keyed(expr.type) and all(isinstance(node, _MADE_OF_CONSTANTS) for node in walk(expr)):
+            try:
+                return compared_constant(expr, self._host)
+            except GpudbError:
+                pass  # An error is one only of rows that there are.
         return self.value(expr)
 
     @_value.register
@@ -243,6 +248,7 @@ def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Valu
     return Value(kind, chain(lambda each: each.expr), worst(*errors), bounds, others)
 
 
+_MADE_OF_CONSTANTS = (bound.Constant, bound.Parameter, bound.Row, bound.Array, bound.Cast)
 _NAMES = {
     "Array": "ARRAY[…]",
     "Subscript": "array subscripts",

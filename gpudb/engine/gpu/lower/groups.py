@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
+from gpudb.engine.gpu.lower.counted_rows import counted_row, firsts
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.joins import key_columns
@@ -35,6 +36,7 @@ class Groups:
         calls: list[pl.Expr] = []
         hosted: list[tuple[int, bound.Aggregate]] = []
         placed: list[tuple[int, bound.Aggregate]] = []
+        rows: list[tuple[int, list[str]]] = []
         by_place = all(is_placed(call) or lacking(call) is None for call in node.calls)
         for number, call in enumerate(node.calls):
             if by_place and is_placed(call):
@@ -42,6 +44,15 @@ class Groups:
                 columns.append(value.alias(f"y{number}"))
                 errors.append(error)
                 placed.append((number, call))
+                continue
+            row = counted_row(call)
+            if row is not None and (found := self._counted(over, call, row, number)) is not None:
+                made, error = found
+                columns += made
+                errors.append(error)
+                rows += [(number, [each.meta.output_name() for each in made[1:]])] if call.distinct else []
+                name = f"u{number}" if call.distinct else f"y{number}"
+                calls.append(pl.col(name).count().cast(pl.Int64).alias(f"a{number}"))
                 continue
             reason = lacking(call)
             if reason is not None:
@@ -55,6 +66,9 @@ class Groups:
             calls += state_of(call).partial(named, f"a{number}")
         lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off)
         lazy = lazy.with_columns(columns) if columns else lazy
+        for number, fields in rows:
+            first = [f"k{n}" for n in range(len(keys))]
+            lazy = firsts(lazy, first, fields, f"y{number}", f"u{number}", self._steps.frames)
         if hosted:
             return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
         # A key is its first lane; the others are those of one of its rows.
@@ -94,6 +108,28 @@ class Groups:
         return self._steps.frames.given(groups.drop("g", strict=False)).lazy
 
     @staticmethod
+    def _counted(
+        over: Expressions, call: bound.Aggregate, row: bound.Row, number: int
+    ) -> tuple[list[pl.Expr], Error] | None:
+        """Whether a row counts, and for DISTINCT its fields, as columns; None where FILTER stands before host steps."""
+        mark = over.put_off.mark()
+        fields = [over.value(item) for item in row.items]
+        error = worst(*(each.error for each in fields))
+        there = pl.lit(True)
+        if call.filter is not None:
+            if over.put_off.mark()[1] > mark[1]:
+                over.put_off.back_to(mark)
+                return None
+            condition, other = over.condition(call.filter)
+            there = pl.when(condition).then(True).otherwise(None)
+            error = worst(other, masked(error, condition.eq_missing(True)))
+        made = [there.alias(f"y{number}")]
+        if call.distinct:
+            held = (each.expr.cast(lanes(each.type)[""]) for each in fields)
+            made += [expr.alias(f"d{number}_{place}") for place, expr in enumerate(held)]
+        return made, error
+
+    @staticmethod
     def _placed_value(over: Expressions, call: bound.Aggregate) -> tuple[pl.Expr, Error]:
         """What a percentile sorts, NULL in the rows that FILTER leaves out."""
         expr = call.within_group[0].expr
@@ -107,7 +143,9 @@ class Groups:
         if call.filter is None:
             return held, value.error
         condition, error = over.condition(call.filter)
-        return pl.when(condition).then(held).otherwise(None), worst(error, masked(value.error, condition))
+        return pl.when(condition).then(held).otherwise(None), worst(
+            error, masked(value.error, condition.eq_missing(True))
+        )
 
     def _arguments(self, over: Expressions, call: bound.Aggregate, number: int) -> tuple[list[Value], Error]:
         # The order of a sum's rows changes nothing.

@@ -26,6 +26,12 @@ STATEMENTS = (
     "SELECT t, percentile_cont(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id > 50), min(d) FROM ip GROUP BY t",
     "SELECT id % 3, percentile_disc(0.95) WITHIN GROUP (ORDER BY id * 3 % 50), avg(f) FROM ip GROUP BY 1",
     "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d), count(*) FROM ip WHERE id < 0",
+    "SELECT count(DISTINCT (k, part % 3)), count((k, n)), count(ip), count(DISTINCT ROW(t)), sum(n) FROM ip",
+    "SELECT part % 5, count(DISTINCT (k, n)) FILTER (WHERE id % 3 > 0), count(DISTINCT (f, t, d)), max(t),"
+    " count((id, k)) FILTER (WHERE k = 0) FROM ip GROUP BY 1",
+    "SELECT count(DISTINCT (id, t)), count((id, t)) FROM ip WHERE id < 0",
+    "SELECT string_agg(DISTINCT t, ',' ORDER BY t DESC), string_agg(DISTINCT t, '' ORDER BY t), count(*) FROM ip",
+    "SELECT part % 3, string_agg(DISTINCT t, ', ' ORDER BY t) FROM ip GROUP BY 1",
     "SELECT d, percentile_cont(1) WITHIN GROUP (ORDER BY f) FROM ip WHERE id < 0 GROUP BY d",
     "WITH RECURSIVE up(id, part, deep) AS (SELECT id, part, 0 FROM ip WHERE id > 190 UNION ALL"
     " SELECT ip.id, ip.part, deep + 1 FROM ip, up WHERE ip.id = up.part) SELECT deep, count(*), min(id) FROM up GROUP BY 1",

@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +55,8 @@ class Computing:
         self.failure, self.gpu = device.failure, gpu
         self.results = ResultRoom(results, folder)
         self._folder = folder
+        self.room: Callable[[], int] = lambda: sys.maxsize
+        """The bytes that are left of this process's memory, which statements may take."""
         # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
         self.lanes = {short: ThreadPoolExecutor(1, "short stage" if short else "stage") for short in (False, True)}
         if gpu:

@@ -18,6 +18,7 @@ from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.chunks import finer
 from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange import runners
+from gpudb.engine.gpu.failures import TooLarge
 from gpudb.engine.gpu.fused.run import Launched
 from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.engine.gpu.observed import Observed
@@ -112,6 +113,7 @@ class Execution:
         self._attempts = 0
         self.tried: list[int] = []
         """Into how many chunks it was cut when memory ran out, time and again."""
+        self._full: OutOfMemory | None = None
         self._whole = False
         self._bound: tuple[int, ...] = ()
         self._closed = False
@@ -145,8 +147,11 @@ class Execution:
     async def _cut(self, error: OutOfMemory) -> None:
         """Cuts the statement into smaller chunks; raises the error where there are none."""
         chunks = finer(self.planned.chunks)
-        if chunks is None or self._node is not None or self._measure:
+        if isinstance(error, TooLarge) or error is self._full or chunks is None:
             raise error
+        if self._node is not None or self._measure:
+            raise error
+        self._full = error
         _LOG.warning("statement %s ran out of memory: it runs again in %s chunks", self._statement, chunks)
         self.tried.append(self.planned.chunks)
         statement, self._statement = self._statement, 0
@@ -157,7 +162,7 @@ class Execution:
     async def _attempt(self) -> None:
         self._cancel.waits_for = WAIT_EVENT
         try:
-            self._peers = await self._cluster.peers()
+            self._peers = await self._ready()
             if self._node is not None:
                 self._peers = (self._peers[self._node],)
         finally:
@@ -180,6 +185,15 @@ class Execution:
         if count > chunks == 1 and not self._bound:
             self._cluster.bound.learn(*told, [answer["bound"] for answer in answers])
         self._results = {share: data for answer in answers for share, data in answer["results"]}
+
+    async def _ready(self) -> tuple[str, ...]:
+        """The addresses of the workers. If none comes back from a lack of memory that is what is told."""
+        try:
+            return await self._cluster.peers()
+        except SqlError:
+            if self._full is not None:
+                raise self._full from None
+            raise
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
         """A worker's answer for its shares; raises the error that it tells."""

@@ -18,6 +18,10 @@ class Lost(Exception):
     """A share whose worker did not give its rows."""
 
 
+class TooLarge(OutOfMemory):
+    """Rows that have to come together, for which memory is too small: smaller chunks do not help."""
+
+
 def told(error: BaseException, statement: int) -> dict[str, Any]:
     """An error of a statement, or of none (0), as a value that the coordinator reads."""
     if isinstance(error, Lost):

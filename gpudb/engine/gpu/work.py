@@ -13,7 +13,7 @@ from gpudb.engine.gpu.bound import fused_parts, needed, without
 from gpudb.engine.gpu.computing import INLINE_BYTES, Computing, Figures
 from gpudb.engine.gpu.entry import Question
 from gpudb.engine.gpu.exchange import givers, runners, takers
-from gpudb.engine.gpu.failures import Lost, told
+from gpudb.engine.gpu.failures import Lost, TooLarge, told
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import FEW, Held
 from gpudb.engine.gpu.fused.match import scan_of
@@ -29,6 +29,8 @@ from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
 
 _MANY = 10_000_000
+_READ, _TOGETHER = 2, 4
+"""So many times the bytes of rows that come together are taken as they are read, and beside them as they are sorted."""
 _BRIEF = 100.0
 """Milliseconds of its stages after which a statement was long."""
 Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[Held]]
@@ -227,6 +229,9 @@ class Work:
 
     async def _stage(self, stage: Stage, share: int, shared: dict[int, list[Held]]) -> None:
         """A stage on a share; what goes to every share is `shared` by those that run here."""
+        if stage.alone and self._chunks > 1:
+            # Rows that are read lie there twice: in pieces, and put together.
+            self._check(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
         received = {number: shared.get(number) or await self._received(number, share) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
         part = Share(share, self._count, self._chunks)
@@ -235,6 +240,8 @@ class Work:
         again = self._kept.get((stage.number, share))
         if again is None:
             again = self._computing.again([stage], key) if key is not None else {}
+        if stage.alone and self._chunks > 1:
+            self._check(sum(each.bytes for rows in received.values() for each in rows), _TOGETHER)
         task = self._task(stage, part, key, again)
         readers = takers(self._stages, stage.number, share, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
@@ -247,6 +254,15 @@ class Work:
             self._results.append((share, await self._computing.keep(self._running, share, rows)))
         else:
             self._running.parts(stage.number, share).set_result(Parts(frames, readers))
+
+    def _check(self, size: int, copies: int) -> None:
+        """Raises 53200 where there is no room for so many bytes of rows, so often: what computes with them cannot be
+        interrupted, and this worker would be ended."""
+        room = self._computing.room()
+        if copies * size > room:
+            detail = f"{size} bytes of rows come together on one worker, which has room for {max(room, 0)}."
+            hint = "Partition the window by more columns, sort or group fewer rows, or raise the setting memory_limit."
+            raise TooLarge("out of memory", detail=detail, hint=hint)
 
     async def _received(self, number: int, share: int) -> list[Held]:
         """A stage's rows for a share: from each worker those of all its shares at once."""

@@ -87,6 +87,8 @@ class StageWorker(WorkerPlugin):
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         folder = Path(self._folder.name)
         self.computing = Computing(device, folder, self._results, gpu=self._gpu)
+        if not self._gpu:
+            self.computing.room = self._room
         self._statements = Statements()
         self._at_once = threading.Lock()
         self._entry = Entry(folder, self.at_once, host_of(worker.address))
@@ -267,6 +269,10 @@ class StageWorker(WorkerPlugin):
         most.fail(OutOfMemory("out of memory", detail=detail, hint="Raise the setting memory_limit, or read less."))
         # Soon, so that the answer still goes out.
         asyncio.get_running_loop().call_later(2 * memory.EVERY_SECONDS, self._end_process, most)
+
+    def _room(self) -> int:
+        # Columns can be read again.
+        return self._limit - memory.used() + self.computing.resident
 
     def _end_process(self, running: Running) -> None:
         if running.computing and memory.used() > self._limit:

@@ -104,6 +104,11 @@ def hold_up(seconds: float, dask_worker: Any) -> None:
     dask_worker.loop.add_callback(time.sleep, seconds)
 
 
+def room(left: int, dask_worker: Any) -> None:
+    """On a worker: statements are told that so many bytes are left of its memory."""
+    dask_worker.plugins["gpudb"].computing.room = lambda: left
+
+
 def install(cluster: Cluster) -> None:
     """Has a cluster's workers, those that come back too, strike when told."""
     cluster._client.register_plugin(Faulty())

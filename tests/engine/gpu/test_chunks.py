@@ -26,7 +26,7 @@ from gpudb.engine.gpu.planning import CAREFUL_SECONDS, Planner
 from gpudb.engine.gpu.processes import cpu_processes
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
-from gpudb.errors import GpudbError
+from gpudb.errors import GpudbError, SqlError
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Scan
 from gpudb.plan.placing import Costs
@@ -189,6 +189,48 @@ def test_what_the_smallest_chunks_do_not_help_ends_in_an_error(
         _rows(engine, lab.request(STATEMENTS["many groups"]))
     assert failed.value.sqlstate == "53200"
     assert _nothing_left(cluster)
+
+
+def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
+    engine: ClusterEngine, lab: Lab, cluster: Cluster
+) -> None:
+    """No worker is lost by it, and smaller chunks are not tried: all rows are one partition."""
+    request = lab.request(
+        "SELECT max(n), sum(v) FROM (SELECT row_number() OVER (ORDER BY v, id) AS n, v FROM ch_big) t"
+    )
+    workers = [nanny.pid for nanny in cluster._fleet.cluster.workers.values()]
+    # As they are read, and as they are sorted.
+    for left in (ROWS, 8 * 2 * 3 * ROWS):
+        cluster._client.run(faults.room, left)
+        try:
+            with pytest.raises(GpudbError) as failed:
+                _rows(engine, request)
+        finally:
+            cluster._client.run(faults.room, 2**60)
+        assert failed.value.sqlstate == "53200"
+        assert "come together" in str(failed.value.detail)
+        assert _nothing_left(cluster)
+    assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
+    assert [nanny.pid for nanny in cluster._fleet.cluster.workers.values()] == workers
+
+
+def test_workers_that_do_not_come_back_from_a_lack_of_memory_are_told_as_that(
+    engine: ClusterEngine, lab: Lab, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peers, asked = cluster.peers, 0
+
+    async def gone() -> tuple[str, ...]:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise SqlError.of("system_error", "the workers of the cluster are starting again")
+        return await peers()
+
+    monkeypatch.setattr(cluster, "peers", gone)
+    faults.arm(cluster, 0, "full", "compute", "hash")
+    with pytest.raises(GpudbError) as failed:
+        _rows(engine, lab.request(STATEMENTS["many groups"]))
+    assert (failed.value.sqlstate, asked) == ("53200", 2)
 
 
 def test_there_is_an_end_to_smaller_chunks() -> None:

@@ -75,6 +75,13 @@ def _wire(suite: str) -> Callable[[Given, float], list[Command]]:
     return commands
 
 
+def _peers(given: Given, seconds: float) -> list[Command]:
+    if given.gpu:
+        return _prepared("peers")(given, seconds)
+    sizes = ["--rows", given.rows] if given.rows else []
+    return [module("benchmarks.fused.peers", given.data, "--engine", "twin", "--machine", given.machine, *sizes)]
+
+
 def _power(large: bool) -> Callable[[Given, float], list[Command]]:
     def commands(given: Given, seconds: float) -> list[Command]:
         scale = given.large if large else given.scale
@@ -175,7 +182,7 @@ ONE: dict[str, Part] = {
     "power-30": Part(110, 150, _power(large=False)),
     "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
     "ssb": Part(120, 240, _wire("ssb"), ("ssb-600000000",)),
-    "peers": Part(150, 240, _prepared("peers"), ("ssb-600000000",)),
+    "peers": Part(150, 240, _peers, ("ssb-600000000",)),
     "power-100": Part(200, 360, _power(large=True), ("tpch-100",)),
     "roofline": Part(120, 300, _prepared("roofline")),
     "groups": Part(60, 120, _prepared("groups")),
@@ -201,8 +208,8 @@ TWO: dict[str, Part] = {
 }
 """Several GPUs' parts."""
 ORDER = {
-    1: "kernels+beyond+files survey+tests power-30 taxi ssb peers power-100".split()
-    + "served roofline groups keep sanitizer".split(),
+    1: "kernels+beyond+files survey+tests power-100 power-30 taxi peers".split()
+    + "served roofline groups keep sanitizer ssb".split(),
     2: "data tpch ssb exchange scheduled served loading dispatch scaling general clustered tests".split(),
 }
 """What runs where nothing is named, for one GPU and for several: parts that others do not disturb side by side."""

@@ -145,8 +145,9 @@ def clients(system: Wire, suite: Any, count: int, minutes: float) -> Row:
     if killed is None:
         note += "no worker was killed"
     else:
-        last = max(max(told.failed, default=killed) - killed, 0)
-        note += f"a worker was killed, the last error came {last:.1f} s after, it was back "
+        late = [each - killed for each in told.failed if each > killed]
+        note += f"a worker was killed, {f'the last error came {max(late):.1f} s after' if late else 'no error came'}, "
+        note += "it was back "
         note += f"after {healed:.1f} s" if healed else f"NOT within {HEALED_S:.0f} s"
     print(note, flush=True)
     return row_of("an answer", system.name, told.seconds or [0.0], suite.rows, answers_agree=right, note=note)

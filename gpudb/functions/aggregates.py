@@ -31,7 +31,8 @@ def _finite(name: str) -> Callable[[Operands], str]:
         infinite = operands.call("bool_or", f"isinf({value})")
         wrong = raises("22003", "'value out of range: overflow'", held)
         if held == "FLOAT":
-            beyond = f"abs({made}) > 3.4028235677973366e38"
+            # NaN is above all.
+            beyond = f"abs({made}) > 3.4028235677973366e38 AND NOT isnan({made})"
             return f"(CASE WHEN {beyond} AND NOT {infinite} THEN {wrong} ELSE {made}::FLOAT END)"
         return f"(CASE WHEN isinf({made}) AND NOT {infinite} THEN {wrong} ELSE {made} END)"
 

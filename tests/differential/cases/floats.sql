@@ -76,3 +76,5 @@ SELECT var_pop(x) FROM (VALUES (100000003::float8), (100000004), (100000006), (1
 SELECT a.id, b.id FROM (SELECT id, f FROM fl_t WHERE f > 1e308 ORDER BY f LIMIT 5) a JOIN (SELECT id, f FROM fl_t WHERE id < 4 ORDER BY f LIMIT 5) b ON a.f = b.f;
 SELECT a.id, b.n FROM fl_t a LEFT JOIN (SELECT r, count(*) AS n FROM fl_t WHERE id = 2 GROUP BY r) b ON a.r = b.r WHERE a.id = 2;
 SELECT f, json_agg(id) FROM fl_t WHERE id = 2 GROUP BY f;
+SELECT sum(r), avg(r), sum(f), avg(f) FROM fl_t WHERE id IN (1, 2);
+SELECT id % 3, sum(r), max(r) FROM fl_t WHERE id <> 8 GROUP BY 1;

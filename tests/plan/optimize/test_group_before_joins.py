@@ -108,6 +108,14 @@ def test_a_group_of_no_rows_is_kept() -> None:
         lab.close()
 
 
+SPELT = (
+    "CREATE TABLE spelt (k jsonb PRIMARY KEY)",
+    "INSERT INTO spelt VALUES ('1.0'), ('1')",
+    "CREATE TABLE of_spelt (k jsonb, v int)",
+    "INSERT INTO of_spelt VALUES ('1.00', 1), ('1', 2), ('2', 3)",
+)
+
+
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     made = Lab()
@@ -138,3 +146,11 @@ def test_rows_without_a_partner_are_counted(lab: Lab, sql: str) -> None:
     request = lab.request(sql)
     for workers in (1, 3):
         assert sorted_rows(local.rows(request, workers, lab.database.cpu)) == sorted_rows(embedded(lab, request))
+
+
+@pytest.mark.usefixtures("few")
+def test_keys_that_are_spelt_in_two_ways_are_none(lab: Lab) -> None:
+    for statement in SPELT:
+        lab.run(statement)
+    request = lab.request("SELECT count(s.v) FROM spelt k LEFT JOIN of_spelt s ON s.k = k.k GROUP BY k.k")
+    assert local.rows(request, 2, lab.database.cpu) == embedded(lab, request) == [("4",)]

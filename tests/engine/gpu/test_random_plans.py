@@ -26,7 +26,17 @@ from tests.engine.gpu.test_cases import EVERY, TWIN, embedded, sorted_rows
 EXAMPLES = 150
 MANY = 4000
 CLOSE = Costs(exchange=0, broadcast=40, range=3, groups=3, share=0.3)
-WAYS = ((1, None, None), (2, CLOSE, None), (3, None, None), (5, CLOSE, None), (1, EVERY, TWIN), (3, EVERY, TWIN))
+GATHERED = Costs(scan=0, range=10**9, gathered=10**9)
+"""As of GPUs, one of which makes whole groups of all workers' parts."""
+WAYS = (
+    (1, None, None),
+    (2, CLOSE, None),
+    (3, None, None),
+    (5, CLOSE, None),
+    (1, EVERY, TWIN),
+    (2, GATHERED, TWIN),
+    (3, EVERY, TWIN),
+)
 """On how many workers, by what costs, and by which kernels."""
 ROWS = {"few": (14, 4, 25), "many": (160, 23, 400), "one": (1, 1, 1), "none": (0, 0, 0)}
 """How many people, teams and deals there are."""

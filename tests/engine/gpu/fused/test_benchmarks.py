@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.generate import generated, headers
-from gpudb.engine.gpu.planning import costs_of
+from gpudb.engine.gpu.planning import Planner, costs_of
+from gpudb.plan.fused import Fused
+from gpudb.plan.physical import Receive
+from gpudb.plan.traversal import walk_nodes
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.recording import Recording
 from tests.engine.gpu.test_benchmarks import SUITES, loaded
@@ -42,3 +46,24 @@ def test_fused_parts_answer_as_the_embedded_engine(name: str, tmp_path: Path) ->
                     assert made.spilled < 64, f"{query} spills {made.spilled} bytes"
     assert not wrong, "\n".join(wrong)
     assert len(fused) >= FUSED[name], sorted(set(suite.queries) - fused)
+
+
+@pytest.mark.timeout(300)
+def test_tables_that_lie_by_one_hash_are_joined_where_they_lie(tmp_path: Path) -> None:
+    suite = SUITES["tpch"](tmp_path)
+    by = {"lineitem": "l_orderkey", "orders": "o_orderkey"}
+    schema = [
+        f"{each} DISTRIBUTE BY HASH ({by[each.split()[2]]})" if each.split()[2] in by else each for each in suite.schema
+    ]
+    with loaded(replace(suite, schema=schema)) as lab:
+        for query in ("q03", "q04", "q12", "q18", "q21"):
+            request = lab.request(suite.queries[query])
+            wanted = sorted_rows(embedded(lab, request))
+            for workers, gpu in ((2, True), (3, False)):
+                costs = costs_of(workers, gpu=gpu)
+                planner = Planner(lab.database.cpu, costs, fuse=True)
+                nodes = (node for stage in planner.planned(request).stages for node in walk_nodes(stage.root))
+                near = [build for node in nodes if isinstance(node, Fused) for build in node.builds]
+                assert any(not isinstance(build, Receive) for build in near), query
+                given = local.rows(request, workers, lab.database.cpu, costs, kernels=Recording())
+                assert sorted_rows(given) == wanted, (query, workers)

@@ -84,7 +84,7 @@ def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
     summary = [" ".join(each) for each in _SUMMARY.findall(said)]
     kernels = re.findall(r"(\d+) of (\d+) kernels equal their twin", said)
     clean = code == 0 and bool(kernels) and bool(summary)
-    status = "clean" if clean else "found something" if code == FOUND else f"status {code}: {said[-300:]}"
+    status = "clean" if clean else "found something" if code == FOUND else f"status {code}: {said[-600:]}"
     return {"tool": tool, "status": status, "summary": summary, "kernels": [int(each) for each in kernels[-1]] if kernels
             else [], "seconds": round(time.perf_counter() - begun, 1)}  # fmt: skip
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from gpudb.engine.gpu.frames import Frames, Held, Order
 from gpudb.engine.gpu.lower import late, sets, windows
+from gpudb.engine.gpu.lower.constants import compared_constant
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, worst
 from gpudb.engine.gpu.lower.groups import Groups
@@ -293,6 +294,9 @@ class Lowering:
     @_frame.register
     def _(self, node: nodes.ProjectSet) -> Frame:
         frame = self.frame(node.input)
+        items = sets.spread(node.calls)
+        if items is not None:
+            return self._spread(frame, node, items)
         over = self._steps.over(frame)
         found, errors = self._sets(node, over)
         lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(sets.counts(found))
@@ -312,6 +316,16 @@ class Lowering:
         if node.numbered:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
         return Frame(self._steps.named(made.lazy, values, PutOff()), tuple(each.bounds for each in values))
+
+    def _spread(self, frame: Frame, node: nodes.ProjectSet, items: sets.Items) -> Frame:
+        """The items of a column's arrays, each beside its row."""
+        empty = compared_constant(bound.Constant([], items.column.type), self._host).expr
+        made = sets.exploded(frame.lazy, items, empty, self._frames, numbered=node.numbered)
+        values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        values.append(Value(items.kind, pl.col("item"), None, type_bounds(items.kind)))
+        if node.numbered:
+            values.append(Value(INT8, pl.col("i") + 1, None, (1, 2**62)))
+        return Frame(self._steps.named(made, values, PutOff()), tuple(each.bounds for each in values))
 
     def _sets(self, node: nodes.ProjectSet, over: Expressions) -> tuple[list[sets.Set | sets.HostSet], list[Error]]:
         """The calls' sets, and the errors of those that are not the host's."""

@@ -61,6 +61,32 @@ def items_of(call: bound.SetReturning) -> Items | None:
     return None if is_keyed(call.type) else Items(call.type, arg)
 
 
+def spread(calls: Sequence[bound.SetReturning]) -> Items | None:
+    """The only call's, where a list's items are lanes as they are; None for others."""
+    items = items_of(calls[0]) if len(calls) == 1 else None
+    if items is None:
+        return None
+    held = lanes(items.column.type)["v"]
+    return items if isinstance(held, pl.List) and {"": held.inner} == lanes(items.kind) else None
+
+
+def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Frames, *, numbered: bool) -> pl.LazyFrame:
+    """A row for each item of the lists, as `item`, and its place from 0 as `i` where that is wanted; `empty` is what an
+    empty array compares as."""
+    name = f"c{items.column.index}"
+    # Of what has no items Polars and libcudf would make a row.
+    lazy = lazy.filter(pl.col(name).is_not_null() & (pl.col(name) != empty))
+    lazy = lazy.with_columns(pl.col(name + "v").alias("item"))
+    if not numbered:
+        return lazy.explode("item", empty_as_null=True)
+    number = pl.int_range(pl.len(), dtype=pl.Int64)
+    rows = frames.held(lazy.with_columns(number.alias("r"))).lazy.explode("item", empty_as_null=True)
+    held = frames.held(rows.with_columns(number.alias("at"))).lazy
+    first = held.group_by("r").agg(pl.col("at").min().alias("first"))
+    made = held.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
+    return made.drop("r", "at", "first")
+
+
 @dataclass(frozen=True, slots=True)
 class HostSet:
     """A call, by its number, whose rows are made on the host."""

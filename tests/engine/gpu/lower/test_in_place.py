@@ -17,6 +17,9 @@ INSERT INTO ip SELECT i, CASE i % 4 WHEN 0 THEN 0 WHEN 1 THEN float8 '-0' WHEN 2
     CASE WHEN i % 11 = 0 THEN float8 'NaN' WHEN i % 7 > 0 THEN i * 37 % 101 / float8 '8' END,
     CASE WHEN i % 5 > 0 THEN (i * 7919 % 1000) / 4.0 END, 't' || i % 13, date '2024-01-01' + i * 17 % 300, i / 2
     FROM generate_series(1, 200) AS g(i);
+CREATE TABLE ia (id int, a int[], t text[]);
+INSERT INTO ia SELECT i, CASE i % 5 WHEN 0 THEN '{}' WHEN 1 THEN NULL WHEN 2 THEN ARRAY[i, NULL, i] ELSE ARRAY[i] END::int[],
+    CASE i % 3 WHEN 0 THEN '{}' ELSE ARRAY['x' || i, NULL, ''] END::text[] FROM generate_series(1, 60) AS g(i);
 INSERT INTO ip VALUES (201, 9, NULL, NULL, NULL, NULL, NULL)
 """
 STATEMENTS = (
@@ -33,6 +36,11 @@ STATEMENTS = (
     "SELECT string_agg(DISTINCT t, ',' ORDER BY t DESC), string_agg(DISTINCT t, '' ORDER BY t), count(*) FROM ip",
     "SELECT part % 3, string_agg(DISTINCT t, ', ' ORDER BY t) FROM ip GROUP BY 1",
     "SELECT d, percentile_cont(1) WITHIN GROUP (ORDER BY f) FROM ip WHERE id < 0 GROUP BY d",
+    "SELECT id, unnest(a) FROM ia",
+    "SELECT id, u, o, a FROM ia, unnest(a) WITH ORDINALITY AS x(u, o)",
+    "SELECT u, count(*), min(o) FROM ia CROSS JOIN LATERAL unnest(t) WITH ORDINALITY AS x(u, o) WHERE id % 7 > 1 GROUP BY u",
+    "SELECT id, u FROM ia LEFT JOIN LATERAL unnest(a) AS x(u) ON true",
+    "SELECT id, unnest(t) FROM ia WHERE id < 0",
     "WITH RECURSIVE up(id, part, deep) AS (SELECT id, part, 0 FROM ip WHERE id > 190 UNION ALL"
     " SELECT ip.id, ip.part, deep + 1 FROM ip, up WHERE ip.id = up.part) SELECT deep, count(*), min(id) FROM up GROUP BY 1",
     "WITH RECURSIVE up(id, part) AS (SELECT id, part FROM ip WHERE id > 190 OR id IS NULL UNION"

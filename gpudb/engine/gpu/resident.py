@@ -6,10 +6,12 @@ same, and the rest from its files.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
+from itertools import accumulate
 from typing import TypeVar
 
 import polars as pl
@@ -118,6 +120,28 @@ def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: i
                 yield coming.popleft().result()
         while coming:
             yield coming.popleft().result()
+
+
+def pieces_of(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
+    """Rows `first` to `last` of a file as runs of at most `step` rows, cut where row groups end: one that is cut is
+    decoded for each of its parts."""
+    ends = _group_ends(file.path) if last - first > step else ()
+    found: list[tuple[int, int]] = []
+    while first < last:
+        place = bisect_right(ends, min(first + step, last)) - 1
+        end = ends[place] if place >= 0 and ends[place] > first and first + step < last else min(first + step, last)
+        found.append((first, end))
+        first = end
+    return found
+
+
+def _group_ends(path: str) -> tuple[int, ...]:
+    """After how many rows each row group of a file ends; nothing for one that cannot be read: its reader tells."""
+    try:
+        described = pq.read_metadata(path)
+    except (OSError, pa.ArrowException):
+        return ()
+    return tuple(accumulate(described.row_group(number).num_rows for number in range(described.num_row_groups)))
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:

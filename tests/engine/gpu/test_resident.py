@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from gpudb.catalog.model import Column
-from gpudb.engine.gpu.resident import side_by_side
+from gpudb.catalog.model import Column, DataFile
+from gpudb.engine.gpu.resident import pieces_of, side_by_side
 from gpudb.storage.stored import initial_text
 from gpudb.types import INT4, INTERVAL, TEXT
 from tests.engine.conftest import Lab
@@ -66,3 +68,18 @@ def test_parts_are_read_side_by_side_in_their_order(count: int) -> None:
     if count == 9:
         with pytest.raises(ValueError, match="a part"):
             next(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step"), [(0, 1000, 300), (50, 940, 250), (120, 130, 7), (3, 3, 10), (0, 1000, 99)]
+)
+def test_files_are_read_in_pieces_that_end_with_row_groups(tmp_path: Path, first: int, last: int, step: int) -> None:
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({"a": range(1000)}), path, row_group_size=100)
+    for where in (path, tmp_path / "none.parquet"):
+        pieces = pieces_of(DataFile(str(where), 1000, 0), first, last, step)
+        assert [row for piece in pieces for row in range(*piece)] == list(range(first, last))
+        assert all(0 < len(range(*piece)) <= step for piece in pieces)
+        cut = [end for (_, end), _ in pairwise(pieces) if end % 100]
+        # A group that is larger than a piece is cut.
+        assert not cut or step < 100 or where != path

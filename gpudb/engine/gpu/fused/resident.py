@@ -17,7 +17,7 @@ from gpudb.engine.gpu.fused.runs import Run, Runs
 from gpudb.engine.gpu.fused.texts import texts_of
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
-from gpudb.engine.gpu.resident import files_of, side_by_side
+from gpudb.engine.gpu.resident import files_of, pieces_of, side_by_side
 from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
@@ -176,11 +176,7 @@ class PackedTables:
             return found
         wanted = [columns[place] for place in missing]
         rows, step = share.rows(table), max(PIECE // len(wanted), min(_FEWEST, PIECE))
-        todo = [
-            (file, start, min(start + step, rows[file.path][1]))
-            for file in run.files
-            for start in range(*rows[file.path], step)
-        ]
+        todo = [(file, first, last) for file in run.files for first, last in pieces_of(file, *rows[file.path], step)]
 
         def read(one: tuple[DataFile, int, int]) -> list[Piece | PackedColumn | NotFused]:
             if texts:

@@ -86,8 +86,12 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A lab with what the module's SETUP makes, if it has one."""
     made = Lab()
+    setup = getattr(request.module, "SETUP", "")
+    if setup:
+        made.run(setup)
     yield made
     made.close()
 

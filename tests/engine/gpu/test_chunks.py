@@ -63,14 +63,6 @@ STATEMENTS = {
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run(SETUP)
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     warm()  # reading the planner's modules would keep this process from hearing workers' signs of life
     made = Cluster(cpu_processes(WORKERS, WORKERS * 600 * 2**20))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from gpudb.catalog.distribution import worker_of
@@ -114,14 +112,6 @@ BESIDE = {
         GROUP BY what""",
 }
 APART = Costs(exchange=0, broadcast=64, range=10**9, groups=10**9)
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run(SETUP)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("name", STILL)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from gpudb.plan.placing import Costs
@@ -25,15 +23,6 @@ INSERT INTO t SELECT i, date '2020-01-01' + i, timestamp '2020-01-01' + i * inte
   't' || i FROM generate_series(41, 50) i
 """
 COLUMNS = ("d", "ts", "tz", "tm", "n", "x", "i", "b", "c")
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    for statement in SETUP.split(";"):
-        made.run(statement)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("column", COLUMNS)

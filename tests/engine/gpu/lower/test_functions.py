@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from gpudb.engine.gpu.frames import HostFrames
@@ -51,14 +49,6 @@ LOWERED = (
     "f / 3, f / 49, f / 1000000, a::float8, a / 7::float8, 5::float8 / nullif(i, 0), cume_dist() OVER (ORDER BY id)",
     "tz + interval '1 month', tz - interval '2 days', tz > ts, tz < d",
 )
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run(SETUP)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("outputs", LOWERED, ids=range(len(LOWERED)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from gpudb.engine.gpu.frames import HostFrames
@@ -49,14 +47,6 @@ STATEMENTS = (
     " SELECT count(*), sum(n) FROM s",
     "WITH RECURSIVE s(n) AS (SELECT id FROM ip WHERE id < 3 UNION SELECT n % 150 + 1 FROM s) SELECT * FROM s",
 )
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run(SETUP)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("sql", STATEMENTS, ids=range(len(STATEMENTS)))

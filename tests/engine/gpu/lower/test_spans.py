@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from gpudb.engine.gpu.planning import Planner
@@ -59,14 +57,6 @@ LOWERED = (
     "r = '[1,4]', r > '[1,2)', r <> 'empty', net = '10.0.0.1', net IN ('::1', '10.0.0.0/8'), net < '10.0.0.1'",
     "cash > '1', cash IN ('$1.00', '0')",
 )
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    made.run(SETUP)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("outputs", LOWERED, ids=range(len(LOWERED)))

@@ -54,10 +54,13 @@ def bind_group_by(
     owners: dict[int, int | None] = {}
 
     def key(node: Any) -> list[int]:
+        if kind(node) == "row_expr" and inner(node).row_format == pg.COERCE_IMPLICIT_CAST:
+            # (1, 2) is two items, not a row.
+            return [place for each in inner(node).args for place in key(each)]
         at = _output_of(binder, scope, node, targets)
         expr = _key(binder, scope, node, targets, at)
         if at is None:
-            at = next((index for index, (_, each) in enumerate(targets) if each == expr), None)
+            at = _output_with(targets, expr)
         elif several and expr in keys and owners[keys.index(expr)] != at:
             expr = Choice("COALESCE", (expr, expr), expr.type)
             targets[at] = targets[at][0], expr
@@ -65,7 +68,7 @@ def bind_group_by(
         positions = []
         for part in parts:
             if part not in keys:
-                owners[len(keys)] = at
+                owners[len(keys)] = at if part is expr else _output_with(targets, part)
                 keys.append(part)
             positions.append(keys.index(part))
         return positions
@@ -84,6 +87,11 @@ def bind_group_by(
     if len(sets) > 4096:
         raise SqlError.of("statement_too_complex", "too many grouping sets present (maximum 4096)")
     return tuple(keys), sets
+
+
+def _output_with(targets: Sequence[tuple[str, Expr]], expr: Expr) -> int | None:
+    """The first output that is an expression."""
+    return next((index for index, (_, each) in enumerate(targets) if each == expr), None)
 
 
 def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:

@@ -124,3 +124,8 @@ SELECT percentile_cont(b) WITHIN GROUP (ORDER BY b) FROM (VALUES (1, 0.5::float8
 SELECT g AS one, g AS two, count(*), grouping(g) FROM generate_series(1, 3) AS g GROUP BY one, ROLLUP (two) ORDER BY two NULLS FIRST, one;
 SELECT a, a AS b, sum(c) FROM (VALUES (1, 2), (1, 3), (2, 5)) AS v(a, c) GROUP BY CUBE (1, 2) HAVING a IS NOT NULL ORDER BY 1, 2;
 SELECT g, g FROM generate_series(1, 3) AS g GROUP BY g, ROLLUP (g);
+-- positions within parentheses are positions, and what a set has in parentheses is the same as elsewhere
+SELECT a, b, sum(c) FROM (VALUES (1, 2, 3), (1, 3, 4), (2, 5, 6)) AS v(a, b, c) GROUP BY GROUPING SETS ((1), (2), (1, 2), ());
+SELECT a, b, sum(c) FROM (VALUES (1, 2, 3), (1, 3, 4), (2, 5, 6)) AS v(a, b, c) GROUP BY GROUPING SETS ((a, b), (1));
+SELECT a, b, sum(c) FROM (VALUES (1, 2, 3), (1, 3, 4), (2, 5, 6)) AS v(a, b, c) GROUP BY ROLLUP ((1, 2));
+SELECT b, a FROM (VALUES (1, 2, 3), (1, 3, 4), (2, 5, 6)) AS v(a, b, c) GROUP BY (1, 2);

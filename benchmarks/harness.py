@@ -143,7 +143,7 @@ def described(program: str, machine: str | None = None) -> dict[str, Any]:
         "gpus": gpu_names(),
         "versions": {"python": platform.python_version()},
         "commit": commit(),
-        "command": " ".join(["python", "-m", program, *sys.argv[1:]]),
+        "command": " ".join(["python", "-m", program, *sys.argv[1:]]).replace(f"{Path(__file__).parents[1]}/", ""),
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
     }
 

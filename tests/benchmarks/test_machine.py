@@ -204,6 +204,7 @@ def test_what_tests_told_is_kept(tmp_path: Path) -> None:
         check=False,
     )
     told = json.loads(kept.read_text())
+    assert str(machine.ROOT) not in told["command"]
     assert (told["machine"], told["whole"], told["tests"]) == ("here", False, 5)
     assert (told["passed"], told["failed"], told["skipped"]) == (1, 1, 1)
     assert told["skipped because"] == {"not here": 1}

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-START_S = 60.0
-END_S = 20.0
+START_S = 200.0
+END_S = 60.0
 
 _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 

@@ -42,7 +42,7 @@ def _survive(directory: Path, rounds: int) -> None:
     assert known.definitions > rounds / 5
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_ten_kills(tmp_path: Path) -> None:
     _survive(tmp_path / "data", ROUNDS)
 

@@ -13,7 +13,7 @@ from tests.engine.conftest import Lab
 from tests.engine.gpu import doors, faults, local
 from tests.engine.gpu.clustered import engine_of
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(300)
 STATEMENTS = (
     "SELECT k, count(*), sum(a), max(t) FROM f GROUP BY k ORDER BY k",
     "SELECT f.a, g.name FROM f JOIN g ON f.a = g.a WHERE f.k < 40 ORDER BY f.a",

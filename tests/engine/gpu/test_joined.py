@@ -23,7 +23,7 @@ from tests.session.use import run
 pytestmark = pytest.mark.timeout(300)
 
 WORKERS = 2
-START_S = 60
+START_S = 200
 
 
 class Scheduler:
@@ -137,8 +137,10 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
 
 
 def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet, "START_SECONDS", 0.5)
-    monkeypatch.setattr(fleet, "CONNECT_SECONDS", 0.5)
+    with Client(scheduler.address, set_as_default=False) as client:
+        client.wait_for_workers(WORKERS, timeout=START_S)
+    monkeypatch.setattr(fleet, "START_SECONDS", 2)
+    monkeypatch.setattr(fleet, "CONNECT_SECONDS", 2)
     cases = [
         ("tcp://127.0.0.1:1", 0, "08001", "no scheduler answers"),
         ("nonsense://127.0.0.1:1", 0, "08001", "no scheduler answers"),

@@ -14,7 +14,7 @@ from tests.differential import program
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_no_process_is_left(tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "START_TIMEOUT_S", 180.0)  # it starts workers
     before = {each.pid for each in psutil.Process().children()}

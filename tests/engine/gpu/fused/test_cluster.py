@@ -36,7 +36,7 @@ def _operators(node: PlanNode) -> list[PlanNode]:
     return [node, *(each for below in node.inputs for each in _operators(below))]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_workers_run_fused_parts(lab: Lab, engine: ClusterEngine) -> None:
     assert _rows(lab, engine, JOIN) == _embedded(lab, JOIN)
     with pytest.raises(GpudbError) as caught:
@@ -44,7 +44,7 @@ def test_workers_run_fused_parts(lab: Lab, engine: ClusterEngine) -> None:
     assert caught.value.sqlstate == "22003"
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_explain_analyze_counts_the_rows_that_a_fused_part_leaves_out(lab: Lab, engine: ClusterEngine) -> None:
     def count(rest: str) -> int:
         ((found,),) = _embedded(lab, f"SELECT count(*) FROM f {rest}")
@@ -71,7 +71,7 @@ def _fused(lab: Lab, engine: ClusterEngine, sql: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_explain_tells_what_is_fused(lab: Lab, engine: ClusterEngine) -> None:
     for analyze in (False, True):
         (fused,) = [
@@ -87,7 +87,7 @@ def test_explain_tells_what_is_fused(lab: Lab, engine: ClusterEngine) -> None:
         assert "Broadcast" in build.operator
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 def test_kernels_are_left_out_where_a_session_says_so(lab: Lab, engine: ClusterEngine) -> None:
     request = lab.request(JOIN)
     wanted = _embedded(lab, JOIN)
@@ -107,7 +107,7 @@ def test_kernels_are_left_out_where_a_session_says_so(lab: Lab, engine: ClusterE
         lab.run("RESET gpudb.fused")
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "sql", [JOIN, f"SELECT * FROM ({JOIN}) a JOIN (SELECT k, count(*) FROM g GROUP BY k) b ON true"]
 )

@@ -79,7 +79,7 @@ def test_runs_keep_what_stays_and_put_small_ones_together() -> None:
     assert sum(run.rows for run in rest) == 5800
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_bound_part_runs_again_without_its_build_sides() -> None:
     lab = Lab()
     try:
@@ -119,7 +119,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         lab.close()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces smaller than the files, NULLs, texts, and a column that needs more than 64 bits, which is told."""
     monkeypatch.setattr(resident, "PIECE", 1 << 10)

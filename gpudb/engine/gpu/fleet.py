@@ -211,12 +211,11 @@ class Keeper(NannyPlugin):
         """Called by Dask in the nanny's process."""
 
         async def end(address: str) -> None:
-            if nanny.worker_address == address:
+            if is_at(nanny, address):
                 kill(nanny)
 
         async def alive(address: str) -> bool:
-            # While a worker readies itself its nanny does not know its address yet.
-            return nanny.worker_address in (address, None) and runs(nanny)
+            return is_at(nanny, address) and runs(nanny)
 
         nanny.handlers["gpudb_end"] = handling(end)
         nanny.handlers["gpudb_alive"] = handling(alive)
@@ -226,6 +225,13 @@ class Keeper(NannyPlugin):
         nanny.handlers.pop("gpudb_end", None)
         nanny.handlers.pop("gpudb_alive", None)
         kill(nanny)
+
+
+def is_at(nanny: Any, address: str) -> bool:
+    """Whether a nanny's worker of now is the one at an address. While it starts its nanny has the address of the one
+    before it, or none."""
+    running = nanny.process is not None and nanny.process.status.name == "running"
+    return bool(running == (nanny.worker_address == address))
 
 
 def runs(nanny: Any) -> bool:

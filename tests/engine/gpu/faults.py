@@ -99,6 +99,18 @@ class Faulty(WorkerPlugin):
             comm.abort()
 
 
+class Slow(WorkerPlugin):
+    """Workers are held up for some seconds while they start."""
+
+    name = "slow"
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def setup(self, worker: Any) -> None:
+        time.sleep(self.seconds)
+
+
 def hold_up(seconds: float, dask_worker: Any) -> None:
     """On a worker: holds up its event loop for so long, soon."""
     dask_worker.loop.add_callback(time.sleep, seconds)

@@ -85,6 +85,25 @@ def test_a_worker_that_is_late_is_not_ended(database: Database, session: Session
     assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
 
 
+def test_a_worker_that_takes_its_time_to_start_is_not_ended(database: Database, session: Session) -> None:
+    """As one does that reads its libraries and readies its GPU on a busy host."""
+    cluster = cluster_of(database)
+    assert faults.whole(cluster)
+    cluster._client.register_plugin(faults.Slow(2.5 * SILENT_SECONDS))
+    try:
+        assert faults.whole(cluster)
+        before = {number: address for number, address, _ in cluster.told()}
+        faults.arm(cluster, 0, "kill", "compute", "hash")
+        assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
+        assert faults.whole(cluster)
+        after = {number: address for number, address, _ in cluster.told()}
+        assert after[0] != before[0]
+        assert after[1] == before[1]
+    finally:
+        cluster._client.unregister_worker_plugin(faults.Slow.name)
+    assert faults.idle(cluster), cluster.told()
+
+
 @pytest.mark.parametrize("fault", ["kill", "disconnect"])
 @pytest.mark.parametrize("kind", ["hash", "broadcast", "result"])
 def test_a_fault_while_rows_are_fetched(database: Database, session: Session, kind: str, fault: str) -> None:

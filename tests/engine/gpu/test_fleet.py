@@ -21,15 +21,18 @@ def _alive(nanny: Any) -> bool:
     return found
 
 
-def _nanny(address: str | None, pid: int | None) -> Any:
-    made = SimpleNamespace(worker_address=address, process=SimpleNamespace(pid=pid), handlers={})
+def _nanny(address: str | None, pid: int | None, status: str = "running") -> Any:
+    process = SimpleNamespace(pid=pid, status=SimpleNamespace(name=status))
+    made = SimpleNamespace(worker_address=address, process=process, handlers={})
     Keeper().setup(made)
     return made
 
 
 def test_a_worker_that_readies_itself_could_go_on_and_one_that_is_another_could_not() -> None:
     assert _alive(_nanny("tcp://here:1", os.getpid()))
-    assert _alive(_nanny(None, os.getpid()))
+    assert _alive(_nanny(None, os.getpid(), "starting"))
+    assert _alive(_nanny("tcp://before:1", os.getpid(), "starting"))
+    assert not _alive(_nanny("tcp://here:1", os.getpid(), "starting"))
     assert not _alive(_nanny("tcp://here:2", os.getpid()))
     assert not _alive(_nanny("tcp://here:1", None))
 

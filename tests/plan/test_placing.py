@@ -125,14 +125,7 @@ FIXTURES = {
 }
 
 
-@pytest.fixture(scope="module")
-def filled(lab: Lab) -> Lab:
-    for statement in SETUP.split(";"):
-        lab.run(statement)
-    return lab
-
-
 @pytest.mark.parametrize("name", FIXTURES)
-def test_stages(filled: Lab, name: str) -> None:
+def test_stages(lab: Lab, name: str) -> None:
     sql, costs, wanted = FIXTURES[name]
-    assert shapes(stages(filled, sql, costs)) == dedent(wanted).strip()
+    assert shapes(stages(lab, sql, costs)) == dedent(wanted).strip()

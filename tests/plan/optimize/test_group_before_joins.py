@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from textwrap import dedent
 
 import pytest
@@ -114,15 +113,6 @@ SPELT = (
     "CREATE TABLE of_spelt (k jsonb, v int)",
     "INSERT INTO of_spelt VALUES ('1.00', 1), ('1', 2), ('2', 3)",
 )
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    for statement in SETUP.split(";"):
-        made.run(statement)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
-
-import pytest
 
 from gpudb.plan.nodes import Join, Scan
 from gpudb.plan.optimize.estimate import estimate
@@ -23,15 +20,6 @@ INSERT INTO people SELECT 'person ' || i, 'country ' || i % 1000 FROM generate_s
 CREATE TABLE pages (page text, kind text);
 INSERT INTO pages SELECT 'page ' || i % 5, 'kind ' || i FROM generate_series(0, 99) i
 """
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    made = Lab()
-    for statement in SETUP.split(";"):
-        made.run(statement)
-    yield made
-    made.close()
 
 
 def _rows(lab: Lab, sql: str) -> int:

@@ -84,9 +84,24 @@ class Renderer:
         for cte in ctes:
             names = ", ".join(f"c{i}" for i in range(1, len(cte.query.columns) + 1)) or "c0"
             how = {True: " MATERIALIZED", False: " NOT MATERIALIZED", None: ""}[cte.materialized]
-            parts.append(f"w{cte.number}({names}) AS{how} ({self.query(cte.query)})")
+            parts.append(f"w{cte.number}({names}) AS{how} ({self._cte(cte)})")
         recursive = "RECURSIVE " if any(cte.recursive for cte in ctes) else ""
         return f"WITH {recursive}{', '.join(parts)} "
+
+    def _cte(self, cte: bound.Cte) -> str:
+        """A WITH query. Of a recursive UNION whose equal values may be held in several forms the first of equal rows
+        is kept: the engine itself would take each form for a row of its own."""
+        query = cte.query
+        several = any(several_forms(column.type) for column in query.columns)
+        if not cte.recursive or not isinstance(query, bound.SetOperation) or query.all or not several:
+            return self.query(query)
+        names, keys = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)), _keys(query, "s.")
+        first, second = (
+            f"SELECT DISTINCT ON ({', '.join(keys)}) s.* FROM ({self.query(each)}) AS s({names})"
+            for each in (query.left, query.right)
+        )
+        known = (f"{one} IS NOT DISTINCT FROM {other}" for one, other in zip(_keys(query, "r."), keys, strict=True))
+        return f"({first}) UNION ALL ({second} ANTI JOIN recurring.w{cte.number} AS r ON {' AND '.join(known)})"
 
     @by_type
     def _body(self, query: Any) -> str:

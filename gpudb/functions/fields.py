@@ -106,6 +106,8 @@ _FIELDS: dict[str, dict[str, str]] = {
 }
 _MICROSECONDS = {"second": 6, "milliseconds": 3, "epoch": 6}
 _DIGITS = {"epoch": 19, "microseconds": 8, "julian": 10, "hour": 10}
+_INTERVAL_DIGITS = 22
+"""Of all microseconds of an interval, which are more than 64 bits hold."""
 
 
 def refusal(text: str, item: SqlType, supported: Container[str]) -> SqlError | None:
@@ -180,7 +182,8 @@ def _extracted(unit: str, value: str, item: SqlType, held: str) -> str:
     scale = _scale(unit, item)
     made = _FIELDS[item.name][unit].format(value)
     if scale:
-        made = f"(CAST({made} AS DECIMAL(19,0)) * {'0.' + '0' * (scale - 1) + '1'})"
+        digits = _INTERVAL_DIGITS if item.name == "interval" else 19
+        made = f"(CAST({made} AS DECIMAL({digits},0)) * {'0.' + '0' * (scale - 1) + '1'})"
     made = f"CAST({made} AS {held})"
     if unit in _MONOTONIC and item.name in {"date", *_OF_MOMENTS}:
         wrong = raises("0A000", "'numeric NaN and infinities are not supported'", held)

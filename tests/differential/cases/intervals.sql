@@ -9,6 +9,7 @@ SELECT id, i > interval '1 day', i < interval '1 month', i IS NULL FROM iv_t;
 SELECT id, i + interval '1 hour', i - interval '1 day', -i, i * 2, i / 2 FROM iv_t;
 SELECT id, i * 1.5, i / 3 FROM iv_t WHERE id IN (1, 3, 5);
 SELECT id, extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(epoch FROM i) FROM iv_t;
+SELECT extract(epoch FROM i), extract(second FROM i), extract(year FROM i) FROM (VALUES (interval '178000000 years'), ('-178000000 years'), ('178956970 years 7 mons 2147483647 days 5000 hours 0.000001 sec'), (NULL)) AS x(i);
 SELECT count(DISTINCT i), min(i), max(i), sum(i), avg(i) FROM iv_t WHERE id IN (1, 3, 5, 6);
 SELECT justify_days(interval '35 days'), justify_hours(interval '27 hours'), justify_interval(interval '1 mon -1 hour');
 SELECT interval '1 year 2 mons', interval '1' year, interval '1 week', interval '3 days ago', interval '1 12:59:10', interval '@ 1 minute', interval '2 decades', interval '1 millisecond';

@@ -67,7 +67,8 @@ def _cells(type_: SqlType, column: pa.Array) -> Cells | None:
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False) if column.null_count else None
     made = None
     if type_.name in _INTEGERS and pa.types.is_integer(column.type):
-        made = _digits(pc.fill_null(column, 0).to_numpy().astype(np.int64, copy=False), 0)
+        filled = column if valid is None else pc.fill_null(column, 0)
+        made = _digits(filled.to_numpy().astype(np.int64, copy=False), 0)
     elif type_.name == "numeric" and pa.types.is_decimal128(column.type):
         values = _whole(column, valid)
         made = None if values is None else _digits(values, column.type.scale)

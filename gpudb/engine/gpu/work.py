@@ -23,14 +23,18 @@ from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Again, Task
+from gpudb.errors import OutOfMemory
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Fused
+from gpudb.plan.nodes import Join
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
 
 _MANY = 10_000_000
 _READ, _TOGETHER = 2, 4
 """So many times the bytes of rows that come together are taken as they are read, and beside them as they are sorted."""
+_COPIES = 16
+"""Where there is room for more of them, it was something else that memory ran out over."""
 _BRIEF = 100.0
 """Milliseconds of its stages after which a statement was long."""
 Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[Held]]
@@ -241,12 +245,17 @@ class Work:
         if again is None:
             again = self._computing.again([stage], key) if key is not None else {}
         if stage.alone and self._chunks > 1:
-            self._check(sum(each.bytes for rows in received.values() for each in rows), _TOGETHER)
+            self._check(_bytes(received), _TOGETHER)
         task = self._task(stage, part, key, again)
         readers = takers(self._stages, stage.number, share, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
         work = partial(self._computing.computed, task, received, spill=spill)
-        frames, figures = await self._computing.in_lane(self._running, work)
+        try:
+            frames, figures = await self._computing.in_lane(self._running, work)
+        except (MemoryError, OutOfMemory) as error:
+            if not self._met(stage) or _COPIES * _bytes(received) <= self._computing.room():
+                raise
+            raise _too_large(_bytes(received), "whose memory ran out over them") from error
         self._measured.append(figures)
         if stage.output == "result":
             (rows,) = frames
@@ -255,14 +264,16 @@ class Work:
         else:
             self._running.parts(stage.number, share).set_result(Parts(frames, readers))
 
+    def _met(self, stage: Stage) -> bool:
+        """Whether the same rows come together for a stage however small chunks are: a join may be made another way."""
+        return self._chunks > 1 and stage.alone and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
+
     def _check(self, size: int, copies: int) -> None:
         """Raises 53200 where there is no room for so many bytes of rows, so often: what computes with them cannot be
         interrupted, and this worker would be ended."""
         room = self._computing.room()
         if copies * size > room:
-            detail = f"{size} bytes of rows come together on one worker, which has room for {max(room, 0)}."
-            hint = "Partition the window by more columns, sort or group fewer rows, or raise the setting memory_limit."
-            raise TooLarge("out of memory", detail=detail, hint=hint)
+            raise _too_large(size, f"which has room for {max(room, 0)}")
 
     async def _received(self, number: int, share: int) -> list[Held]:
         """A stage's rows for a share: from each worker those of all its shares at once."""
@@ -275,6 +286,17 @@ class Work:
     async def _given(self, stage: int, givers: tuple[int, ...], taker: int) -> Held:
         address = self._peers[givers[0] // self._chunks]
         return await self._fetch(address, self._running.number, stage, givers, taker)
+
+
+def _bytes(received: Mapping[int, Sequence[Held]]) -> int:
+    """Of all rows that a stage has received."""
+    return sum(each.bytes for rows in received.values() for each in rows)
+
+
+def _too_large(size: int, why: str) -> TooLarge:
+    detail = f"{size} bytes of rows come together on one worker, {why}."
+    hint = "Partition the window by more columns, sort or group fewer rows, or raise the setting memory_limit."
+    return TooLarge("out of memory", detail=detail, hint=hint)
 
 
 def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[int]:

@@ -6,6 +6,7 @@ dates        are days of 32 bits: cudf-polars takes integers for them as if they
 floats       NaN equals itself and is above all numbers, as in Polars and PostgreSQL; libcudf compares as IEEE does
 months       moving by a constant number of them is libcudf's `add_calendrical_months`
 LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `like`
+slices       a mask is taken for that of a column which begins where it does (see `masks`)
 gather       NULL for the places that are NULL, if all are, and of nested types
 int_range    rows numbered from a start
 LIMIT        a row limit that Polars has pushed into a source is a slice after it
@@ -28,6 +29,7 @@ from cudf_polars.dsl import expr, ir, translate
 from polars import polars as rust  # type: ignore[attr-defined]
 
 from gpudb.engine.gpu.cudf.convert import as_text, to_device
+from gpudb.engine.gpu.cudf.masks import owned, safe
 
 _NODES = rust._expr_nodes
 _OPERATOR = _NODES.Operator
@@ -67,6 +69,8 @@ def install() -> None:
         return cast(self, dtype, stream, **options)
 
     Column.astype = converted
+    masked = Column.mask_nans
+    Column.mask_nans = lambda self, stream: masked(owned(self, stream), stream=stream)
     expr.Gather.do_evaluate = _gathered
     # Frames that a plan holds come by the same way as ours.
     DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
@@ -106,7 +110,7 @@ def _expressions() -> None:
                 return Moved(dtype, int(months[1]), value)
         if str(name) == "RangeFunction.IntRange" and node.function_data[1] == 1:
             return Numbers(dtype, *(translator.translate_expr(n=n, schema=schema) for n in node.input))
-        return function(node, translator, dtype, schema)
+        return safe(function(node, translator, dtype, schema))
 
     table.register(_NODES.BinaryExpr, operation)
     table.register(_NODES.Function, called)
@@ -128,7 +132,7 @@ def _compared(op: Any, left: Any, right: Any) -> Any:
     def is_nan(value: Any) -> Any | None:
         if isinstance(value, expr.Literal):
             return expr.Literal(kind, value.value != value.value) if value.value is not None else None
-        return expr.BooleanFunction(kind, expr.BooleanFunction.Name.IsNan, (), value)
+        return safe(expr.BooleanFunction(kind, expr.BooleanFunction.Name.IsNan, (), value))
 
     def either(a: Any, b: Any) -> Any:
         return expr.BinOp(kind, _BINARY.BITWISE_OR, a, b)

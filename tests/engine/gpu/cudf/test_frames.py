@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from gpudb.engine.gpu.frames import FEW, HostFrames, HostHeld
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.lower.divisions import quotients
+from gpudb.engine.gpu.lower.joins import key_columns
 
 pytestmark = pytest.mark.gpu
 
@@ -59,6 +60,34 @@ def test_expressions(frames: Any, name: str) -> None:
     assert frames.on_host() == ()
 
 
+SLICED = {
+    "tests": (X.is_nan().alias("a"), X.is_not_nan().alias("b"), X.is_finite().alias("c"), X.is_infinite().alias("d")),
+    "equal": ((X == Y).alias("a"), (X != Y).alias("b"), (~(X > Y)).alias("c"), (X.is_nan() & (Y > 0.0)).alias("d")),
+    "texts": (T.str.head(0).alias("a"), T.str.tail(0).alias("b"), T.str.head(2).alias("c")),
+    "extremes": (X.max().alias("a"), X.min().alias("b"), X.fill_nan(None).max().alias("c")),
+}
+
+
+@pytest.mark.parametrize("name", SLICED)
+@pytest.mark.parametrize("first", [1, 5, 11])
+def test_nulls_of_rows_cut_out_of_others_are_theirs(frames: Any, name: str, first: int) -> None:
+    rows = pl.concat([ROWS, ROWS[1:], ROWS.reverse()])
+    held = frames.held(frames.given(rows).lazy.slice(first, 5))
+    lazy = held.lazy.select(SLICED[name])
+    assert_frame_equal(frames.held(lazy).frame(), rows.slice(first, 5).lazy().select(SLICED[name]).collect())
+    assert frames.on_host() == ()
+
+
+def test_floats_cut_out_of_others_are_joined(frames: Any) -> None:
+    rows = pl.concat([ROWS[1:], ROWS, ROWS.reverse()]).select("x", n=pl.int_range(pl.len(), dtype=pl.Int64))
+    given = frames.held(frames.given(rows).lazy.slice(3, 9)).lazy, rows.lazy().slice(3, 9)
+    on = key_columns([X], [pl.Float64()], "k")
+    keyed = [lazy.with_columns(on) for lazy in given]
+    joined = [each.join(each, on=["k0", "k1"]).select("n", "n_right").sort("n", "n_right") for each in keyed]
+    assert_frame_equal(frames.held(joined[0]).frame(), joined[1].collect())
+    assert frames.on_host() == ()
+
+
 def test_rows_come_back_as_they_went(frames: Any) -> None:
     assert_frame_equal(frames.given(ROWS).frame(), ROWS)
     assert_frame_equal(frames.given(ROWS.clear()).frame(), ROWS.clear())
@@ -68,8 +97,8 @@ def test_bytes_compare_group_and_sort(frames: Any) -> None:
     rows = pl.DataFrame({"b": [b"\xff\x00", b"", None, b"\x00a", b"\xff", b"\xff\x00", b"abc"], "v": range(7)})
     given = frames.given(rows)
     assert_frame_equal(given.frame(), rows)
-    chosen = pl.col("b") >= pl.lit(b"\xff")
-    assert_frame_equal(frames.held(given.lazy.filter(chosen)).frame(), rows.filter(chosen))
+    for chosen in (pl.col("b") >= pl.lit(b"\xff"), pl.col("b") != pl.lit(b"")):
+        assert_frame_equal(frames.held(given.lazy.filter(chosen)).frame(), rows.filter(chosen))
     for lazy, plain in ((given.lazy, rows.lazy()),):
         grouped = [each.group_by("b").agg(pl.col("v").sum(), pl.len()).sort("b") for each in (lazy, plain)]
         assert_frame_equal(frames.held(grouped[0]).frame(), grouped[1].collect())

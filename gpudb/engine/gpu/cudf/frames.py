@@ -23,6 +23,7 @@ from polars.io.plugins import register_io_source
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, waited
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
+from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.frames import FEW, SEED, Arrays, Coded, Held, HostHeld, Order, beyond_calendar, collected
 from gpudb.errors import OutOfMemory
 
@@ -187,14 +188,14 @@ class CudfFrames:
         try:
             return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
         except (MemoryError, RuntimeError) as error:
-            if not _is_full(error):
+            if not is_full(error):
                 raise
         # Here nothing holds what the first try held.
         self.make_room()
         try:
             return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
         except RuntimeError as error:
-            if _is_full(error):
+            if is_full(error):
                 raise MemoryError(str(error)[:200]) from error
             raise
 
@@ -282,11 +283,6 @@ class CudfFrames:
         """See `frames.Frames`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
         return told
-
-
-def _is_full(error: Exception) -> bool:
-    """Whether there was no memory: libcudf says so, or CUDA by its name for that."""
-    return isinstance(error, MemoryError) or "cudaErrorMemoryAllocation" in str(error)
 
 
 class _Told(threading.local):

@@ -91,6 +91,11 @@ def failure() -> str | None:
     return None if int(second) == 0 else str(first.name)
 
 
+def is_full(error: Exception) -> bool:
+    """Whether there was no memory: libcudf says so, or CUDA by its name for that."""
+    return isinstance(error, MemoryError) or "cudaErrorMemoryAllocation" in str(error)
+
+
 def _share_with_cupy() -> None:
     import cupy
     from rmm.allocators.cupy import rmm_cupy_allocator

@@ -18,6 +18,7 @@ import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
+from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import stored_lanes
 from gpudb.errors import SqlError
@@ -65,6 +66,8 @@ def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, An
     try:
         made = plc.io.parquet.read_parquet(options)
     except RuntimeError as error:
+        if is_full(error):
+            raise MemoryError(str(error)[:200]) from error
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
     return dict(zip(made.column_names(), made.tbl.columns(), strict=True))
 

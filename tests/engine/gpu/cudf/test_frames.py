@@ -88,6 +88,15 @@ def test_floats_cut_out_of_others_are_joined(frames: Any) -> None:
     assert frames.on_host() == ()
 
 
+def test_distinct_rows_are_grouped_whatever_order_they_were_in(frames: Any) -> None:
+    rows = pl.DataFrame({"k": [n // 20 for n in range(4000)], "v": [n % 20 // 2 for n in range(4000)]})
+    ordered = frames.held(frames.given(rows.sample(fraction=1.0, shuffle=True, seed=7)).lazy.sort("k"))
+    counted = frames.held(ordered.lazy.unique()).lazy.group_by("k").agg(pl.len())
+    wanted = rows.unique().group_by("k").agg(pl.len()).sort("k")
+    assert_frame_equal(frames.held(counted.sort("k")).frame(), wanted)
+    assert frames.on_host() == ()
+
+
 def test_rows_come_back_as_they_went(frames: Any) -> None:
     assert_frame_equal(frames.given(ROWS).frame(), ROWS)
     assert_frame_equal(frames.given(ROWS.clear()).frame(), ROWS.clear())

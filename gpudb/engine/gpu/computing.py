@@ -57,6 +57,8 @@ class Computing:
         self._folder = folder
         self.room: Callable[[], int] = lambda: sys.maxsize
         """The bytes that are left of this process's memory, which statements may take."""
+        self.space = device.space[1]
+        """The bytes that all statements have, of a GPU's memory or of this process's."""
         # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
         self.lanes = {short: ThreadPoolExecutor(1, "short stage" if short else "stage") for short in (False, True)}
         if gpu:

@@ -253,7 +253,8 @@ class Work:
         try:
             frames, figures = await self._computing.in_lane(self._running, work)
         except (MemoryError, OutOfMemory) as error:
-            if not self._met(stage) or _COPIES * _bytes(received) <= self._computing.room():
+            room = min(self._computing.room(), self._computing.space)
+            if not self._met(stage) or _COPIES * _bytes(received) <= room:
                 raise
             raise _too_large(_bytes(received), "whose memory ran out over them") from error
         self._measured.append(figures)

@@ -121,6 +121,11 @@ def room(left: int, dask_worker: Any) -> None:
     dask_worker.plugins["gpudb"].computing.room = lambda: left
 
 
+def space(left: int, dask_worker: Any) -> None:
+    """On a worker: statements are told that they have so many bytes together."""
+    dask_worker.plugins["gpudb"].computing.space = left
+
+
 def install(cluster: Cluster) -> None:
     """Has a cluster's workers, those that come back too, strike when told."""
     cluster._client.register_plugin(Faulty())

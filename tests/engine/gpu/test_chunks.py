@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -206,20 +206,21 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
     assert [nanny.pid for nanny in cluster._fleet.cluster.workers.values()] == workers
 
 
+@pytest.mark.parametrize("given", [faults.room, faults.space])
 def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_statement(
-    engine: ClusterEngine, lab: Lab, cluster: Cluster
+    engine: ClusterEngine, lab: Lab, cluster: Cluster, given: Callable[..., None]
 ) -> None:
     """They would be as many on one worker, however small chunks are."""
     request = lab.request("SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY v, id) AS n FROM ch_big) t")
     chunks = engine._planned(request).chunks
     assert chunks > 1
-    cluster._client.run(faults.room, 8 * 2 * 8 * ROWS)
+    cluster._client.run(given, 8 * 2 * 8 * ROWS)
     try:
         faults.arm(cluster, 0, "full", "compute", "result")
         with pytest.raises(GpudbError) as failed:
             _rows(engine, request)
     finally:
-        cluster._client.run(faults.room, 2**60)
+        cluster._client.run(given, 2**60)
     assert (failed.value.sqlstate, "come together" in str(failed.value.detail)) == ("53200", True)
     assert engine._planned(request).chunks == chunks
     assert _nothing_left(cluster)

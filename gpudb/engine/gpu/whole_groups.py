@@ -40,7 +40,8 @@ class WholeGroups:
             return
         if first.height > FEW:
             raise Apart
-        columns = [first[f"k{number}"] for number in range(keys)]
+        # Python has no moments before Christ, and no infinite ones.
+        columns = [first[f"k{number}"].to_physical() for number in range(keys)]
         if any(each.dtype.is_float() for each in columns):
             raise Apart
         known: dict[tuple[Any, ...], int] = {}

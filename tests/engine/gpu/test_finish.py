@@ -104,6 +104,8 @@ SEVERAL = (
     "SELECT i, j, sum(n) FROM t, generate_series(1, 90) j GROUP BY i, j ORDER BY 3, 1, 2 LIMIT 11",
     "SELECT k, any_value(k), max(x), max(s), min(r) FROM t GROUP BY k",
     "SELECT r, count(*) FROM t GROUP BY r",
+    "SELECT CASE k WHEN 0 THEN 'infinity' WHEN 1 THEN '0044-03-15 BC' ELSE m END AS t, count(*) FROM t GROUP BY t",
+    "SELECT CASE k WHEN 0 THEN '-infinity' WHEN 1 THEN '0044-03-15 BC' ELSE d END AS t, min(z) FROM t GROUP BY t",
 )
 
 

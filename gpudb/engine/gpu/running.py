@@ -51,8 +51,13 @@ class Running:
         return found
 
     async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Spilled]:
-        """What a stage gives to a share on others, once it is there."""
-        return [(await asyncio.shield(self.parts(stage, giver))).take(taker) for giver in givers]
+        """What a stage gives to a share on others, once it is there; ValueError once the statement has ended."""
+        found = []
+        for giver in givers:
+            if self.ended:  # between two of them: what comes no more would be waited for
+                raise ValueError("the statement has ended")
+            found.append((await asyncio.shield(self.parts(stage, giver))).take(taker))
+        return found
 
     def laid(self, rows: Attached) -> AtDoor:
         """Has rows wait at the door."""

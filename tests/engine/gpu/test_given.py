@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from gpudb.engine.gpu.exchange import givers, runners, takers
 from gpudb.engine.gpu.frames import HostHeld
 from gpudb.engine.gpu.given import Parts, ResultRoom, SpillFile, joined
+from gpudb.engine.gpu.running import Running
 from gpudb.plan.nodes import Values
 from gpudb.plan.stages import Stage
 
@@ -122,6 +124,23 @@ def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
     second.end()
     assert room.bytes == 0
     assert _nameless(tmp_path) == 0
+
+
+def test_what_comes_no_more_is_not_waited_for() -> None:
+    """A statement that ends between two of the parts that one reader waits for."""
+
+    async def taken() -> None:
+        running = Running(1)
+        first = running.parts(0, 0)
+        reader = asyncio.ensure_future(running.taken(0, (0, 1), 0))
+        await asyncio.sleep(0)
+        first.set_result(Parts([HostHeld(pl.DataFrame({"a": [1]}))], (0,)))
+        running.end()
+        async with asyncio.timeout(30):
+            await reader
+
+    with pytest.raises(ValueError, match="has ended"):
+        asyncio.run(taken())
 
 
 _LOOKED_AT = """

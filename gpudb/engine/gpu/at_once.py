@@ -19,7 +19,7 @@ from gpudb.engine.gpu.given import read
 from gpudb.engine.gpu.outcome import unpacked
 from gpudb.engine.gpu.planning import Planned
 from gpudb.engine.gpu.scatter import Scattered, finished
-from gpudb.engine.protocol import Cancel, Request
+from gpudb.engine.protocol import Request
 
 _LOG = logging.getLogger(__name__)
 
@@ -92,9 +92,6 @@ class AtOnce:
             if done is not None:
                 return done.batch
             # Statements take turns among the workers.
-            answers = self._left(entries[statement % shares], asked[0]._replace(given=tuple(answers)), request.cancel)
+            one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
+            answers = self._shortcuts.ask([one], [rest], request.cancel, entries)
         return unpacked(answers[0], types) if answers is not None else None
-
-    def _left(self, entry: str, question: Question, cancel: Cancel) -> list[bytes] | None:
-        """What one worker makes of what all have given."""
-        return self._shortcuts.ask([entry], [question], cancel)

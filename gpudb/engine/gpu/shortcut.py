@@ -45,9 +45,11 @@ class Shortcuts:
         with self._lock:
             self._known.pop((digest, parameters), None)
 
-    def ask(self, entries: Sequence[str], questions: Sequence[Question], cancel: Cancel) -> list[bytes] | None:
+    def ask(
+        self, entries: Sequence[str], questions: Sequence[Question], cancel: Cancel, others: Sequence[str] = ()
+    ) -> list[bytes] | None:
         """What workers answer, each asked before any is waited for; None where one declines or is lost, or the
-        statement is cancelled."""
+        statement is cancelled. Beside these `entries` there are `others`."""
         asked: list[socket.socket] = []
 
         def interrupt() -> None:
@@ -58,7 +60,7 @@ class Shortcuts:
         answers: list[bytes | None] = []
         try:
             for entry in entries:
-                asked.append(self._connected(entry, entries))
+                asked.append(self._connected(entry, (*entries, *others)))
             cancel.attach(interrupt)
             for connection, question in zip(asked, questions, strict=True):
                 send(connection, pickle.dumps(tuple(question)))
@@ -82,7 +84,7 @@ class Shortcuts:
         return found if all(found) else None
 
     def _connected(self, entry: str, entries: Sequence[str]) -> socket.socket:
-        """A connection to one of the `entries` that there are."""
+        """A connection to one of the `entries` that there are; those to others are closed."""
         with self._lock:
             idle = self._idle.get(entry)
             if idle:

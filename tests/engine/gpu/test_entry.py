@@ -40,6 +40,21 @@ def test_an_entry_answers_by_either_way(entry: Entry) -> None:
         shortcuts.close()
 
 
+def test_connections_to_workers_that_are_not_asked_stay(entry: Entry) -> None:
+    shortcuts, question = Shortcuts(), Question(1, b"digest", b"", given=(b"x",))
+    path, port = entry.places
+    try:
+        assert shortcuts.ask([path], [question], Cancel()) == [b"x"]
+        (kept,) = shortcuts._idle[path]
+        assert shortcuts.ask([port], [question], Cancel(), [path]) == [b"x"]
+        assert shortcuts._idle[path] == [kept]
+        shortcuts._idle[port].pop().close()
+        assert shortcuts.ask([port], [question], Cancel()) == [b"x"]
+        assert path not in shortcuts._idle
+    finally:
+        shortcuts.close()
+
+
 def test_nobody_asks_without_the_word(entry: Entry) -> None:
     place = entry.places[1]
     before = len(_asked)

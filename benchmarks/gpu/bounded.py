@@ -64,11 +64,18 @@ def run(name: str, commands: Mapping[Path, Command], limit: float, tick: Callabl
         _ended(running, time.monotonic() + ENDING_S, tick)
     finally:
         left = end_marked(mark)
-        for each in running:
-            each.wait()
+        statuses = tuple(map(_status, running))
     # One that had to be killed is told by its status, and was not left by another.
-    left -= sum(each.returncode == -signal.SIGKILL for each in running)
-    return Ended(tuple(each.returncode for each in running), time.monotonic() - began, late, max(left, 0))
+    left -= statuses.count(-signal.SIGKILL)
+    return Ended(statuses, time.monotonic() - began, late, max(left, 0))
+
+
+def _status(program: subprocess.Popen[bytes]) -> int:
+    """How a program ended that ended by itself or was killed; a driver may hold up one that was killed for ever."""
+    try:
+        return program.wait(TICK_S)
+    except subprocess.TimeoutExpired:
+        return -signal.SIGKILL
 
 
 def _ended(running: Sequence[subprocess.Popen[bytes]], by: float, tick: Callable[[], None]) -> bool:

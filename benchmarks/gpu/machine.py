@@ -83,6 +83,12 @@ class Run:
 
     def keep(self) -> None:
         """Packs the results that this run has made so far, and what programs have told."""
+        try:
+            self._keep()
+        except (OSError, tarfile.TarError) as error:  # programs change their files meanwhile
+            print(f"not kept this time: {error}", flush=True)
+
+    def _keep(self) -> None:
         made = self.given.out / ".told.tar.gz"
         with tarfile.open(made, "w:gz", compresslevel=1) as packed:
             for path in sorted(RESULTS.rglob("*")):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,30 @@ def test_a_part_beyond_its_time_keeps_what_it_has(tmp_path: Path, monkeypatch: p
     assert ended.statuses[1] < 0
     assert (tmp_path / "kept").read_text() == "kept"
     assert time.monotonic() - began < 100
+
+
+def test_a_program_that_a_driver_holds_up_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "TICK_S", 0.1)
+    process = subprocess.Popen(_program(_DEAF))
+    try:
+        assert bounded._status(process) < 0
+    finally:
+        process.kill()
+    assert process.wait() < 0
+
+
+def test_files_that_go_away_stop_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine, "RESULTS", tmp_path)
+    run = machine.Run(Namespace(out=tmp_path, told=tmp_path / "gone"))
+    run.tell("one", "well", well=True)
+    assert "not kept this time" in capsys.readouterr().out
+    assert run.well
+    run.given.told.mkdir()
+    run.tell("two", "well", well=True)
+    assert "not kept" not in capsys.readouterr().out
+    assert (tmp_path / "parts.txt").read_text() == "one: well\ntwo: well\n"
 
 
 def test_parts_keep_results_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

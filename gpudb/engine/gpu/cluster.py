@@ -137,9 +137,10 @@ class Cluster:
 
     def begin(self) -> int:
         """The number of a new statement, which workers keep until its `end`."""
-        self._last = next(self._numbers)
-        self._live.add(self._last)
-        return self._last
+        number = next(self._numbers)  # threads begin statements beside the event loop
+        self._live.add(number)
+        self._last = number
+        return number
 
     def end(self, statement: int) -> None:
         """A statement is over: workers forget what they still hold of it at the next ping."""
@@ -230,9 +231,9 @@ class Cluster:
                     self._gone(address)
                     await asyncio.sleep(0.05)
                     continue
-                if told is None:  # it has not the handlers yet
-                    await asyncio.sleep(0.02)
-                    continue
+                if told is None:  # it answers once it has started: what gives it the handlers has failed
+                    _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
+                    break
                 failures, limit = 0, LATE_SECONDS
                 self._told[address] = told
                 if told["stray"]:
@@ -281,8 +282,8 @@ class Cluster:
                 return await self.call(found.nanny, "gpudb_alive", address=address) is not False
         except TimeoutError:
             return True  # a busy host is late itself
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error.__cause__, TimeoutError)  # no connection was made in time: the same
 
     def close(self) -> None:
         """Ends the workers."""

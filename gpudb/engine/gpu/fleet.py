@@ -69,6 +69,8 @@ class Started:
         from distributed import Client
 
         self.cluster = cluster
+        # Workers on GPUs are named by them, which may be the second and the third, or have identifiers for names.
+        self._numbers = {str(name): number for number, name in enumerate(cluster.worker_spec)}
         self._mending: asyncio.Future[Any] | None = None
         self.client: Any = Client(cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
 
@@ -77,7 +79,7 @@ class Started:
         """See `Fleet`."""
         # By name: a worker that comes back has another address, and the same name.
         every = list(self.cluster.scheduler.workers.values())
-        return {state.address: Found(int(state.name), state.nanny) for state in every}
+        return {state.address: Found(self._numbers[str(state.name)], state.nanny) for state in every}
 
     async def look(self) -> None:
         """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -109,6 +110,23 @@ class Slow(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         time.sleep(self.seconds)
+
+
+class Unready(WorkerPlugin):
+    """The next worker that starts while there is a file, which is removed then, cannot ready itself."""
+
+    name = "unready"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def setup(self, worker: Any) -> None:
+        try:
+            Path(self.path).unlink()
+        except FileNotFoundError:
+            return
+        for name in [name for name in worker.handlers if name.startswith("gpudb_")]:
+            del worker.handlers[name]
 
 
 def hold_up(seconds: float, dask_worker: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +102,23 @@ def test_a_worker_that_takes_its_time_to_start_is_not_ended(database: Database, 
         assert after[1] == before[1]
     finally:
         cluster._client.unregister_worker_plugin(faults.Slow.name)
+    assert faults.idle(cluster), cluster.told()
+
+
+def test_a_worker_that_cannot_ready_itself_starts_again(database: Database, session: Session, tmp_path: Path) -> None:
+    """As one whose GPU is full as yet, or another's: it has started, but without what answers."""
+    cluster = cluster_of(database)
+    assert faults.whole(cluster)
+    flag = tmp_path / "unready"
+    cluster._client.register_plugin(faults.Unready(str(flag)))
+    try:
+        flag.touch()
+        faults.arm(cluster, 0, "kill", "compute", "hash")
+        assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
+        assert faults.whole(cluster)
+        assert not flag.exists()
+    finally:
+        cluster._client.unregister_worker_plugin(faults.Unready.name)
     assert faults.idle(cluster), cluster.told()
 
 

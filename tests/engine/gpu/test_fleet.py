@@ -1,18 +1,23 @@
-"""What a nanny tells of its worker's process."""
+"""What a nanny tells of its worker's process, and what the cluster makes of it."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from types import SimpleNamespace
 from typing import Any
 
-from gpudb.engine.gpu.fleet import Keeper
+import pytest
+
+from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.fleet import Found, Keeper, Started
 
 
 def _alive(nanny: Any) -> bool:
@@ -49,3 +54,55 @@ def test_one_that_is_stopped_or_has_ended_could_not_go_on() -> None:
     process.kill()
     process.wait()
     assert not _alive(nanny)
+
+
+@pytest.mark.parametrize(
+    "error, alive",
+    [
+        (OSError("Timed out trying to connect"), True),
+        (ConnectionRefusedError(), False),
+    ],
+)
+def test_a_nanny_that_is_late_is_no_sign_that_its_worker_is_gone(error: OSError, alive: bool) -> None:
+    if alive:
+        error.__cause__ = TimeoutError()
+
+    async def call(*_: object, **__: object) -> None:
+        raise error
+
+    cluster: Any = SimpleNamespace(
+        _fleet=SimpleNamespace(workers={"tcp://here:1": Found(0, "tcp://here:2")}), call=call
+    )
+    assert asyncio.run(Cluster._alive(cluster, "tcp://here:1")) is alive
+
+
+def test_workers_are_numbered_whatever_their_gpus_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: None)
+    for names in ([0, 1], [2, 3], ["GPU-1f", "GPU-2a"], [1, 2]):
+        states = {
+            f"tcp://here:{number}": SimpleNamespace(address=f"tcp://here:{number}", name=name, nanny="")
+            for number, name in enumerate(names)
+        }
+        cluster = SimpleNamespace(worker_spec=dict.fromkeys(names), scheduler=SimpleNamespace(workers=states))
+        assert [found.number for found in Started(cluster).workers.values()] == [0, 1]
+
+
+def test_statements_that_threads_begin_at_the_same_time_have_numbers_of_their_own() -> None:
+    cluster: Any = SimpleNamespace(_numbers=itertools.count(1), _live=set(), _last=0)
+    given: list[list[int]] = [[] for _ in range(4)]
+
+    def begin(mine: list[int]) -> None:
+        mine.extend(Cluster.begin(cluster) for _ in range(20_000))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=begin, args=(mine,)) for mine in given]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len({number for mine in given for number in mine}) == 80_000
+    assert len(cluster._live) == 80_000

@@ -67,6 +67,7 @@ class Cluster:
         self._numbers = itertools.count(1)
         self._last = 0
         self._live: set[int] = set()
+        self._unready: set[int] = set()
         self._lost = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = threading.Lock()
@@ -196,6 +197,16 @@ class Cluster:
                 async with asyncio.timeout(SILENT_SECONDS):
                     await self.call(found.nanny, "gpudb_end", address=address)
 
+    async def _let_go(self, number: int) -> None:
+        """Ends the workers that may have the memory of a lost worker's GPU mapped, for which the new one has no room
+        then: UCX lets go of it as their processes end. Once, until that worker is ready."""
+        if number in self._unready:
+            return
+        self._unready.add(number)
+        for address in [address for each, address, told in self.told() if each != number and told.get("door")]:
+            _LOG.warning("the worker at %s may hold a lost worker's memory: its process is ended", address)
+            await self.restart(address)
+
     async def _start(self) -> None:
         self.spawn(self._attend())
         while len(self._ready) < self.size:
@@ -233,6 +244,7 @@ class Cluster:
                     continue
                 if told is None:  # it answers once it has started: what gives it the handlers has failed
                     _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
+                    await self._let_go(number)
                     break
                 failures, limit = 0, LATE_SECONDS
                 self._told[address] = told
@@ -240,6 +252,7 @@ class Cluster:
                     _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
                     break
                 self._ready[number] = address
+                self._unready.discard(number)
                 wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(PING_SECONDS):

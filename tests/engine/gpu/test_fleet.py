@@ -106,3 +106,16 @@ def test_statements_that_threads_begin_at_the_same_time_have_numbers_of_their_ow
         sys.setswitchinterval(before)
     assert len({number for mine in given for number in mine}) == 80_000
     assert len(cluster._live) == 80_000
+
+
+def test_workers_whose_gpus_are_reached_from_others_are_ended_once_for_one_that_cannot_start() -> None:
+    ended: list[str] = []
+
+    async def restart(address: str) -> None:
+        ended.append(address)
+
+    told = [(0, "tcp://here:1", {"door": "ucx://here:2"}), (2, "tcp://here:3", {"door": ""}), (3, "tcp://here:4", {})]
+    cluster: Any = SimpleNamespace(_unready=set(), told=lambda: told, restart=restart)
+    for _ in range(2):
+        asyncio.run(Cluster._let_go(cluster, 1))
+        assert ended == ["tcp://here:1"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames
-from gpudb.engine.gpu.planning import Planner
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
+from tests.engine.gpu.lower.where import fetched, lowered
 from tests.engine.gpu.test_cases import embedded, sorted_rows
 
 SETUP = """
@@ -53,12 +51,7 @@ LOWERED = (
 
 @pytest.mark.parametrize("outputs", LOWERED, ids=range(len(LOWERED)))
 def test_the_answer_is_the_embedded_engine_s(lab: Lab, outputs: str) -> None:
-    request = lab.request(f"SELECT id, {outputs} FROM lf")
-    given = local.rows(request, 1, lab.database.cpu)
-    assert sorted_rows(given) == sorted_rows(embedded(lab, request))
-    planner = Planner(lab.database.cpu, Costs())
-    planner.planned(request)
-    assert not any(planner.hosted(request).values())
+    lowered(lab, lab.request(f"SELECT id, {outputs} FROM lf"))
 
 
 @pytest.mark.parametrize(
@@ -83,14 +76,7 @@ def test_errors_are_the_statement_s(lab: Lab, output: str, sqlstate: str) -> Non
     ],
 )
 def test_series_are_made_where_rows_lie(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    frames, told = HostFrames(), []
-    fetched = frames.fetched
-    monkeypatch.setattr(frames, "fetched", lambda lazy, why: told.append(why) or fetched(lazy, why))
-    request = lab.request(sql)
-    for workers in (1, 2):
-        given = local.rows(request, workers, lab.database.cpu, frames=frames)
-        assert sorted_rows(given) == sorted_rows(embedded(lab, request))
-    assert told == []
+    assert fetched(lab, lab.request(sql), monkeypatch) == []
 
 
 def test_a_series_without_end_is_not_made(lab: Lab) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
+from tests.engine.gpu.lower.where import fetched
 from tests.engine.gpu.test_cases import embedded, sorted_rows
 
 SETUP = """
@@ -51,15 +51,8 @@ STATEMENTS = (
 
 @pytest.mark.parametrize("sql", STATEMENTS, ids=range(len(STATEMENTS)))
 def test_nothing_is_fetched(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    frames, told = HostFrames(), []
-    fetched = frames.fetched
-    monkeypatch.setattr(frames, "fetched", lambda lazy, why: told.append(why) or fetched(lazy, why))
-    request = lab.request(sql)
-    for workers in (1, 2):
-        given = local.rows(request, workers, lab.database.cpu, frames=frames)
-        assert sorted_rows(given) == sorted_rows(embedded(lab, request))
     # Few quotients are made by Python where rows lie in its memory.
-    assert set(told) <= {""}
+    assert set(fetched(lab, lab.request(sql), monkeypatch)) <= {""}
 
 
 def test_what_has_no_such_place_goes_to_the_host(lab: Lab) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.planning import Planner
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
+from tests.engine.gpu.lower.where import lowered
 from tests.engine.gpu.test_cases import embedded, sorted_rows
 
 SETUP = """
@@ -61,12 +60,7 @@ LOWERED = (
 
 @pytest.mark.parametrize("outputs", LOWERED, ids=range(len(LOWERED)))
 def test_the_answer_is_the_embedded_engine_s(lab: Lab, outputs: str) -> None:
-    request = lab.request(f"SELECT id, {outputs} FROM sp")
-    given = local.rows(request, 1, lab.database.cpu)
-    assert sorted_rows(given) == sorted_rows(embedded(lab, request))
-    planner = Planner(lab.database.cpu, Costs())
-    planner.planned(request)
-    assert not any(planner.hosted(request).values())
+    lowered(lab, lab.request(f"SELECT id, {outputs} FROM sp"))
 
 
 @pytest.mark.parametrize("output", ["i + i", "i - interval '-178000000 years'"])

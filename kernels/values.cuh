@@ -8,7 +8,7 @@ __device__ __forceinline__ bool real_same(double a, double b) { return a == b ||
 
 // A float as an integer that orders as it does, and back on the host.
 __device__ __forceinline__ i64 ordered(double x) {
-    i64 bits = x != x ? 0x7FF8000000000000LL : __double_as_longlong(x + 0.0);
+    i64 bits = x != x ? 0x7FF8000000000000LL : __double_as_longlong(x);
     return bits < 0 ? bits ^ 0x7FFFFFFFFFFFFFFFLL : bits;
 }
 

@@ -13,6 +13,8 @@ SELECT id, abs(f), sign(f), f::text FROM fl_t;
 SELECT id, round(f), trunc(f), ceil(f), floor(f) FROM fl_t;
 SELECT f + 0 AS g, count(*) FROM fl_t GROUP BY f;
 SELECT min(f), max(f), count(f) FROM fl_t;
+SELECT min(f), max(f), min(r), max(r), max(-f) FROM fl_t WHERE id = 6;
+SELECT id, min(f), max(r) FROM fl_t WHERE id IN (5, 6) GROUP BY id;
 SELECT sum(f), avg(f) FROM fl_t WHERE id IN (1, 9, 10);
 SELECT sum(f) FROM fl_t WHERE id IN (3, 4);
 SELECT sum(r), avg(r), sum(r::float8) FROM fl_t WHERE id IN (1, 9);

@@ -254,9 +254,9 @@ class Block:
                 self._failed(values < 0, code, valid, active)
                 with np.errstate(invalid="ignore"):
                     return np.sqrt(values), valid
-            case Ordered(arg=arg):
+            case Ordered(arg=arg, signed=signed):
                 values, valid = self.value(arg, active)
-                bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
+                bits = (values if signed else values + 0.0).view(np.int64)
                 bits = np.where(np.isnan(values), np.int64(0x7FF8000000000000), bits)
                 return np.where(bits < 0, bits ^ np.int64(MAX), bits), valid
             case Limb(arg=arg, number=number, last=last):

@@ -130,9 +130,9 @@ class Emitter(Statements):
                 value, valid = self.value(arg)
                 self.fail(f"({value} < 0)" + ("" if valid is None else f" & {valid}"), code)
                 return self.kept("double", f"sqrt({value})"), valid
-            case Ordered(arg=arg):
+            case Ordered(arg=arg, signed=signed):
                 value, valid = self.value(arg)
-                return self.kept("i64", f"ordered({value})"), valid
+                return self.kept("i64", f"ordered({value}{'' if signed else ' + 0.0'})"), valid
             case Limb(arg=arg, number=place, last=last):
                 value, valid = self.value(arg)
                 wide = c_type(arg.bounds)

@@ -196,9 +196,10 @@ class Root(Expr):
 
 @dataclass(frozen=True)
 class Ordered(Expr):
-    """A float as an integer that orders as PostgreSQL orders floats."""
+    """A float as an integer that orders as PostgreSQL orders floats; -0 is 0, or below it where `signed` keeps it."""
 
     arg: Expr
+    signed: bool = False
 
 
 @dataclass(frozen=True)

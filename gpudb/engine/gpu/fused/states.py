@@ -171,7 +171,7 @@ def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators,
         expr, order = ranked(expr, dictionary, tables)
     real = expr.bounds is None
     if real:
-        expr = Ordered((-(2**63), MAX), expr.nullable, expr)
+        expr = Ordered((-(2**63), MAX), expr.nullable, expr, signed=True)
     place, count = made.place(op, expr), made.count(expr)
 
     def column(words: Words) -> list[Lane]:

@@ -355,7 +355,7 @@ def common_type(types: Sequence[SqlType], context: str) -> SqlType:
     for each in known:
         if not can_coerce(each, chosen):
             raise SqlError.of("cannot_coerce", f"{context} could not convert type {each} to {chosen}")
-    if chosen.name == "numeric":
+    if chosen.name.lstrip("_") == "numeric":
         return unify([as_numeric(each) for each in known])
     return chosen.plain
 
@@ -364,7 +364,9 @@ _INTEGER_DIGITS = {"int2": 5, "int4": 10, "int8": 19}
 
 
 def as_numeric(item: SqlType) -> SqlType:
-    """The numeric type that holds every value of a number type exactly."""
+    """The numeric type that holds every value of a number type exactly; of an array's for an array of them."""
+    if item.element is not None:
+        return item if item.name == "_numeric" else replace(as_numeric(item.element), name="_numeric", dims=item.dims)
     if item.name in _INTEGER_DIGITS:
         return exact(_INTEGER_DIGITS[item.name], 0)
     if item.name == "money":

@@ -129,7 +129,8 @@ def _cuts(target: SqlType, context: str) -> bool:
 
 
 def _same_holding(source: SqlType, target: SqlType) -> bool:
-    return target.digits is None or (source.digits == target.digits and source.carried == target.carried)
+    one, other = source.element or source, target.element or target
+    return target.digits is None or (source.digits == target.digits and one.carried == other.carried)
 
 
 def coercible(source: SqlType, target: SqlType, context: str) -> bool:

@@ -187,3 +187,10 @@ SELECT 33 * ANY ('{1,2,3}');
 SELECT ARRAY[NULL] UNION SELECT '{{7},{8}}';
 -- refused 0A000: a column holds arrays of as many dimensions
 SELECT coalesce(ARRAY['x'], '{{7}}');
+-- branches whose numbers have other digits, or are integers, are arrays of one type
+SELECT id, CASE WHEN id = 1 THEN ARRAY[1.5] ELSE ARRAY[1.234] END FROM ar_t WHERE id < 6;
+SELECT id, CASE WHEN id = 1 THEN ARRAY[1.5] ELSE ARRAY[1] END, CASE WHEN n IS NULL THEN ARRAY[0] ELSE n END FROM ar_t WHERE id < 6;
+SELECT CASE WHEN false THEN ARRAY[ARRAY[1.5]] ELSE ARRAY[ARRAY[1.234]] END;
+SELECT * FROM (VALUES (ARRAY[1.5]), (ARRAY[1.234]), (ARRAY[2])) v;
+SELECT ARRAY[1.5] UNION SELECT ARRAY[1.234] UNION SELECT ARRAY[1.50];
+SELECT coalesce(n, ARRAY[1.2345]) FROM ar_t WHERE id < 6;

@@ -15,9 +15,12 @@ import pyarrow as pa
 from gpudb.catalog.model import DataFile, Key, Table
 from gpudb.catalog.postgres.expressions import quoted_name
 from gpudb.errors import SqlError
+from gpudb.functions.equality import key as comparable
+from gpudb.functions.equality import several_forms
 from gpudb.storage.scan import data_errors, scan_sql
 from gpudb.types import TEXT, SqlType
 from gpudb.values.columns import text_column
+from gpudb.values.json import jsonb_key
 
 
 class KeyChecker:
@@ -48,17 +51,17 @@ class KeyChecker:
             fresh = keys_sql(table, key, new)
             alone = distinct and number == 0 and bool(table.primary_key)
             if not alone and sum(file.rows for file in new) > 1:
-                self._raise_for(table, key, _twice(fresh, names), message, "already exists")
+                self._raise_for(table, key, _twice(table, key, fresh), message, "already exists")
             near = [file for file in existing if _may_share(table, key, file, new)]
             if near:
                 same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in key_names(key))
                 how = f"USING ({names})" if key.nulls_distinct else f"ON {same}"
-                both = f"SELECT {names} FROM ({keys_sql(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
+                both = f"SELECT o.* FROM ({keys_sql(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
                 self._raise_for(table, key, both, message, "already exists")
 
     def check_new_key(self, table: Table, key: Key) -> None:
         """23505 if a table's rows do not allow a key that it is given now."""
-        twice = _twice(keys_sql(table, key, table.files), ", ".join(key_names(key)))
+        twice = _twice(table, key, keys_sql(table, key, table.files))
         self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
 
     def check_no_nulls(self, table: Table, column: str) -> None:
@@ -78,9 +81,10 @@ class KeyChecker:
 
     def found(self, table: Table, key: Key, sql: str) -> str | None:
         """The first row of a query of a key's columns, as messages show it; None if there is none."""
-        types = {column.name: column.type for column in table.columns}
-        outputs = ", ".join(_shown(types[name], short) for name, short in zip(key.columns, key_names(key)))
-        row = self._first(f"SELECT {outputs} FROM ({sql})")
+        names = zip(_key_types(table, key), key_names(key), _spelt_names(key))
+        # Arrow has an extension for uuid
+        outputs = [s if several_forms(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k for kind, k, s in names]
+        row = self._first(f"SELECT {', '.join(outputs)} FROM ({sql})")
         return None if row is None else shown_key(table, key, row)
 
     def _first(self, sql: str) -> pa.RecordBatch | None:
@@ -89,6 +93,7 @@ class KeyChecker:
             if self._connection is None:
                 self._connection = duckdb.connect(config=dict(self._settings))
                 self._connection.execute("SET TimeZone = 'UTC'")
+                self._connection.create_function("pg_jsonb_key", jsonb_key, ["VARCHAR"], "VARCHAR")
             cursor = self._connection.cursor()
         with data_errors(), cursor:
             batches = cursor.sql(sql).to_arrow_table().to_batches()
@@ -102,41 +107,46 @@ class KeyChecker:
 
 
 def key_names(key: Key) -> list[str]:
-    """What `keys_sql` calls a key's columns."""
+    """What `keys_sql` calls a key's columns, in a form that equal values share."""
     return [f"k{number}" for number in range(len(key.columns))]
+
+
+def _spelt_names(key: Key) -> list[str]:
+    """What it calls them as they are spelt; only those that may be spelt in several ways are there."""
+    return [f"s{number}" for number in range(len(key.columns))]
+
+
+def _key_types(table: Table, key: Key) -> list[SqlType]:
+    types = {column.name: column.type for column in table.columns}
+    return [types[name] for name in key.columns]
 
 
 def shown_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
     """A key's values as messages show them: `row` is the first of a batch of its columns."""
-    types = {column.name: column.type for column in table.columns}
-    texts = (text_column(_held(types[n]), array.slice(0, 1)) for n, array in zip(key.columns, row.columns))
+    held = (TEXT if kind.name == "uuid" else kind for kind in _key_types(table, key))
+    texts = (text_column(kind, array.slice(0, 1)) for kind, array in zip(held, row.columns))
     return ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
 
 
-def _held(type: SqlType) -> SqlType:
-    """The type in which a key's column goes into a message: what Arrow has no word for is text."""
-    return TEXT if type.carried or type.name == "uuid" else type
-
-
-def _shown(type: SqlType, name: str) -> str:
-    if type.carried:
-        return f"rtrim(rtrim({name}::VARCHAR, '0'), '.')"
-    return f"{name}::VARCHAR" if type.name == "uuid" else name
-
-
 def keys_sql(table: Table, key: Key, files: Sequence[DataFile]) -> str:
-    """The keys of files that may clash, under the names of `key_names`."""
-    types = {column.name: column.type for column in table.columns}
-    # 1.5 and 1.50 are equal: a carried numeric's display scale does not count.
-    parts = [f"{_quoted(name)}{'.v' if types[name].carried else ''}" for name in key.columns]
-    outputs = ", ".join(f"{part} AS {name}" for part, name in zip(parts, key_names(key)))
+    """The keys of files that may clash, under the names of `key_names`, and as they are spelt."""
+    outputs = []
+    named = zip(key.columns, _key_types(table, key), key_names(key), _spelt_names(key))
+    for column, kind, name, spelt in named:
+        value = _quoted(column)
+        outputs.append(f"{comparable(f'{value}.v' if kind.carried else value, kind)} AS {name}")
+        if several_forms(kind):
+            outputs.append(f"{value} AS {spelt}")
     there = " AND ".join(f"{name} IS NOT NULL" for name in key_names(key)) if key.nulls_distinct else "true"
     columns = tuple(dict.fromkeys(key.columns))
-    return f"SELECT * FROM (SELECT {outputs} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
+    return f"SELECT * FROM (SELECT {', '.join(outputs)} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
 
 
-def _twice(keys: str, names: str) -> str:
-    return f"SELECT {names} FROM ({keys}) GROUP BY ALL HAVING count(*) > 1 LIMIT 1"
+def _twice(table: Table, key: Key, keys: str) -> str:
+    """The keys of `keys_sql` that are there twice, as one of their rows spells them."""
+    spelt = [name for kind, name in zip(_key_types(table, key), _spelt_names(key)) if several_forms(kind)]
+    outputs = [*key_names(key), *(f"any_value({name}) AS {name}" for name in spelt)]
+    return f"SELECT {', '.join(outputs)} FROM ({keys}) GROUP BY {', '.join(key_names(key))} HAVING count(*) > 1 LIMIT 1"
 
 
 def _may_share(table: Table, key: Key, file: DataFile, others: Sequence[DataFile]) -> bool:
@@ -146,7 +156,7 @@ def _may_share(table: Table, key: Key, file: DataFile, others: Sequence[DataFile
 
 def _overlap(table: Table, key: Key, one: DataFile, other: DataFile) -> bool:
     for column in table.columns:
-        if column.name not in key.columns:
+        if column.name not in key.columns or several_forms(column.type):
             continue
         field = column.field_id
         low, high = one.minimums.get(field), one.maximums.get(field)

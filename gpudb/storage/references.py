@@ -24,10 +24,8 @@ def check_references(
         _check_full(keys, table, files, foreign)
     here = keys_sql(table, key, files)
     there = keys_sql(referenced, Key("", foreign.referenced), referenced.files)
-    names = key_names(key)
-    same = " AND ".join(f"o.{name} = p.{name}" for name in names)
-    listed = ", ".join(f"o.{name}" for name in names)
-    found = keys.found(table, key, f"SELECT {listed} FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
+    same = " AND ".join(f"o.{name} = p.{name}" for name in key_names(key))
+    found = keys.found(table, key, f"SELECT o.* FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
     if found is not None:
         detail = f'Key ({_listed(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
         raise _violation(table, foreign, detail)

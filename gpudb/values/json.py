@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal
+from typing import Any
 
 from gpudb.errors import SqlError
 from gpudb.values.json_errors import json_error
 from gpudb.values.numbers import numeric_text
 
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
+_EXACT = Context(prec=MAX_PREC)
 _PLAIN_WHITESPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -36,6 +39,21 @@ def jsonb_text(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     return numeric_text(value if isinstance(value, Decimal) else Decimal(str(value)))
+
+
+def jsonb_key(text: str) -> str:
+    """What a canonical text has in common with those of all equal documents: numbers without trailing zeros."""
+    return jsonb_text(_comparable(_DECODER.decode(text)))
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _comparable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    if isinstance(value, Decimal):
+        return value.normalize(_EXACT) if value else Decimal()
+    return value
 
 
 def _string(text: str) -> str:

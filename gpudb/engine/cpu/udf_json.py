@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import InvalidText, SqlError
-from gpudb.values.json import jsonb_text, parse_jsonb
+from gpudb.values.json import jsonb_key, jsonb_text, parse_jsonb
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
@@ -50,7 +50,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_jsonb_pretty", "VARCHAR", "VARCHAR", lambda t: _pretty(read(t), 0))
     registry.scalar("pg_jsonb_strip_nulls", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_stripped(read(t))))
     registry.scalar("pg_json_strip_nulls", "VARCHAR", "VARCHAR", _strip_text)
-    registry.scalar("pg_jsonb_key", "VARCHAR", "VARCHAR", lambda t: jsonb_text(_comparable(read(t))))
+    registry.scalar("pg_jsonb_key", "VARCHAR", "VARCHAR", jsonb_key)
     registry.scalar("pg_json_object", "VARCHAR[]", "VARCHAR", lambda items: _object(items[::2], items[1::2], items))
     registry.scalar("pg_json_object_of", "VARCHAR[] VARCHAR[]", "VARCHAR", lambda k, v: _object(k, v, None))
     registry.scalar("pg_jsonb_object", "VARCHAR[]", "VARCHAR",
@@ -348,15 +348,6 @@ def _strip_text(text: str) -> str:
         case "string":
             return json.dumps(json.loads(text), ensure_ascii=False)
     return text.strip(" \t\n\r")
-
-
-def _comparable(value: Any) -> Any:
-    """Numbers without trailing zeros."""
-    if isinstance(value, dict):
-        return {key: _comparable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_comparable(item) for item in value]
-    return value.normalize() + 0 if isinstance(value, Decimal) else value
 
 
 def _object(keys: list[str | None], values: list[str | None], items: list[str | None] | None) -> str:

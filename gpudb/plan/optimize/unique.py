@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudb.catalog.model import Table
-from gpudb.functions.equality import several_forms
 from gpudb.plan import nodes
 from gpudb.plan.nodes import Node
 from gpudb.sql import bound
-from gpudb.types import SqlType
 
 Columns = frozenset[int]
 Origin = tuple[nodes.Scan, int]
@@ -20,15 +18,9 @@ Origin = tuple[nodes.Scan, int]
 def table_keys(table: Table) -> Iterator[tuple[str, ...]]:
     """Columns of which no two rows of a table have the same values, and none is NULL."""
     required = {column.name for column in table.columns if column.not_null} | set(table.primary_key)
-    told = {column.name for column in table.columns if _is_told_apart(column.type)}
     for key in table.keys:
-        if (required & told).issuperset(key.columns):
+        if required.issuperset(key.columns):
             yield key.columns
-
-
-def _is_told_apart(kind: SqlType) -> bool:
-    """Whether a key's values are compared as they are held: 1 and 1.0 are two keys of jsonb, but equal."""
-    return kind.carried or not (several_forms(kind) or kind.subtype is not None)
 
 
 def unique_columns(node: Node) -> list[Columns]:

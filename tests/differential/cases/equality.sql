@@ -98,3 +98,37 @@ SELECT count(*), grouping(n), (SELECT count(*) FROM eq_j AS b WHERE b.n = a.n) F
 SELECT max(p) FROM eq_c;
 -- error 42883
 SELECT min(ROW(id, n)) FROM eq_j;
+
+-- equal values are one key, however they are spelt
+CREATE TABLE eq_key (j jsonb UNIQUE);
+-- error 23505
+INSERT INTO eq_key VALUES ('1'), ('1.0');
+INSERT INTO eq_key VALUES ('1'), ('"1.0"'), ('"1.00"'), ('{"a": [2.50]}');
+-- error 23505
+INSERT INTO eq_key VALUES ('1.00');
+-- error 23505
+INSERT INTO eq_key VALUES ('{"a": [2.5]}');
+INSERT INTO eq_key VALUES ('1.0') ON CONFLICT DO NOTHING;
+INSERT INTO eq_key VALUES ('1.000') ON CONFLICT (j) DO UPDATE SET j = '7.0';
+SELECT j FROM eq_key;
+CREATE TABLE eq_ref (j jsonb REFERENCES eq_key (j));
+INSERT INTO eq_ref VALUES ('7');
+-- error 23503
+INSERT INTO eq_ref VALUES ('7.01');
+-- error 23503
+DELETE FROM eq_key WHERE j = '7.00';
+CREATE TABLE eq_keys (a numeric[], r eq_pair, m nummultirange, n numrange, PRIMARY KEY (a, n), UNIQUE (r), UNIQUE (m));
+INSERT INTO eq_keys VALUES ('{1,2.0}', (1, 'a'), '{[1,2)}', '[1,2)');
+-- error 23505
+INSERT INTO eq_keys VALUES ('{1.0,2}', (2, 'a'), '{[1,3)}', '[1.0,2)');
+-- error 23505
+INSERT INTO eq_keys VALUES ('{1.0,2}', (1, 'a'), '{[1,3)}', '[1.0,3)');
+-- error 23505
+INSERT INTO eq_keys VALUES ('{1.0,2}', (2, 'a'), '{[1.0,2)}', '[1.0,3)');
+INSERT INTO eq_keys VALUES ('{1.0,2}', (2, 'a'), '{[1.0,3)}', '[1.0,3)');
+CREATE TABLE eq_later (j jsonb);
+INSERT INTO eq_later VALUES ('1'), ('1.0');
+-- error 23505
+ALTER TABLE eq_later ADD UNIQUE (j);
+-- numbers of more digits than a numeric's are told apart by all of them
+SELECT DISTINCT j FROM (VALUES ('[1.0, 1000000000000000000000000000000000000000001]'::jsonb), ('[1.0, 1000000000000000000000000000000000000000002]')) v(j);

@@ -14,6 +14,7 @@ from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
 from gpudb.functions.keywords import QUOTED_KEYWORDS
 from gpudb.types import INT4
+from gpudb.values.letters import capital
 from gpudb.values.numbers import parse_integer
 from gpudb.values.to_ascii import to_ascii
 
@@ -26,7 +27,7 @@ LINE = 76
 
 def register(registry: Registry) -> None:
     """Adds the string functions."""
-    registry.scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(_one(c, c.upper()) for c in s))
+    registry.scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capital, s)))
     registry.scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
     registry.scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
     registry.scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
@@ -63,16 +64,11 @@ def _join(items: list[str | None], separator: str) -> str:
     return separator.join(item for item in items if item is not None)
 
 
-def _one(char: str, changed: str) -> str:
-    """A letter in its other case, where that is one letter too."""
-    return changed if len(changed) == 1 else char
-
-
 def initcap(text: str) -> str:
     """Words, which are runs of letters and digits, with a capital first."""
     made, inside = [], False
     for char in text:
-        made.append(char.lower()[:1] if inside else _one(char, char.upper()))
+        made.append(char.lower()[:1] if inside else capital(char))
         inside = char.isalnum()
     return "".join(made)
 

@@ -97,6 +97,7 @@ SELECT to_number('é42', '999'), to_number('日42', '9999'), to_number('$日42',
 SELECT to_number('日42>', '99PR');
 -- characters that other cases have several of, or others at a word's end; marks that stand behind their letter
 SELECT id, upper(s), lower(s), reverse(s) FROM te_c;
+SELECT id, upper(s || 'ᾀᾳῼŉﬁᾲ'), initcap(s || ' ᾀἄ ᾲ'), lower('ᾈᾼ' || s) FROM te_c;
 SELECT id FROM te_c WHERE s ILIKE '%ς' OR s ILIKE 'i%' OR s ILIKE '%k';
 SELECT id FROM te_c WHERE s ILIKE '%σ' OR s NOT ILIKE '%i';
 SELECT lower(s), count(*) FROM te_c GROUP BY 1;

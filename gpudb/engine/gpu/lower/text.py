@@ -14,6 +14,7 @@ from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
+from gpudb.values.letters import capital
 
 _MOST_PARTS, _MOST_LENGTH, _MOST_TIMES = 64, 10_000, 16
 """What is worth a column of its own."""
@@ -63,9 +64,10 @@ _SINGLE = {each: chr(0x100000 + each) for each in range(0x80, 0xFFFF) if len(chr
 
 
 def _upper(value: pl.Expr) -> pl.Expr:
-    """Upper case, one character for each: those of several stay as they are, as in PostgreSQL."""
-    kept, meanwhile = list(map(chr, _SINGLE)), list(_SINGLE.values())
-    return value.str.replace_many(kept, meanwhile).str.to_uppercase().str.replace_many(meanwhile, kept)
+    """Upper case, one character for each, as in PostgreSQL."""
+    several, meanwhile = list(map(chr, _SINGLE)), list(_SINGLE.values())
+    made = value.str.replace_many(several, meanwhile).str.to_uppercase()
+    return made.str.replace_many(meanwhile, list(map(capital, several)))
 
 
 def _lower(value: pl.Expr) -> pl.Expr:

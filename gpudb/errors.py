@@ -140,6 +140,12 @@ class OutOfMemory(GpudbError):
     condition = "out_of_memory"
 
 
+class WorkerLost(SqlError):
+    """57P01: a worker ended under the statement. The session goes on, unlike one that is itself ended by 57P01."""
+
+    condition = "admin_shutdown"
+
+
 class InFailedTransaction(SqlError):
     """25P02: a transaction that has failed takes only its end."""
 

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gpudb.errors import GpudbError, QueryCanceled, SqlError
+from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
 from gpudb.server import messages, replies
 from gpudb.server.messages import ClientGone, ProtocolViolation
 from gpudb.server.portals import Portals
@@ -33,7 +33,7 @@ from gpudb.values.binary import decode_utf8
 
 CANCELED = "57014"
 TERMINATING = "57P01"
-"""SQLSTATE that ends the connection: pg_terminate_backend, or the server's end."""
+"""SQLSTATE that ends the connection: pg_terminate_backend, or the server's end. A lost worker's does not."""
 
 _SYNC, _FLUSH, _OF_COPY = ord("S"), ord("H"), frozenset(b"dcf")
 
@@ -168,7 +168,9 @@ class Conversation:
         self._close_script()
         self._portals.clear()
         self._note(0, told.sqlstate)
-        if told.sqlstate == TERMINATING or (isinstance(told, ProtocolViolation) and told.fatal):
+        if told.sqlstate == TERMINATING and not isinstance(told, WorkerLost):
+            raise told
+        if isinstance(told, ProtocolViolation) and told.fatal:
             raise told
         self._notices()
         self._send(replies.error_response(told))

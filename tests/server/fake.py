@@ -1,7 +1,8 @@
 """A database behind the session's face that is small enough to see through: DuckDB without transactions' rollback.
 
 Beside SQL that DuckDB knows it has statements that misbehave on purpose: `FAULT` (an exception of no known kind),
-`WAIT n` (n seconds, may be cancelled), `NOTICE text`, `REPORT name value`, `LOST` (57P01).
+`WAIT n` (n seconds, may be cancelled), `NOTICE text`, `REPORT name value`, `LOST` (57P01),
+`WORKERLOST` (57P01 too).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import Role
-from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError
+from gpudb.errors import InFailedTransaction, QueryCanceled, SqlError, WorkerLost
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
 from gpudb.types import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType, by_oid, exact
 
@@ -213,6 +214,8 @@ class FakeSession:
                 raise ValueError("secret of the inside")
             case ["LOST", *_]:
                 raise SqlError.of("admin_shutdown", "terminating connection due to administrator command")
+            case ["WORKERLOST", *_]:
+                raise WorkerLost("a worker of the cluster was lost while the statement ran")
             case ["WAIT", seconds]:
                 if self._canceled.wait(float(seconds)):
                     raise QueryCanceled("canceling statement due to user request")

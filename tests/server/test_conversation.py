@@ -134,6 +134,12 @@ def test_a_terminated_session_ends_the_conversation(talk: Talk) -> None:
     assert raised.value.sqlstate == "57P01"
 
 
+def test_a_lost_worker_does_not(talk: Talk) -> None:
+    answers = talk.say(query("workerlost"))
+    assert (error(answers)["C"], error(answers)["S"]) == ("57P01", "ERROR")
+    assert talk.kinds(query("select 1")) == "TDCZ"
+
+
 def test_function_calls_are_refused(talk: Talk) -> None:
     answers = talk.say(message("F", b"\0\0\0\1"))
     assert (error(answers)["C"], answers[-1].kind) == ("0A000", "Z")

@@ -38,6 +38,8 @@ PING_SECONDS = 0.4
 """How often a worker is asked for a sign of life."""
 RETURN_SECONDS = 3.0
 """How long a statement waits when no worker is ready."""
+RETRY_SECONDS = 1.5
+"""How long one waits that has lost its worker: a GPU's takes longer to come back, and the client is told by then."""
 WAIT_EVENT = "ClusterWorker"
 """What pg_stat_activity says then."""
 _TAKEOVER_SECONDS = 0.3
@@ -105,9 +107,9 @@ class Cluster:
 
     # ---------------------------------------------------------------------------------------- calls
 
-    async def peers(self) -> tuple[str, ...]:
-        """The address that runs each share; 58000 if no worker is ready within RETURN_SECONDS."""
-        ends = time.monotonic() + RETURN_SECONDS
+    async def peers(self, within: float = RETURN_SECONDS) -> tuple[str, ...]:
+        """The address that runs each share; 58000 if no worker is ready within so many seconds."""
+        ends = time.monotonic() + within
         while len(self._ready) < self.size:
             now = time.monotonic()
             if self._ready and now > self._lost + _TAKEOVER_SECONDS:

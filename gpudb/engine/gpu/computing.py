@@ -26,7 +26,7 @@ from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.stage import Again, Task, compute, finished
 from gpudb.engine.gpu.warm import warm
-from gpudb.errors import OutOfMemory, SqlError
+from gpudb.errors import OutOfMemory, WorkerLost
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Scan
 from gpudb.plan.stages import Stage
@@ -184,7 +184,7 @@ class Computing:
         asyncio.get_running_loop().call_later(2 * memory.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
         message = f"the GPU failed while the statement ran: {broken}"
         hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
-        return {"error": pickle.dumps(SqlError.of("system_error", message, hint=hint))}
+        return {"error": pickle.dumps(WorkerLost(message, hint=hint))}
 
 
 def _few(task: Task, received: Mapping[int, Sequence[Held]]) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from gpudb.engine.gpu.admission import Admission
 from gpudb.engine.gpu.chunks import finer
-from gpudb.engine.gpu.cluster import WAIT_EVENT, Cluster
+from gpudb.engine.gpu.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange import runners
 from gpudb.engine.gpu.failures import TooLarge
 from gpudb.engine.gpu.fused.run import Launched
@@ -24,7 +24,7 @@ from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.engine.gpu.observed import Observed
 from gpudb.engine.gpu.planning import Planned
 from gpudb.engine.protocol import Request
-from gpudb.errors import OutOfMemory, SqlError
+from gpudb.errors import OutOfMemory, SqlError, WorkerLost
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -187,12 +187,15 @@ class Execution:
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ready(self) -> tuple[str, ...]:
-        """The addresses of the workers. If none comes back from a lack of memory that is what is told."""
+        """The addresses of the workers. If none comes back, what took the last ones is what is told."""
+        again = self._attempts > 1
         try:
-            return await self._cluster.peers()
+            return await self._cluster.peers(RETRY_SECONDS if again else RETURN_SECONDS)
         except SqlError:
             if self._full is not None:
                 raise self._full from None
+            if again:
+                raise _lost_worker() from None
             raise
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
@@ -313,6 +316,5 @@ async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
             task.cancel()
 
 
-def _lost_worker() -> SqlError:
-    message = "a worker of the cluster was lost while the statement ran"
-    return SqlError.of("system_error", message, hint="Run the statement again.")
+def _lost_worker() -> WorkerLost:
+    return WorkerLost("a worker of the cluster was lost while the statement ran", hint="Run the statement again.")

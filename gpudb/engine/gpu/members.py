@@ -17,7 +17,7 @@ from gpudb.engine.gpu.columns import Held
 from gpudb.engine.gpu.holding import Action, Facts
 from gpudb.engine.gpu.processes import SILENT_SECONDS
 from gpudb.engine.protocol import Cancel
-from gpudb.errors import SqlError
+from gpudb.errors import WorkerLost
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Members:
     def hold(self, table: Table, action: Action, cancel: Cancel) -> int:
         """Has every worker load its share of a table, pin it there, or let it go; the bytes on all of them.
 
-        58000 where a worker is lost meanwhile.
+        57P01 where a worker is lost meanwhile.
         """
         work = self._cluster.run(self._hold(pickle.dumps(table), action))
         cancel.attach(work.cancel)
@@ -93,7 +93,7 @@ class Members:
         try:
             answer = await self._cluster.call(address, "gpudb_hold", **arguments)
         except OSError as error:
-            raise SqlError.of("system_error", "a worker was lost", hint="Run the statement again.") from error
+            raise WorkerLost("a worker was lost", hint="Run the statement again.") from error
         if "error" in answer:
             raise pickle.loads(answer["error"])
         return int(answer["bytes"])

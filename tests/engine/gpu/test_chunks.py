@@ -235,7 +235,7 @@ def test_workers_that_do_not_come_back_from_a_lack_of_memory_are_told_as_that(
 ) -> None:
     peers, asked = cluster.peers, 0
 
-    async def gone() -> tuple[str, ...]:
+    async def gone(within: float) -> tuple[str, ...]:
         nonlocal asked
         asked += 1
         if asked > 1:

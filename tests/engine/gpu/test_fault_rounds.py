@@ -24,7 +24,7 @@ from tests.engine.gpu.test_faults import STATEMENTS, cluster_of, fill
 CLIENTS = 8
 WORKERS = 3
 HANG_SECONDS = 30.0
-ALLOWED = {"58000", "53200", "57014", "XX000"}
+ALLOWED = {"57P01", "58000", "53200", "57014", "XX000"}
 """A worker lost twice or once rows were sent; memory; a cancel; the injected exception."""
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu import planning
+from gpudb.engine.gpu import coordinator, planning
 from gpudb.engine.gpu.admission import Cost
 from gpudb.engine.gpu.processes import SILENT_SECONDS
-from gpudb.errors import GpudbError
+from gpudb.errors import GpudbError, WorkerLost
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.engine.gpu import faults
@@ -122,6 +122,21 @@ def test_a_worker_that_cannot_ready_itself_starts_again(database: Database, sess
     assert faults.idle(cluster), cluster.told()
 
 
+def test_a_statement_whose_worker_does_not_come_back_is_told_so(
+    database: Database, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a GPU's does not within the two seconds; no other may take its shares over here."""
+    cluster = cluster_of(database)
+    assert faults.whole(cluster)
+    monkeypatch.setattr(coordinator, "RETRY_SECONDS", 0.0)
+    faults.arm(cluster, 0, "kill", "compute", "hash")
+    with pytest.raises(WorkerLost) as lost:
+        run(session, STATEMENTS["hash"])
+    assert lost.value.sqlstate == "57P01"
+    assert faults.whole(cluster)
+    assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
+
+
 @pytest.mark.parametrize("fault", ["kill", "disconnect"])
 @pytest.mark.parametrize("kind", ["hash", "broadcast", "result"])
 def test_a_fault_while_rows_are_fetched(database: Database, session: Session, kind: str, fault: str) -> None:
@@ -146,7 +161,7 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
         assert outcome == "XX000"
     elif fault == "disconnect" or (kind == "result" and point == "give"):
         # A worker that is cut off from the scheduler too ends itself, under the second try. Sent rows stay sent.
-        assert outcome in ("58000", expected)
+        assert outcome in ("57P01", expected)
     else:
         assert outcome == expected
     assert sorted(run(session, STATEMENTS[kind])) == expected

@@ -92,7 +92,7 @@ def _settled(session: Any) -> list[tuple[Any, ...]]:
         try:
             return run(session, SUM)
         except GpudbError as error:
-            if error.sqlstate != "58000" or time.monotonic() > ends:
+            if error.sqlstate not in {"57P01", "58000"} or time.monotonic() > ends:
                 raise
         time.sleep(0.1)
 

@@ -8,13 +8,16 @@ from pathlib import Path
 
 from gpudb.errors import GpudbError
 
+_OWN, _EVERYONES = 0o600, 0o666
+
 
 class LockFile:
     """Held from construction to `close`; the kernel lets it go when the process dies."""
 
     def __init__(self, path: Path, what: str = "") -> None:
-        """Takes the lock; 55006 if another process (or another store of this one) has it. `what` is what it locks."""
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Takes the lock; 55006 if another process (or another store of this one) has it, 42501 for a file that this
+        user may not open. `what` is what it locks, for all users of the machine: without, it is `path`'s directory."""
+        self._descriptor = _opened(path, _EVERYONES if what else _OWN)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -33,3 +36,23 @@ class LockFile:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _opened(path: Path, mode: int) -> int:
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        try:
+            # Linux lets nobody "create" in /tmp what is there and another's.
+            return os.open(path, flags)
+        except FileNotFoundError:
+            pass
+        except PermissionError:
+            message = f'permission denied for lock file "{path}"'
+            hint = "Another user has made it: have that user or an administrator remove it where nothing uses it."
+            raise GpudbError(message, condition="insufficient_privilege", hint=hint) from None
+        try:
+            made = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
+        except FileExistsError:
+            continue
+        os.fchmod(made, mode)  # whatever the umask
+        return made

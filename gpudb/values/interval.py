@@ -50,6 +50,8 @@ _FIELD = re.compile(
 )
 _ISO_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INT32, _INT64 = 1 << 31, 1 << 63
+MOST_MICROSECONDS = (2**63 - 1) // 1000
+"""What an interval's hours, minutes and seconds come to at most: Arrow counts nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -158,8 +158,8 @@ CREATE MACRO pg_make_interval(months, days, us) AS
 CREATE MACRO pg_interval_beyond(a, b, sign) AS
     pg_interval_months(a) + sign * pg_interval_months(b) NOT BETWEEN -2147483648 AND 2147483647
     OR pg_interval_days(a) + sign * pg_interval_days(b) NOT BETWEEN -2147483648 AND 2147483647
-    OR pg_interval_us(a)::HUGEINT + sign * pg_interval_us(b)::HUGEINT
-        NOT BETWEEN -9223372036854775808 AND 9223372036854775807;
+    -- it leaves in nanoseconds
+    OR abs(pg_interval_us(a) + sign * pg_interval_us(b)) > 9223372036854775;
 CREATE MACRO pg_interval_plus(a, b) AS CASE WHEN pg_interval_beyond(a, b, 1)
     THEN CAST(pg_error('22008', 'interval out of range') AS INTERVAL) ELSE a + b END;
 CREATE MACRO pg_interval_minus(a, b) AS CASE WHEN pg_interval_beyond(a, b, -1)

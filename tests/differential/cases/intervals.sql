@@ -85,3 +85,14 @@ SELECT interval 'P1Y2-03';
 -- refused 22008: Arrow's intervals count nanoseconds
 SELECT interval '1 second' * 1e10;
 SELECT to_char(i * interval '1 month', 'rm'), to_char(i * interval '1 month', 'FMRM') FROM generate_series(-13, 13) AS i;
+CREATE TABLE in_long (id integer, i interval);
+INSERT INTO in_long VALUES (1, '2562047:47:16.854775'), (2, '-2562047:47:16.854775'), (3, '0.0001 s'), (4, '2562047:47:16'), (5, '0.854775 s');
+SELECT id, i, -i, i + interval '1 day' FROM in_long;
+SELECT sum(i) FROM in_long WHERE id > 3;
+SELECT a.i + b.i, a.i - -b.i FROM in_long a, in_long b WHERE a.id = 4 AND b.id = 5;
+-- refused 22008: Arrow's intervals count nanoseconds
+SELECT i + interval '0.0001 s' FROM in_long WHERE id = 1;
+-- refused 22008: Arrow's intervals count nanoseconds
+SELECT a.i - b.i FROM in_long a, in_long b WHERE a.id = 2 AND b.id = 3;
+-- refused 22008: Arrow's intervals count nanoseconds
+SELECT sum(i) FROM in_long WHERE id IN (1, 3);

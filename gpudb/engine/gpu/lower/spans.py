@@ -12,6 +12,7 @@ from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import DAY, Value, interval, quotient
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
+from gpudb.values.interval import MOST_MICROSECONDS
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 _MONTH_DAYS = 30
@@ -122,19 +123,20 @@ def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def _parts(value: Value) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
-    return value.part("m").cast(pl.Int64), value.part("d").cast(pl.Int64), value.part("u").cast(pl.Int128)
+    # Two intervals' microseconds fit into 64 bits together.
+    return value.part("m").cast(pl.Int64), value.part("d").cast(pl.Int64), value.part("u")
 
 
 def _made(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Value:
     """An interval of wider parts; 22008 where one of them does not fit."""
     fits = (months >= -(2**31)) & (months < 2**31) & (days >= -(2**31)) & (days < 2**31)
-    fits = fits & (micros.cast(pl.Float64).abs() < 2.0**63)
+    fits = fits & (micros >= -MOST_MICROSECONDS) & (micros <= MOST_MICROSECONDS)
     safe = pl.when(fits)
     made = interval(
         kind,
         safe.then(months).otherwise(None).cast(pl.Int32),
         safe.then(days).otherwise(None).cast(pl.Int32),
-        safe.then(micros).otherwise(None).cast(pl.Int64),
+        safe.then(micros).otherwise(None),
     )
     return made.failing(fault(~fits, INTERVAL))
 
@@ -166,7 +168,7 @@ def _justify_hours(args: tuple[Value, ...], kind: SqlType) -> Value:
     months, days, _ = _parts(args[0])
     micros = args[0].part("u")
     days, micros = _borrowed(days + towards_zero(micros, DAY), rest(micros, DAY), DAY)
-    return _made(kind, months, days, micros.cast(pl.Int128))
+    return _made(kind, months, days, micros)
 
 
 @lowers("justify_days(interval)")

@@ -8,6 +8,12 @@ typedef unsigned long long u64;
 typedef long long i64;
 typedef __int128 i128;
 
+// A number of which the compiler knows nothing: that it has few bits would cost an instruction a row more to add it.
+__device__ __forceinline__ u32 hidden(u32 x) {
+    asm("" : "+r"(x));
+    return x;
+}
+
 // Columns are read once: they must not drive lookup tables out of the L2 cache.
 template <int WORDS>
 __device__ __forceinline__ void load_words(const u8* at, u32 (&words)[WORDS]) {
@@ -38,9 +44,10 @@ __device__ __forceinline__ void load(const u8* data, i64 first, u32 (&out)[V]) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
         const int bit = v * WIDTH * 8, word = bit / 32, shift = bit % 32;
-        u32 got = words[word] >> shift;
-        if (WIDTH == 3 && shift > 8) got |= words[word + 1] << (32 - shift);
-        out[v] = WIDTH == 4 ? got : got & ((1u << (WIDTH & 3) * 8) - 1);
+        // Three bytes come to the upper end of a word: one shift frees them of others, and adds what is added to them.
+        if (WIDTH == 3) out[v] = (shift ? __funnelshift_r(words[word], words[bit / 32 + (shift > 8)], shift - 8)
+                                        : words[word] << 8) >> 8;
+        else out[v] = WIDTH == 4 ? words[word] : words[word] >> shift & (1u << (WIDTH & 3) * 8) - 1;
     }
 }
 
@@ -81,13 +88,9 @@ __device__ __forceinline__ u32 stored_from(i64 limit, i64 base, u64 unit, bool b
     return (u32)(steps < 0xfffffffeull ? steps : 0xfffffffeull) + 1;
 }
 
-// Whole words into shared memory, by all threads of a block.
-static __device__ __noinline__ void copy_words(u32* to, const u32* from, int count) {
+// Whole words into shared memory, by all threads of a block. (A call, even one outside of the rows' loop, would keep its
+// caller from holding in uniform registers what all loads want.)
+static __device__ __forceinline__ void copy_words(u32* to, const u32* from, int count) {
+#pragma unroll 1
     for (int k = threadIdx.x; k < count; k += blockDim.x) to[k] = from[k];
-}
-
-// The rows of a group that are rows of the table.
-template <int V>
-__device__ __forceinline__ u32 rows_there(i64 first, i64 rows) {
-    return first + V <= rows ? (1u << V) - 1 : (1u << (rows - first)) - 1;
 }

@@ -3,7 +3,6 @@
 #include "lookup.cuh"
 
 // A 64-bit sum in shared memory by two 32-bit atomics, which the hardware has; the second one is rare for small values.
-// (What runs once a block, or seldom, is no part of its caller: it would be compiled for every place it is used at.)
 __device__ __forceinline__ void shared_add(u32* low, u32* high, i64 value) {
     const u32 part = (u32)value;
     const u32 before = atomicAdd(low, part);
@@ -112,14 +111,9 @@ struct Real {
     }
 };
 
-// A number of which the compiler knows nothing: that it has few bits would cost an instruction a row more to add it.
-__device__ __forceinline__ u32 hidden(u32 x) {
-    asm("" : "+r"(x));
-    return x;
-}
-
 template <class T>
-__device__ __noinline__ void fill(T* at, u32 count, T value) {
+__device__ __forceinline__ void fill(T* at, u32 count, T value) {
+#pragma unroll 1
     for (u32 k = threadIdx.x; k < count; k += blockDim.x) at[k] = value;
 }
 
@@ -176,7 +170,8 @@ typedef Extremes<i64, true> Mosts64;
 
 // What a block has in its cells goes to the GPU's memory: each thread puts together the copies of some groups.
 template <class Cells, class Op>
-__device__ __noinline__ void gather(const typename Cells::cell* at, u32 slots, u32 copies, u64* words) {
+__device__ __forceinline__ void gather(const typename Cells::cell* at, u32 slots, u32 copies, u64* words) {
+#pragma unroll 1
     for (u32 k = threadIdx.x; k < slots; k += blockDim.x) {
         typename Cells::word total = Cells::start();
 #pragma unroll 1
@@ -195,8 +190,9 @@ struct Distances {
     static __device__ __forceinline__ void put(u32* at, u32 distance) { atomicAdd(at, distance); }
     static __device__ __forceinline__ bool wraps(u32* at, u32 distance) { return atomicAdd(at, distance) > ~distance; }
     static __device__ __forceinline__ void clear(u32* at, u32 cells) { fill(at, HALVES * cells, 0u); }
-    static __device__ __noinline__ void gather(
+    static __device__ __forceinline__ void gather(
         const u32* at, const u32* counts, i64 low, u32 slots, u32 copies, u64* words) {
+#pragma unroll 1
         for (u32 k = threadIdx.x; k < slots; k += blockDim.x) {
             u64 total = 0, count = 0;
 #pragma unroll 1

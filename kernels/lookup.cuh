@@ -1,6 +1,14 @@
-// Probes of build sides in hash tables with open addressing; empty slots hold -1.
+// Probes of build sides: in bitmaps, and in hash tables with open addressing, whose empty slots hold -1.
 #pragma once
 #include "columns.cuh"
+
+// Bits moved down by one, and above them the lowest of a word.
+__device__ __forceinline__ u32 pushed(u32 bits, u32 word) { return __funnelshift_r(bits, word, 1); }
+
+// The word of a bitmap in shared memory, `offset` bytes from its beginning, that has a place's bit.
+__device__ __forceinline__ u32 shared_word(const uint4* shared, u32 offset, u32 place) {
+    return *reinterpret_cast<const u32*>(reinterpret_cast<const u8*>(shared) + ((place >> 5) * 4 + offset));
+}
 
 // MurmurHash3's finalizer; gpudb's lookups.py is the same in NumPy.
 __device__ __forceinline__ u64 mixed(u64 x) {

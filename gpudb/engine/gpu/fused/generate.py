@@ -165,10 +165,13 @@ class _Generator:
         self._probes.copy(self._sink.shared)
         if self._shared:
             out.line("__syncthreads();")
+        # So many groups of V rows, of which the last may have fewer.
+        out.line(f"const u32 groups = (u32)((rows + {v - 1}) / {v}), whole = (u32)(rows / {v});")
         with out.block(
-            f"for (i64 first = ((i64)blockIdx.x * {self._block} + threadIdx.x) * {v}; first < rows; "
-            f"first += (i64)gridDim.x * {self._block * v})"
+            f"for (u32 group = blockIdx.x * {self._block} + threadIdx.x; group < groups; "
+            f"group += gridDim.x * {self._block})"
         ):
+            out.line(f"const i64 first = (i64)group * {v};")
             self._rows()
         out.lines[top:top] = ["    " + each for each in out.prologue]
         out.line("if (error) atomicMax(state, (u32)error);")
@@ -180,7 +183,8 @@ class _Generator:
         if not self._filtered:
             self._every_row()
             return
-        out.line(f"u32 alive = rows_there<{v}>(first, rows);")
+        last = out.before("u32", f"(1u << (u32)(rows % {v})) - 1")
+        out.line(f"u32 alive = group < whole ? {(1 << v) - 1}u : {last};")
         if self._eager:
             self._load(set(range(len(self._pipeline.columns))))
         filters: list[Expr] = []
@@ -191,7 +195,7 @@ class _Generator:
             self._filter(filters)
             filters = []
             self._load({column for each in step.keys for column in fields_of(each)})
-            self._probes.all_rows(step)
+            self._probes.all_rows(step, first=step is self._pipeline.steps[0])
         self._filter(filters)
         rest = self._pipeline.steps[len(self._probes.together) :]
         exprs = [each for step in rest for each in exprs_of(step)] + exprs_in(self._pipeline.sink)
@@ -207,7 +211,7 @@ class _Generator:
         """The sink, where no step drops a row: all rows of a thread are there, but at the table's end, whose rows come
         one by one, each as the thread's first."""
         out, v = self._out, self._v
-        with out.block(f"if (first + {v} <= rows)"):
+        with out.block("if (group < whole)"):
             self._load(set(range(len(self._pipeline.columns))))
             self._sink.before(v)
             out.line("#pragma unroll")

@@ -24,6 +24,8 @@ _KEPT = 4096
 """So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
 _MOST, _MOST_KEPT = 1 << 26, 1 << 30
 """So many rows may come out: over the host, and where they stay on the device."""
+_ROWS = 1 << 33
+"""So many rows of a segment, of which a thread has four at once at least, have numbers of 32 bits by groups."""
 _FIRST = 1 << 22
 """A hash table of groups begins with so many slots at most."""
 _OVER = 1024
@@ -162,6 +164,8 @@ class Launcher:
         arrays = [[self.placed(each) for each in made] for made in lookups]
         entries = [(self.placed(made), self.placed(known)) for made, known in tables]
         rows = sum(segment.rows for segment in segments)
+        if any(segment.rows > _ROWS for segment in segments):
+            raise NotFused("more rows of one file than a kernel counts")
         known = self._capacities.get(id(pipeline))
         capacity = _FIRST
         while capacity > 2 * max(rows, 8):

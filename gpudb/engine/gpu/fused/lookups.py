@@ -3,6 +3,7 @@
 They are made where the keys lie, by NumPy or by CuPy.
 
 direct, unique      a bitmap of keys that are there (`presence`), or a first payload whose 0 says "no partner"
+                    and behind all keys a place that is nobody's, where probes go that find no partner
 direct, several     `starts`: of key k the partners are the rows from starts[k] to starts[k + 1]
 hashed              `keys` by slot (EMPTY where none), open addressing; `starts` by slot where keys repeat
 
@@ -179,8 +180,9 @@ def _beside(array: Any, xp: Any) -> Any:
 
 def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
     """A lookup table with payloads; of a `selective` one, which most rows find no partner in, they are read last."""
-    rows, place, slots, xp = index.rows, index.place, index.slots, index.xp
+    rows, place, xp = index.rows, index.place, index.xp
     hashed, unique = index.table is not None, index.most == 1
+    slots = index.slots + (unique and not hashed)
     arrays: list[_Array] = [] if index.table is None else [index.table]
     presence = False
     if not unique:

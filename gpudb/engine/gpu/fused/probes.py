@@ -60,7 +60,7 @@ class Probes:
         self.bytes = 0
         for step in self.together:
             if isinstance(step, Lookup) and step.presence:
-                size = bitmap_bytes(prod(step.sizes))
+                size = bitmap_bytes(prod(step.sizes) + 1)
                 if self.bytes + size <= BITMAPS:
                     self.near.append(step)
                     self.bytes += size
@@ -68,16 +68,17 @@ class Probes:
     def copy(self, first: int) -> None:
         """Bitmaps into shared memory, from byte `first` of it on."""
         for step in self.near:
-            n, size = step.number, bitmap_bytes(prod(step.sizes))
+            n, size = step.number, bitmap_bytes(prod(step.sizes) + 1)
             place = self._out.given(first, "int")
-            self._out.line(f"u32* const near{n} = (u32*)((u8*)shared + {place});")
-            self._out.line(f"copy_words(near{n}, (const u32*)z{n}, {self._out.given(size // 4, 'int')});")
+            self._out.line(f"const u32 near{n} = hidden({place});")
+            words = self._out.given(size // 4, "int")
+            self._out.line(f"copy_words((u32*)((u8*)shared + near{n}), (const u32*)z{n}, {words});")
             first += size
 
-    def _index(self, step: Lookup, ok: str) -> tuple[str, str]:
-        """The keys as one integer, and whether each is within its range; `ok` is what must be true besides."""
+    def _index(self, step: Lookup) -> tuple[str, str, str]:
+        """The keys as one integer, its type, and what says that each is within its range ("" for always)."""
         out = self._out
-        terms, inside = "", [ok]
+        terms, inside = "", []
         kind = "u32" if prod(step.sizes) < 2**32 else "u64"
         for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
             narrow = c_type(key.bounds) == "int" and size < 2**32 and -(2**31) <= low < 2**31
@@ -89,64 +90,82 @@ class Probes:
             if valid is not None:
                 inside.append(valid)
             terms = f"({kind}){distance}" if not terms else f"({terms}) * ({kind}){count} + ({kind}){distance}"
-        index, there = out.name("x"), out.name("w")
-        out.line(f"const bool {there} = {' & '.join(inside)};")
-        out.line(f"const {kind} {index} = {terms};")
-        return index, there
+        return terms, kind, " & ".join(inside)
 
-    def all_rows(self, step: Lookup) -> None:
-        """A lookup for all rows of the thread: first every load, then what came of them."""
+    def _place(self, step: Lookup) -> str:
+        """The place of a row's partner in a direct table; where it can have none the last one, which is nobody's."""
+        out = self._out
+        nobody = out.given(prod(step.sizes), "u32")
+        if len(step.keys) > 1:
+            index, _, inside = self._index(step)
+            return f"{inside} ? {index} : {nobody}"
+        (key,), (low,) = step.keys, step.lows
+        narrow = c_type(key.bounds) == "int" and -(2**31) <= low < 2**31
+        distance, valid = out.distance(key, low, "u32" if narrow else "u64")
+        place = f"min({distance}, {nobody})" if narrow else f"(u32)min({distance}, (u64){nobody})"
+        return place if valid is None else f"{valid} ? {place} : {nobody}"
+
+    def all_rows(self, step: Lookup, *, first: bool) -> None:
+        """A lookup for all rows of the thread: first every load, then what came of them. Before the `first` step all
+        rows are there, but at the table's end."""
         out, n, v = self._out, step.number, self._v
         biased = not step.hashed and not step.presence
-        wide = biased and step.payloads[0] == 8
+        near = step in self.near
         out.line(f"i64 p{n}[{v}];" if step.hashed else f"u32 p{n}[{v}];")
         if not step.hashed:
-            out.line(f"{'u64' if wide else 'u32'} r{n}[{v}];")
+            out.line(f"{'u64' if biased and step.payloads[0] == 8 else 'u32'} r{n}[{v}];")
         out.line("#pragma unroll")
         with out.block(f"for (int v = 0; v < {v}; ++v)"):
-            index, there = self._index(step, "(bool)(alive >> v & 1u)")
             if step.hashed:
-                out.line(f"p{n}[v] = {there} ? probe(h{n}, mask{n}, (i64){index}) : -1;")
+                index, _, inside = self._index(step)
+                out.line(f"p{n}[v] = {inside} & (bool)(alive >> v & 1u) ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
             else:
-                out.line(f"p{n}[v] = {there} ? (u32){index} : 0u;")
-                words = f"near{n}" if step in self.near else f"((const u32*)z{n})"
-                bit = f"{words}[p{n}[v] >> 5] >> (p{n}[v] & 31) & 1u"
-                read = f"__ldg(a{n}_0 + p{n}[v])" if biased else bit
-                out.line(f"r{n}[v] = {there} ? {read} : 0;")
-        found = f"p{n}[v] >= 0" if step.hashed else f"r{n}[v] != 0"
-        if step.kind == "left":
-            out.line(f"u32 hit{n} = 0;")
+                out.line(f"p{n}[v] = {self._place(step)};")
+                read = f"__ldg(a{n}_0 + p{n}[v])" if biased else f"__ldg((const u32*)z{n} + (p{n}[v] >> 5))"
+                if near:
+                    read = f"shared_word(shared, near{n}, p{n}[v])"
+                out.line(f"r{n}[v] = {read};" if first else f"r{n}[v] = 0; if (alive & 1u << v) r{n}[v] = {read};")
+        out.line(f"u32 hit{n} = 0;")
         out.line("#pragma unroll")
         with out.block(f"for (int v = 0; v < {v}; ++v)"):
-            if step.kind == "left":
-                out.line(f"hit{n} |= (u32)({found}) << v;")
-                if step.hashed:
+            if step.hashed:
+                out.line(f"hit{n} = pushed(hit{n}, p{n}[v] >= 0);")
+                if step.kind == "left":
                     out.line(f"p{n}[v] = max(p{n}[v], 0ll);")
+            elif biased:
+                wide = step.payloads[0] == 8
+                out.line(f"hit{n} = pushed(hit{n}, {f'r{n}[v] != 0' if wide else f'min(r{n}[v], 1u)'});")
             else:
-                wrong = found if step.kind == "anti" else f"!({found})"
-                out.line(f"alive &= ~((u32)({wrong}) << v);")
+                out.line(f"hit{n} = pushed(hit{n}, r{n}[v] >> (p{n}[v] & 31));")
+        out.line(f"hit{n} >>= {32 - v};")
+        if step.kind != "left":
+            out.line(f"alive &= {'~' if step.kind == 'anti' else ''}hit{n};")
         hit = f"(hit{n} >> v & 1u)" if step.kind == "left" else None
         out.partners[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
 
     def one_row(self, step: Lookup, rest: Callable[[], None]) -> None:
         """A lookup for one row; `rest` writes what is done with each of its partners."""
         out, n = self._out, step.number
-        index, there = self._index(step, "true")
         place, found = f"y{n}", f"e{n}"
         if step.hashed:
-            out.line(f"const i64 {place} = {there} ? probe(h{n}, mask{n}, (i64){index}) : -1;")
+            index, _, inside = self._index(step)
+            out.line(f"const i64 {place} = {inside} ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
             out.line(f"const bool {found} = {place} >= 0;")
+        elif step.unique:
+            out.line(f"const u32 {place} = {self._place(step)};")
         else:
-            out.line(f"const u32 {place} = {there} ? (u32){index} : 0u;")
+            index, _, inside = self._index(step)
+            out.line(f"const bool {found} = {inside};")
+            out.line(f"const u32 {place} = {found} ? (u32)({index}) : 0u;")
         if not step.unique:
-            self._partners(step, place, found if step.hashed else there, rest)
+            self._partners(step, place, found, rest)
             return
         first = None
         if step.presence:
-            out.line(f"const bool {found} = {there} && (z{n}[{place} >> 3] >> ({place} & 7) & 1);")
+            out.line(f"const bool {found} = z{n}[{place} >> 3] >> ({place} & 7) & 1;")
         elif not step.hashed:
             first = f"first{n}"
-            out.line(f"const u64 {first} = {there} ? a{n}_0[{place}] : 0;")
+            out.line(f"const u64 {first} = a{n}_0[{place}];")
             out.line(f"const bool {found} = {first} != 0;")
         if step.condition is not None and step.kind == "left":
             where = f"max({place}, 0ll)" if step.hashed else place

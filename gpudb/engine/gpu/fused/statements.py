@@ -91,7 +91,7 @@ class Statements:
     def before(self, kind: str, text: str) -> str:
         """A new variable that is computed once, before the rows."""
         made = self.name("once")
-        self.prologue.append(f"const {kind} {made} = {text};")
+        self.prologue.append(f"const {kind} {made} = {f'hidden({text})' if kind == 'u32' else text};")
         return made
 
     def fail(self, condition: str, code: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from benchmarks.fused.outcomes import same
 from gpudb.engine.gpu.fused import twin
 from gpudb.engine.gpu.fused.generate import Options, generated
 from gpudb.engine.gpu.fused.launch import grid_of
+from gpudb.engine.gpu.fused.lookups import Column, build, index_of
 from gpudb.engine.gpu.fused.packed import PackedColumn, pack
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
@@ -23,6 +26,8 @@ from gpudb.engine.gpu.fused.pipeline import (
     IsNull,
     Key,
     Literal,
+    Lookup,
+    Payload,
     Pipeline,
 )
 from gpudb.engine.gpu.fused.twin import Segment
@@ -116,6 +121,53 @@ def test_the_last_rows_are_those_of_a_segment_and_no_more(tmp_path: Path, togeth
         # Rows of the same columns lie behind them.
         part = Segment(rows, tuple(columns))
         assert same(twin.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
+
+
+def looked_up(
+    number: int, kind: Any, columns: list[PackedColumn], keys: tuple[int, ...], slots: int, shape: str
+) -> tuple[Lookup, tuple[Any, ...], list[Accumulator]]:
+    """A lookup of columns in a build side of keys below `slots`, its arrays, and what is made of its payload."""
+    draws = np.random.default_rng(slots + number)
+    far = 10**12 if shape == "hashed" else 1
+    of = [draws.permutation(np.append(draws.choice(slots, slots // 2), (0, slots - 1)))]
+    of += [draws.integers(0, 5, len(of[0])) for _ in keys[1:]]
+    of[0] *= far
+    values = np.unique(np.stack(of), axis=1)
+    index = index_of([Column(each, None, (0, 0)) for each in values], distinct=False)
+    bare = kind in {"semi", "anti"}
+    payload = Column(draws.integers(-9, 90, values.shape[1]), draws.random(values.shape[1]) < 0.7, (-9, 90))
+    made = build(index, [] if bare else [payload], selective=shape == "bitmap")
+    fields = tuple(field(columns, key) for key in keys)
+    step = Lookup(
+        number, kind, fields, made.lows, made.sizes, made.hashed, made.unique, made.widths, made.biases, made.bases,
+        made.presence,
+    )  # fmt: skip
+    return step, made.arrays, [] if bare else counted(Payload((-9, 90), True, number, 0))
+
+
+@pytest.mark.parametrize("shape", ["bitmap", "payload", "hashed"])
+def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str) -> None:
+    draws, rows, many = np.random.default_rng(3), 3001, 10**12 if shape == "hashed" else 1
+    pipelines, given = [], []
+    for slots, kind, other in product((2, 128, 1000), ("inner", "left", "semi", "anti"), ("left", "inner")):
+        # Keys that are below, among and above those of the build sides, and far from them.
+        far = np.where(draws.random(rows) < 0.1, draws.integers(-(2**40), 2**40, rows), 0)
+        known = draws.random(rows) < 0.9
+        columns = [
+            pack(draws.integers(-3, slots + 3, rows) * many, known),
+            pack(draws.integers(-1, slots + 1, rows) * many + far),
+            pack(draws.integers(-1, 6, rows)),
+        ]
+        one, arrays, words = looked_up(0, kind, columns, (0,), slots, shape)
+        two, more, others = looked_up(1, other, columns, (1, 2), slots, shape)
+        sink = Groups((), (Accumulator("add", ONE), *words, *others), "one")
+        pipelines.append(Pipeline(tuple(column.form for column in columns), (one, two), sink))
+        given.append((Segment(rows, tuple(columns)), (arrays, more)))
+    hosted = Hosted(pipelines, tmp_path)
+    for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
+        wanted = twin.run(pipeline, [segment], lookups, [])
+        assert wanted.grouped is not None
+        assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
 
 
 @pytest.mark.timeout(600)

@@ -176,7 +176,7 @@ ONE: dict[str, Part] = {
     "kernels": Part(60, 240, _prepared("kernels")),
     "beyond": Part(150, 180, _beyond),
     "files": Part(120, 240, _large_files, ("tpch-100",)),
-    "survey": Part(150, 180, _surveyed),
+    "survey": Part(300, 400, _surveyed),
     "tests": Part(150, 180, _tested()),
     "served": Part(420, 440, _served),
     "power-30": Part(110, 150, _power(large=False)),
@@ -203,7 +203,8 @@ TWO: dict[str, Part] = {
     "dispatch": Part(40, 80, _dispatched),
     "scaling": Part(120, 200, _scaled, ("scaling-*",)),
     "general": Part(150, 200, _general),
-    "clustered": Part(150, 200, _clustered),
+    "survey": Part(200, 300, _surveyed),
+    "clustered": Part(170, 240, _clustered),
     "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }
 """Several GPUs' parts."""

@@ -71,7 +71,8 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
             CUDA_VISIBLE_DEVICES=list(devices),
             threads_per_worker=1,
             protocol="tcp",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
             # What is on the GPU is held by the worker itself, none of it by Dask.
             memory_limit=None,

@@ -151,7 +151,8 @@ class _Sources:
         if isinstance(node, Fused):
             return self._fused(node, lowering)
         assert isinstance(node, Receive)
-        found = [part.lazy for part in self.received[node.stage]] or [_nothing(node.types)]
+        given = self.received[node.stage]
+        found = [part.lazy for part in [each for each in given if each.rows] or given[:1]] or [_nothing(node.types)]
         lazy = pl.concat(found) if len(found) > 1 else found[0]
         return Frame(lazy, tuple(map(type_bounds, node.types)))
 

@@ -3,7 +3,7 @@
     python -m tests.engine.gpu.device OUT [--only survey tests] [--processes 12] [--seconds 150] [--machine NAME]
         [--data DIR] [--twin]
 
-`survey` has the suites' statements on the GPU (see `survey`), in so many processes that share it; the shares and reasons
+`survey` has the suites' statements on GPUs (see `survey`), in so many processes that share them; the shares and reasons
 go to benchmarks/results/survey/MACHINE.json, every statement's outcome to OUT. `tests` are `make test-gpu`'s, those
 first that hold a GPU as a server does, without the suites, which are surveyed; what they told goes to
 benchmarks/results/tests/MACHINE.json. Where no network gives DuckDB its generator of TPC-DS, DIR has the suites' data,
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -49,15 +50,17 @@ def surveyed(options: argparse.Namespace, data: Path) -> bool:
         jobs += [(suite, number, PARTS.get(suite, 1)) for number in range(1, PARTS.get(suite, 1) + 1)]
     began = time.monotonic()
     running: dict[str, subprocess.Popen[bytes]] = {}
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")
     try:
-        for suite, number, parts in jobs:
+        for place, (suite, number, parts) in enumerate(jobs):
             name = f"{suite}-{number}"
             command = [sys.executable, "-W", "ignore", "-m", "tests.engine.gpu.survey", "--only", suite]
             command += ["--part", f"{number}/{parts}", "--seconds", str(max(options.seconds - STARTING_S, 1))]
             command += ["--data", str(data), "--json", str(options.out / f"{name}.json")]
             command += ["--twin"] if options.twin else []
             with (options.out / f"survey-{name}.txt").open("wb") as log:
-                running[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+                where = {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)], "POLARS_MAX_THREADS": "2"}
+                running[name] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=where)
         kept = began
         while time.monotonic() < began + options.seconds and any(each.poll() is None for each in running.values()):
             time.sleep(0.2)

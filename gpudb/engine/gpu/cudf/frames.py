@@ -186,14 +186,14 @@ class CudfFrames:
     def _evaluated(self, node: Any) -> CudfHeld:
         """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
         try:
-            return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
+            return CudfHeld(_rows_of(node), self)
         except (MemoryError, RuntimeError) as error:
             if not is_full(error):
                 raise
         # Here nothing holds what the first try held.
         self.make_room()
         try:
-            return CudfHeld(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), self)
+            return CudfHeld(_rows_of(node), self)
         except RuntimeError as error:
             if is_full(error):
                 raise MemoryError(str(error)[:200]) from error
@@ -291,6 +291,14 @@ class _Told(threading.local):
     def __init__(self) -> None:
         self.reasons: list[str] = []
         self.last = False
+
+
+def _rows_of(node: Any) -> Any:
+    """What a node gives. Without rows libcudf's columns may have other types than the node says: a sum its values'."""
+    table = node.evaluate(cache={}, timer=None, context=IRExecutionContext())
+    if table.num_rows or not node.schema:
+        return table
+    return to_device(pl.DataFrame(schema={name: kind.polars_type for name, kind in node.schema.items()}))
 
 
 def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:

@@ -60,6 +60,27 @@ def test_expressions(frames: Any, name: str) -> None:
     assert frames.on_host() == ()
 
 
+GROUPED = {
+    "lists": (pl.col("i").implode().alias("a"), T.implode().alias("b")),
+    "sums": (W.sum().alias("a"), X.sum().alias("b"), pl.col("i").cast(pl.Int8).sum().alias("c"), pl.len().alias("d")),
+    "extremes": (pl.col("i").max().alias("a"), X.is_infinite().cast(pl.Int8).max().alias("b"), T.min().alias("c")),
+    "counts": (pl.col("i").count().alias("a"), X.mean().alias("b"), W.n_unique().alias("c")),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+@pytest.mark.parametrize("keys", [("t",), ("i", "t"), ("w",)])
+def test_groups_of_no_rows_have_the_types_of_others(frames: Any, name: str, keys: tuple[str, ...]) -> None:
+    few = ROWS.clear().with_columns(ROWS["w"].clear())
+    wanted = few.lazy().group_by(*keys).agg(*GROUPED[name]).collect().schema
+    lazy = frames.given(few).lazy.group_by(*keys).agg(*GROUPED[name])
+    held = frames.held(lazy)
+    assert held.rows == 0
+    assert held.frame().schema == wanted
+    assert held.lazy.collect_schema() == wanted
+    assert frames.held(pl.concat([held.lazy, frames.given(wanted.to_frame()).lazy])).frame().schema == wanted
+
+
 SLICED = {
     "tests": (X.is_nan().alias("a"), X.is_not_nan().alias("b"), X.is_finite().alias("c"), X.is_infinite().alias("d")),
     "equal": ((X == Y).alias("a"), (X != Y).alias("b"), (~(X > Y)).alias("c"), (X.is_nan() & (Y > 0.0)).alias("d")),

@@ -27,6 +27,8 @@ SECONDS = 100
 FOUND = 9
 """The exit status by which the tool says that it found something."""
 _SUMMARY = re.compile(r"========= (ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
+_FOUND = re.compile(r"^========= (?:Error|Warning|Invalid|Race)[^\n]*(?:\n=========   +[^\n]*){0,6}", re.MULTILINE)
+"""What a tool found first, and where."""
 _CALLS = re.compile(
     r"\b(?:Counts|Sums|Distances<\d>|Reals|Leasts\d+|Mosts\d+|like<\w+>|load<\d, \d+>|load_row|load_valid|probe"
     r"|next_place|group_slot_together<\d>|lanes_with|block_put|copy_words|shared_add)(?!\w)"
@@ -85,7 +87,8 @@ def checked(tool: str, file: Path, seconds: float, log: Path) -> dict[str, Any]:
     kernels = re.findall(r"(\d+) of (\d+) kernels equal their twin", said)
     clean = code == 0 and bool(kernels) and bool(summary)
     status = "clean" if clean else "found something" if code == FOUND else f"status {code}: {said[-600:]}"
-    return {"tool": tool, "status": status, "summary": summary, "kernels": [int(each) for each in kernels[-1]] if kernels
+    found = [each[:1000] for each in _FOUND.findall(said)[:5]]
+    return {"tool": tool, "status": status, "summary": summary, "found": found, "kernels": [int(each) for each in kernels[-1]] if kernels
             else [], "seconds": round(time.perf_counter() - begun, 1)}  # fmt: skip
 
 

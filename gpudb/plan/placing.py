@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from gpudb.catalog.distribution import BUCKETS
@@ -85,9 +86,12 @@ class _Placing:
         over = profile(node.input)
         if over.rows < self._costs.range:
             return False
-        key = node.keys[0].expr
-        # Rows that are equal by the first key are one worker's: there must be enough of them for all.
-        return not isinstance(key, bound.Column) or over.columns[key.index].distinct >= 4 * self._costs.workers
+        if self._costs.chunks > 1:
+            return True
+        # Rows that are equal by all keys are one worker's: there must be enough of them for all.
+        values = (over.columns[each.expr.index].distinct for each in node.keys if isinstance(each.expr, bound.Column))
+        computed = any(not isinstance(each.expr, bound.Column) for each in node.keys)
+        return computed or prod(values) >= 4 * self._costs.workers
 
     def place(self, node: Node) -> Placed:
         """A node with what it needs below it, and where its rows lie."""

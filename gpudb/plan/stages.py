@@ -13,8 +13,8 @@ from gpudb.plan.physical import Receive, Sample
 from gpudb.plan.placing import Costs, Mergeable, placed
 from gpudb.sql import bound
 
-SAMPLED = 1000
-"""The rows of each worker by which an order's ranges are found."""
+SAMPLED, LEAST_SAMPLED = 1000, 100
+"""The rows of each worker by which an order's ranges are found, shared by its chunks, each of which has a few."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Stage:
 
     `output` is the exchange's kind; `result` rows go to the client, `stay` ones to the same worker's later stages.
     `hash` rows go by the hash of `keys`, or with `by` to the worker that has their bucket. `range` rows go by the order
-    of the one key of `order`, between the values of it that stage `sample` gives.
+    of `keys`, which `order` tells, between the values of them that stage `sample` gives.
     `alone` stages run on the first worker only. `rows` is how many the stage is thought to give.
     """
 
@@ -55,17 +55,18 @@ def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> l
     """The stages of a plan, each after those that it reads; the last one gives the result."""
     costs = costs or Costs()
     made, alone = placed(root, mergeable, costs)
-    cut = _Cutting(single=costs.workers == 1)
+    cut = _Cutting(single=costs.workers == 1, sampled=max(SAMPLED // costs.chunks, LEAST_SAMPLED))
     cut.add(made, "result", (), alone)
     return cut.stages
 
 
 class _Cutting:
-    """Cuts a plan. Where there is a `single` worker, what only goes on with received rows is no stage of its own."""
+    """Cuts a plan. Where there is a `single` worker, what only goes on with received rows is no stage of its own. For
+    the ranges of an order so many rows of each share are `sampled`."""
 
-    def __init__(self, *, single: bool) -> None:
+    def __init__(self, *, single: bool, sampled: int) -> None:
         self.stages: list[Stage] = []
-        self._single = single
+        self._single, self._sampled = single, sampled
         self._shared: dict[int, int] = {}
 
     def add(
@@ -109,12 +110,12 @@ class _Cutting:
         """Rows by the ranges of an order: computed, sampled for where the ranges end, and then sent."""
         rows = self.add(node.input, "stay", ())
         receive = self._received(rows, node)
-        key = node.order[0]
-        sample = self.add(Sample(Project(receive, (key.expr,)), SAMPLED), "broadcast", ())
+        keys = tuple(key.expr for key in node.order)
+        sample = self.add(Sample(Project(receive, keys), self._sampled), "broadcast", ())
         number = len(self.stages)
         given = self.stages[rows]
         self.stages.append(
-            Stage(number, receive, "range", (key.expr,), (rows, sample), given.alone, given.rows, (key,), sample)
+            Stage(number, receive, "range", keys, (rows, sample), given.alone, given.rows, node.order, sample)
         )
         return number
 

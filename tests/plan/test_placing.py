@@ -113,7 +113,7 @@ FIXTURES = {
           pl_big(k, v)
         1 broadcast
           sample
-            project k
+            project k, v
               receive 0
         2 range
           receive 0

@@ -20,6 +20,8 @@ _WORTH = 10
 """Rows that there are at least for each of the first ones that are looked for before all are sorted."""
 SEED = 20261
 """Of the hash that spreads rows over workers: theirs must be one."""
+TURN, TURNS = 648_056, 1_048_573
+"""A row's number times the first, modulo the second, a prime: so equal rows take turns, whatever rows lie between."""
 _FEW = 8
 
 
@@ -104,6 +106,13 @@ class Frames(Protocol):
 
     def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
         """The same by the numbers in a column, which goes."""
+
+    def ranged(
+        self, lazy: pl.LazyFrame, ends: pl.DataFrame, order: Sequence[Order], count: int, *, away: bool = False
+    ) -> list[Held]:
+        """The same by where rows lie among `ends`, one row fewer than there are parts, which have the order's columns
+        and are in it; those columns go. Rows that are equal to several ends are spread over the parts between these if
+        they go `away`: memory is to hold each part."""
 
     def repeated(self, rows: Held, times: str, number: str) -> Held:
         """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
@@ -226,6 +235,19 @@ class HostFrames:
         table = collected(lazy)
         return _parted(table.drop(place), table[place], count)
 
+    def ranged(
+        self, lazy: pl.LazyFrame, ends: pl.DataFrame, order: Sequence[Order], count: int, *, away: bool = False
+    ) -> list[Held]:
+        """See `Frames`."""
+        table = collected(lazy)
+        keys = table.select(ends.columns)
+        first = _before(ends, keys, order)
+        if away:
+            last = _before(ends, keys, order, equal=True)
+            turns = pl.int_range(len(first), dtype=pl.Int64, eager=True) * TURN % TURNS
+            first = first + turns % (last - first + 1)
+        return _parted(table.drop(ends.columns), first, count)
+
     def repeated(self, rows: Held, times: str, number: str) -> HostHeld:
         """See `Frames`."""
         frame = rows.frame()
@@ -253,6 +275,15 @@ def _parted(table: pl.DataFrame, place: pl.Series, count: int) -> list[Held]:
     name = "place"
     parts = table.with_columns(place.alias(name)).partition_by(name, as_dict=True, include_key=False)
     return [HostHeld(parts.get((number,), table.clear())) for number in range(count)]
+
+
+def _before(ends: pl.DataFrame, rows: pl.DataFrame, order: Sequence[Order], *, equal: bool = False) -> pl.Series:
+    """How many of the ends come before each row, or with `equal` not after it."""
+    both = pl.concat([ends, rows]).with_columns(end=pl.int_range(pl.len()) < ends.height, row=pl.int_range(pl.len()))
+    down, last = [key.descending for key in order], [not key.nulls_first for key in order]
+    placed = both.sort([*rows.columns, "end"], descending=[*down, equal], nulls_last=[*last, False])
+    placed = placed.with_columns(before=pl.col("end").cast(pl.Int64).cum_sum())
+    return placed.filter(~pl.col("end")).sort("row")["before"]
 
 
 def collected(lazy: pl.LazyFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from gpudb.engine.gpu import finish
 from gpudb.engine.gpu.chunks import MOST
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import FEW, Frames, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.frames import FEW, Frames, Held, HostFrames, HostHeld, Order
 from gpudb.engine.gpu.lower.arrow import column as column_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host import Host
@@ -237,38 +237,32 @@ def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frame
 
 
 def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
-    """The rows by where their first key lies among those of the sample, which all workers have alike."""
-    count = work.share.count
+    """The rows by where their keys lie among those of the sample, which all workers have alike."""
+    count, keys = work.share.count, work.stage.keys
     if count == 1:
         return [frames.held(frame.lazy)]
-    (key,), (by,) = work.stage.keys, work.stage.order
-    placed = _ordered(frame.lazy, key, frames, host)
-    value = pl.col("k")
+    order = [Order(key.descending, key.nulls_first) for key in work.stage.order]
     assert work.stage.sample is not None
+    kinds = [key.type for key in keys]
     parts = [part.frame() for part in received[work.stage.sample]]
-    sample = pl.concat(parts) if parts else _nothing((key.type,)).collect()
-    seen = _ordered(sample.lazy(), column(0, key.type), HostFrames(), host).collect()["k"].drop_nulls()
-    ordered = seen.sort(descending=by.descending)
-    ends = [ordered[len(ordered) * number // count] for number in range(1, count)] if len(ordered) else []
-    beyond = [(value < end if by.descending else value > end).cast(pl.UInt32) for end in ends]
-    place = sum(beyond, pl.lit(0, pl.UInt32))
-    last = pl.lit(0 if by.nulls_first else count - 1, pl.UInt32)
-    placed = placed.with_columns(pl.when(value.is_null()).then(last).otherwise(place).alias("place"))
-    return frames.placed(placed.drop("k"), "place", count, away=work.share.chunks > 1)
+    sample = pl.concat(parts) if parts else _nothing(kinds).collect()
+    seen = _ordered(sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostFrames(), host)
+    names = [f"k{place}" for place in range(len(keys))]
+    last = [not key.nulls_first for key in order]
+    ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
+    places = [ordered.height * number // count for number in range(1, count) if ordered.height]
+    ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
+    return frames.ranged(_ordered(frame.lazy, keys, frames, host), ends, order, count, away=work.share.chunks > 1)
 
 
-def _ordered(lazy: pl.LazyFrame, key: bound.Expr, frames: Frames, host: Host) -> pl.LazyFrame:
-    """A frame, and in "k" what its rows are sorted by."""
-    over = Expressions((None,) * (max(used(key), default=0) + 1), host)
-    value = over.value(key)
+def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:
+    """A frame, and in k0, k1, … what its rows are sorted by."""
+    over = Expressions((None,) * (max(used(tuple(keys)), default=0) + 1), host)
+    values = [over.value(key) for key in keys]
     if over.put_off.steps:
         lazy = over.put_off.computed(lazy, frames).lazy
-    kind = lanes(value.type)[""]
-    held = value.expr.cast(kind)
-    if kind.is_temporal():
-        # Python has no moments before Christ, and no infinite ones.
-        held = held.cast(pl.Int32 if kind == pl.Date else pl.Int64)
-    return lazy.with_columns(held.alias("k")).drop(over.put_off.columns)
+    held = [value.expr.cast(lanes(value.type)[""]).alias(f"k{place}") for place, value in enumerate(values)]
+    return lazy.with_columns(held).drop(over.put_off.columns)
 
 
 def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:

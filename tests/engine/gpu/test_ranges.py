@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from gpudb.engine.gpu.frames import Held, HostFrames
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded
 
 ALL = Costs(exchange=0, range=0)
-SETUP = """
+MANY = 8000
+SETUP = f"""
+CREATE TABLE many AS SELECT i AS id FROM generate_series(1, {MANY}) i;
 CREATE TABLE t (id int, d date, ts timestamp, tz timestamptz, tm time, n numeric, x float8, i interval, b bytea, c text);
 INSERT INTO t VALUES
   (1, '0001-01-01 BC', '0044-03-15 BC', '-infinity', '01:00', 1.5, 'NaN', '1 day', 'a', ''),
@@ -30,5 +35,37 @@ COLUMNS = ("d", "ts", "tz", "tm", "n", "x", "i", "b", "c")
 def test_rows_come_in_order(lab: Lab, column: str, word: str) -> None:
     request = lab.request(f"SELECT id, {column} FROM t ORDER BY {column} {word}, id")
     wanted = embedded(lab, request)
-    for workers in (2, 5):
-        assert local.rows(request, workers, lab.database.cpu, ALL) == wanted
+    for workers, chunks in ((2, 1), (5, 1), (2, 3)):
+        assert local.rows(request, workers, lab.database.cpu, ALL, chunks=chunks) == wanted
+
+
+@pytest.mark.parametrize("keys", ["tm, n DESC, id", "x DESC NULLS LAST, d, id DESC", "c NULLS FIRST, i DESC, id"])
+def test_rows_come_in_the_order_of_several_keys(lab: Lab, keys: str) -> None:
+    request = lab.request(f"SELECT id, tm, n, x, d, c, i FROM t ORDER BY {keys}")
+    assert local.rows(request, 2, lab.database.cpu, ALL, chunks=4) == embedded(lab, request)
+
+
+class _Parts(HostFrames):
+    """Tells how many rows each range has."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def ranged(self, lazy: Any, ends: Any, order: Any, count: int, *, away: bool = False) -> list[Held]:
+        made = super().ranged(lazy, ends, order, count, away=away)
+        self.sizes = [before + each.rows for before, each in zip(self.sizes or [0] * count, made, strict=True)]
+        return made
+
+
+@pytest.mark.parametrize("keys", ["b", "b DESC, id", "s, b NULLS FIRST", "n, id DESC"])
+def test_no_range_has_many_more_rows_than_its_share(lab: Lab, keys: str) -> None:
+    """Whatever few values the keys have: memory is to hold each of the ranges. One between two values has of both."""
+    request = lab.request(f"SELECT id % 2 AS b, 'text' AS s, nullif(id, id) AS n, id FROM many ORDER BY {keys}")
+    frames, chunks = _Parts(), 16
+    given = local.rows(request, 1, lab.database.cpu, ALL, frames, chunks=chunks)
+    assert max(frames.sizes) < 2.2 * MANY / chunks
+    wanted = embedded(lab, request)
+    if keys in {"b DESC, id", "n, id DESC"}:
+        assert given == wanted
+    assert sorted(given) == sorted(wanted)
+    assert [row[0] for row in given] == [row[0] for row in wanted] or keys.startswith("n")

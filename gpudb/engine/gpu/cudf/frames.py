@@ -18,13 +18,26 @@ import polars as pl
 import pylibcudf as plc
 from cudf_polars.dsl.ir import IRExecutionContext
 from cudf_polars.dsl.translate import Translator
+from cudf_polars.utils.sorting import sort_order
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, waited
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.cudf.memory import is_full
-from gpudb.engine.gpu.frames import FEW, SEED, Arrays, Coded, Held, HostHeld, Order, beyond_calendar, collected
+from gpudb.engine.gpu.frames import (
+    FEW,
+    SEED,
+    TURN,
+    TURNS,
+    Arrays,
+    Coded,
+    Held,
+    HostHeld,
+    Order,
+    beyond_calendar,
+    collected,
+)
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
@@ -36,6 +49,7 @@ _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_p
 
 
 _PLACE = plc.DataType(plc.TypeId.INT64)
+_ADD, _SUB, _MOD = (getattr(plc.binaryop.BinaryOperator, name) for name in ("ADD", "SUB", "MOD"))
 
 
 class CudfHeld:
@@ -243,6 +257,27 @@ class CudfFrames:
         moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
+    def ranged(
+        self, lazy: pl.LazyFrame, ends: pl.DataFrame, order: Sequence[Order], count: int, *, away: bool = False
+    ) -> list[Held]:
+        """See `frames.Frames`."""
+        table, names = self.held(lazy).table, ends.columns
+        edges = plc.Table([each.obj for each in to_device(ends).columns])
+        keys = plc.Table([table.column_map[name].obj for name in names])
+        last = [not key.nulls_first for key in order]
+        by = sort_order([key.descending for key in order], nulls_last=last, num_keys=len(names))
+        places = plc.search.lower_bound(edges, keys, *by)
+        if away:
+            first = plc.unary.cast(places, _PLACE)
+            last = plc.unary.cast(plc.search.upper_bound(edges, keys, *by), _PLACE)
+            zero, one, turn, turns = (plc.Scalar.from_py(each, _PLACE) for each in (0, 1, TURN, TURNS))
+            taken = _of(plc.filling.sequence(table.num_rows, zero, turn), turns, _MOD)
+            spread = _of(taken, _of(_of(last, first, _SUB), one, _ADD), _MOD)
+            places = plc.unary.cast(_of(first, spread, _ADD), plc.DataType(plc.TypeId.INT32))
+        kept = [each for each in table.columns if each.name not in names]
+        moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
+        return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
+
     def _parts(self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool) -> list[Held]:
         """Columns as those they are `like`, cut at the edges; one copy of all goes to the host, not one of each."""
         names, kinds = [each.name for each in like], [each.dtype for each in like]
@@ -283,6 +318,11 @@ class CudfFrames:
         """See `frames.Frames`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
         return told
+
+
+def _of(left: Any, right: Any, operator: Any) -> Any:
+    """A column of places, of two of them or of one and a scalar."""
+    return plc.binaryop.binary_operation(left, right, operator, _PLACE)
 
 
 class _Told(threading.local):

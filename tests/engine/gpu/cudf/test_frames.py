@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.frames import FEW, HostFrames, HostHeld
+from gpudb.engine.gpu.frames import FEW, HostFrames, HostHeld, Order
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.lower.divisions import quotients
 from gpudb.engine.gpu.lower.joins import key_columns
@@ -188,6 +188,32 @@ def test_rows_go_to_their_places(frames: Any, away: bool) -> None:
     assert [part.rows for part in nothing] == [0, 0]
     keyed = [part.frame() for part in frames.split(lazy.drop("place"), [pl.col("v")], 5, away=away)]
     assert_frame_equal(pl.concat(keyed).sort("v"), rows)
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_rows_go_to_their_ranges(frames: Any, away: bool) -> None:
+    """As on the host: of several keys, their NULLs and NaN among the ends, and equal ends."""
+    rows = pl.DataFrame(
+        {
+            "v": range(6000),
+            "k0": [None if n % 5 == 0 else float("nan") if n % 5 == 1 else -float(n % 5) for n in range(6000)],
+            "k1": pl.Series([None if n % 11 == 0 else n * 7 % 13 for n in range(6000)], dtype=pl.Int128),
+            "k2": [f"t{n % 3}" for n in range(6000)],
+        }
+    )
+    order = [Order(True, True), Order(False, False), Order(True, False)]
+    down, last = [key.descending for key in order], [not key.nulls_first for key in order]
+    names = ["k0", "k1", "k2"]
+    ends = rows.select(names).gather_every(50).sort(names, descending=down, nulls_last=last).gather_every(8)
+    ends = pl.concat([ends, ends[:3]]).sort(names, descending=down, nulls_last=last)
+    count = ends.height + 1
+    given = frames.ranged(frames.given(rows).lazy, ends, order, count, away=away)
+    wanted = HostFrames().ranged(rows.lazy(), ends, order, count, away=away)
+    for one, other in zip(given, wanted, strict=True):
+        assert_frame_equal(one.frame().sort("v"), other.frame().sort("v"))
+    assert sum(part.rows for part in given) == rows.height
+    nothing = frames.ranged(frames.given(rows).lazy.head(0), ends, order, count, away=away)
+    assert {part.rows for part in nothing} == {0}
 
 
 def test_quotients(frames: Any) -> None:

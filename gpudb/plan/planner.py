@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from gpudb.plan.errors import NotCarried
@@ -31,7 +32,7 @@ class _Planner:
     """One planning context. The text's values are all text, its functions opaque: see `symbols`."""
 
     def __init__(self) -> None:
-        _import_moved_modules()
+        _place_modules()
         import dask
         import numpy
 
@@ -76,13 +77,17 @@ class _Planner:
             return made
 
 
-def _import_moved_modules() -> None:
-    """dask-sql 2024.5 imports `dask_expr`, which has since moved into Dask."""
+def _place_modules() -> None:
+    """What dask-sql 2024.5 imports and is not there, or is not wanted: `dask_expr` has since moved into Dask; its list
+    of models imports all of scikit-learn, XGBoost and LightGBM where they are installed, which takes many seconds."""
     import dask.dataframe.dask_expr as moved
     import dask.dataframe.dask_expr.io as moved_io
     import dask.dataframe.dask_expr.io.parquet as moved_parquet
 
+    models: Any = ModuleType("dask_sql.physical.utils.ml_classes")
+    models.get_cpu_classes = models.get_gpu_classes = dict
     names = {"dask_expr": moved, "dask_expr.io": moved_io, "dask_expr.io.parquet": moved_parquet}
+    names[models.__name__] = models
     for name, module in names.items():
         sys.modules.setdefault(name, module)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +107,11 @@ def test_columns_that_nothing_reads_are_not_read(lab: Lab) -> None:
     (scan,) = [node for node in walk_nodes(plan.root) if isinstance(node, Scan)]
     assert scan.names == ("a", "b")
     assert _kinds(plan.root)[-1] == "Scan"
+
+
+def test_the_planner_imports_no_models(tmp_path: Path) -> None:
+    (tmp_path / "sklearn").mkdir()
+    (tmp_path / "sklearn" / "__init__.py").write_text("raise SystemExit('scikit-learn is imported')")
+    program = "from gpudb.plan import planner; planner.warm()"
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, check=True, timeout=200)

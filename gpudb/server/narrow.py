@@ -1,4 +1,4 @@
-"""Rows of short values as DataRow messages, faster than by joining texts: integers and numerics.
+"""Rows of short values as DataRow messages, faster than by joining texts: integers, numerics and short texts.
 
 Byte by byte, over all rows at once: every row has as many bytes as the longest of each column could take, and those
 that it lacks (leading zeros, a sign) are left out at last.
@@ -17,11 +17,21 @@ from gpudb.types import SqlType
 
 _WIDEST = 160
 """Bytes of a row at most: of wider ones too much would be left out, and each length is to be one byte."""
+_LONGEST = 16
+"""Bytes of a text at most: longer ones are joined as fast."""
 _MOST = 8192
 """Rows at most: the bytes of more leave the processor's caches, and joining texts is as fast."""
 _LARGEST = (1 << 32) - 1
 """Numbers of more than 32 bits are divided slowly."""
+_TOGETHER = 4
+"""So many digits are looked up at once."""
+_UNIT = 10**_TOGETHER
+_PLACES = np.frombuffer(b"".join(b"%04d" % number for number in range(_UNIT)), np.uint8).reshape(-1, 4).T.copy()
+"""The digits of each number below that, a row of the array for each place."""
+_TENS = np.array([[10**number] for number in range(20)], np.uint64)
 _INTEGERS = frozenset({"int2", "int4", "int8"})
+_TEXTS = frozenset({"text", "varchar"})
+_HELD = _INTEGERS | _TEXTS | {"numeric"}
 
 Array = np.ndarray[Any, Any]
 Cells = tuple[Array, Array, Array]
@@ -30,8 +40,10 @@ which of NULL is -1."""
 
 
 def narrow_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> memoryview | None:
-    """The messages of a batch; None for other types than these, many or wide rows, large numbers, and binary format."""
+    """The messages of a batch; None for other types than these, many or wide rows, and binary format."""
     if any(formats) or not types or not 0 < batch.num_rows <= _MOST:
+        return None
+    if any(type_.name not in _HELD for type_ in types):
         return None
     parts: list[Cells] = []
     wide = 7
@@ -45,16 +57,16 @@ def narrow_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequen
         parts.append(made)
     count = batch.num_rows
     rows, there = np.empty((wide, count), np.uint8), np.ones((wide, count), bool)
-    sizes = np.full(count, 6, np.uint8)
+    sizes = np.full(count, 6 + 4 * len(parts), np.int16)
     at = 7
     for cells, some, lengths in parts:
         # No length takes more than its last byte; of NULL all four are 255.
-        rows[at : at + 3] = lengths >> 7
+        rows[at : at + 3] = lengths >> 15
         rows[at + 3] = lengths
         at += 4
         rows[at : at + len(cells)], there[at : at + len(cells)] = cells, some
         at += len(cells)
-        sizes += np.maximum(lengths, 0).astype(np.uint8) + np.uint8(4)
+        sizes += np.maximum(lengths, 0)
     rows[0], rows[1:4], rows[4], rows[5], rows[6] = ord("D"), 0, sizes, 0, len(types)
     bits = np.packbits(np.ascontiguousarray(there.T), bitorder="little")
     kept = pa.BooleanArray.from_buffers(pa.bool_(), rows.size, [None, pa.py_buffer(bits)])
@@ -72,12 +84,12 @@ def _cells(type_: SqlType, column: pa.Array) -> Cells | None:
     elif type_.name == "numeric" and pa.types.is_decimal128(column.type):
         values = _whole(column, valid)
         made = None if values is None else _digits(values, column.type.scale)
-    if made is None:
-        return None
-    if valid is None:
+    elif type_.name in _TEXTS and column.type == pa.string():
+        made = _letters(column, valid)
+    if made is None or valid is None:
         return made
     cells, there, lengths = made
-    return cells, there & valid, np.where(valid, lengths, np.int8(-1))
+    return cells, there & valid, np.where(valid, lengths, np.int16(-1))
 
 
 def _whole(column: pa.Array, valid: Array | None) -> Array | None:
@@ -88,28 +100,44 @@ def _whole(column: pa.Array, valid: Array | None) -> Array | None:
     return values if (fits if valid is None else fits | ~valid).all() else None
 
 
+def _letters(column: pa.Array, valid: Array | None) -> Cells | None:
+    """Texts as they are; None where one is long."""
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    lengths = np.diff(ends) if valid is None else np.where(valid, np.diff(ends), 0)
+    width = int(lengths.max())
+    if width > _LONGEST:
+        return None
+    places = np.arange(width, dtype=np.int32)[:, None]
+    letters = np.frombuffer(data or b"\0", np.uint8)
+    # What is behind a short text is left out again; behind the last one there may be nothing.
+    cells = letters.take(ends[:-1] + places, mode="clip")
+    return cells, places < lengths, lengths.astype(np.int16)
+
+
 def _digits(values: Array, scale: int) -> Cells | None:
-    """Integers as decimals of a scale: a sign, digits, a point. None where one is too large."""
+    """Integers as decimals of a scale: a sign, digits, a point."""
+    if scale < 0:
+        return None
     sizes = np.abs(values).view(np.uint64)
     top = int(sizes.max())
-    if scale < 0 or top > _LARGEST:
-        return None
     width = max(len(str(top)), scale + 1)
-    rest = sizes.astype(np.uint32)
-    point = 1 if scale else 0
+    parts = -(-width // _TOGETHER)
+    digits = np.empty((parts, _TOGETHER, len(values)), np.uint8)
+    rest = sizes.astype(np.uint32) if top <= _LARGEST else sizes
+    for part in digits[:0:-1]:
+        above = rest // _UNIT
+        part[:] = _PLACES.take(rest - above * _UNIT, axis=1)
+        rest = above
+    digits[0] = _PLACES.take(rest, axis=1)
+    shown = digits.reshape(-1, len(values))[-width:]
+    point, whole = (1 if scale else 0), width - scale
     cells = np.empty((1 + width + point, len(values)), np.uint8)
     there = np.ones(cells.shape, bool)
     cells[0], there[0] = ord("-"), values < 0
-    lengths = there[0] + np.int8(scale + 1 + point)
-    for place in range(width - 1, -1, -1):
-        at = 1 + place + (point if place >= width - scale else 0)
-        if place < width - scale - 1:
-            there[at] = rest != 0
-            lengths += there[at]
-        less = rest // 10
-        cells[at] = rest - less * 10
-        rest = less
-    cells[1:] += ord("0")
-    if point:
-        cells[1 + width - scale] = ord(".")
-    return cells, there, lengths
+    cells[1 : 1 + whole] = shown[:whole]
+    # The one before the point is always there.
+    there[1:whole] = sizes >= _TENS[scale + 1 : scale + whole][::-1]
+    if scale:
+        cells[1 + whole], cells[2 + whole :] = ord("."), shown[whole:]
+    return cells, there, there[:whole].sum(0, dtype=np.int16) + np.int16(1 + point + scale)

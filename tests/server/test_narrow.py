@@ -13,13 +13,16 @@ from gpudb.server.narrow import narrow_rows
 from gpudb.types import INT4, INT8, TEXT, SqlType, numeric
 
 INT2 = SqlType("int2")
-ENDS = {2: 2**15, 4: 2**31, 8: 2**32}
+VARCHAR = SqlType("varchar")
 
 
-def column(kind: SqlType, size: int, draws: np.random.Generator, count: int, nulls: float) -> pa.Array:
-    """Values of few digits and of many, both ends among them."""
-    end = ENDS[size]
-    values = [int(x) >> int(draws.integers(0, 8 * size)) for x in draws.integers(-end, end, count)]
+def column(kind: SqlType, bits: int, draws: np.random.Generator, count: int, nulls: float) -> pa.Array:
+    """Values of few digits and of many, both ends among them; texts of as many bytes, and of none."""
+    if kind in {TEXT, VARCHAR}:
+        texts = ["".join(draws.choice(list("aé€𝄞 "), draws.integers(0, bits // 8 + 1))) for _ in range(count)]
+        return pa.array([text if ok else None for text, ok in zip(texts, draws.random(count) >= nulls)], pa.string())
+    end = 1 << bits
+    values = [int(x) >> int(draws.integers(0, bits)) for x in draws.integers(-end, end, count)]
     values[: min(count, 4)] = [1 - end, end - 1, 0, -1][:count]
     there = draws.random(count) >= nulls
     if kind.name == "numeric":
@@ -39,14 +42,37 @@ def same(batch: pa.RecordBatch, types: tuple[SqlType, ...]) -> bool:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rows_are_those_of_single_values(seed: int, count: int, nulls: float) -> None:
     draws = np.random.default_rng(seed)
-    types = INT2, INT4, INT8, numeric(38, 0), numeric(30, 2), numeric(38, 9)
-    sizes = (2, 4, 8, 8, 4, 8)
-    columns = [column(kind, size, draws, count, nulls) for kind, size in zip(types, sizes)]
-    batch = pa.RecordBatch.from_arrays(columns, names=list("abcdef"))
+    types = INT2, INT4, INT8, numeric(38, 0), numeric(30, 2), TEXT, numeric(38, 9), VARCHAR
+    bits = (15, 31, 32, 32, 31, 24, 32, 32)
+    columns = [column(kind, size, draws, count, nulls) for kind, size in zip(types, bits)]
+    batch = pa.RecordBatch.from_arrays(columns, names=list("abcdefgh"))
     assert same(batch, types)
     for at, kind in enumerate(types):
         assert same(batch.select([at]), (kind,))
         assert same(batch.select([at]).slice(count // 2), (kind,))
+
+
+@pytest.mark.parametrize("bits", [33, 47, 62])
+def test_large_numbers_are_written_to_their_last_digit(bits: int) -> None:
+    draws = np.random.default_rng(bits)
+    for kind in (INT8, numeric(38, 0), numeric(38, 2), numeric(38, 18), numeric(38, 25)):
+        batch = pa.RecordBatch.from_arrays([column(kind, bits, draws, 700, 0.1)], names=["a"])
+        assert same(batch, (kind,))
+    tens = [sign * (10**n + less) for n in range(19) for sign in (-1, 1) for less in (-1, 0, 1)]
+    values = [*tens, 2**63 - 1, -(2**63), 0, None]
+    assert same(pa.record_batch([pa.array(values, pa.int64())], ["a"]), (INT8,))
+    for kind in (numeric(38, 0), numeric(38, 4), numeric(38, 22)):
+        scale = kind.numeric_digits[1]
+        made = [None if value is None else Decimal(value).scaleb(-scale) for value in values if value != -(2**63)]
+        assert same(pa.record_batch([pa.array(made, kind.arrow)], ["a"]), (kind,))
+
+
+@pytest.mark.parametrize("texts", [[""] * 3, [None] * 3, ["a", "", None], ["", "é" * 8, "b"]])
+def test_texts_that_are_empty_or_last(texts: list[str | None]) -> None:
+    batch = pa.record_batch([pa.array(["before", *texts, "behind"], pa.string())], ["a"])
+    assert same(batch, (TEXT,))
+    assert same(batch.slice(1, 3), (VARCHAR,))
+    assert same(batch.slice(3), (VARCHAR,))
 
 
 def test_what_is_left_to_the_usual_way() -> None:
@@ -60,8 +86,8 @@ def test_what_is_left_to_the_usual_way() -> None:
     assert made(numbers, INT4, 1) is None
     assert narrow_rows(pa.record_batch([pa.array(range(8193), pa.int32())], ["a"]), (INT4,), (0,)) is None
     assert made(pa.array([n / 2 for n in range(200)]), SqlType("float8")) is None
-    assert made(pa.array([f"text {n}" for n in range(200)]), TEXT) is None
-    assert made(pa.array([-(2**32)] * 200), INT8) is None
-    assert made(pa.array([-(2**63)] * 200), INT8) is None
+    assert made(pa.array(["a"] * 199 + ["é" * 9]), TEXT) is None
+    assert made(pa.array(["a"] * 199 + ["b" * 200]), TEXT) is None
+    assert made(pa.array(["a", "b"] * 100, pa.large_string()), TEXT) is None
     assert made(pa.array([Decimal(2**64)] * 200, pa.decimal128(38, 0)), numeric(38, 0)) is None
     assert narrow_rows(pa.RecordBatch.from_arrays([], names=[]), (), ()) is None

@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from gpudb.engine.cpu.udf_quotient import quotient_of
 from gpudb.engine.gpu.fused.top import count_of
+from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.lower.arrow import numerics
 from gpudb.engine.gpu.lower.groups import Groups
 from gpudb.engine.gpu.lower.values import RANGES
 from gpudb.engine.gpu.outcome import schema_of
-from gpudb.engine.gpu.whole_groups import Apart, How, WholeGroups, there, values_of
+from gpudb.engine.gpu.whole_groups import Apart, Column, How, OfFrame, States, WholeGroups
 from gpudb.errors import GpudbError
 from gpudb.plan.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.physical import Final, Receive
@@ -45,13 +46,11 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A column's values: of numbers and moments int64, or Python's integers where they are wider; float64, bool; texts.
+    """A column's values (see `whole_groups.Column`), `shown` how many decimals a numeric that carries it shows."""
 
-    `valid` says which are there (None: all), `shown` how many decimals a numeric that carries it shows.
-    """
-
-    values: Array | pl.Series
+    values: Array
     valid: Array | None = None
+    texts: Dictionary | None = None
     shown: Array | None = None
 
     def at(self, rows: Array | None) -> Lane:
@@ -59,7 +58,7 @@ class Lane:
         if rows is None:
             return self
         valid = None if self.valid is None else self.valid[rows]
-        return Lane(self.values[rows], valid, None if self.shown is None else self.shown[rows])
+        return Lane(self.values[rows], valid, self.texts, None if self.shown is None else self.shown[rows])
 
 
 Maker = Callable[[WholeGroups], Lane]
@@ -89,49 +88,54 @@ class Finished:
 def rows_of(root: Node, states: Sequence[pl.DataFrame], parameters: Sequence[object]) -> Finished | None:
     """The rows of a stage over the states of groups, in a frame for each worker that gave some, each of which has a
     group once; None where the lowering is wanted."""
-    if sum(each.height for each in states) > MOST:
+    tail = tail_of(root)
+    if tail is None:
         return None
     try:
-        tail = _Tail(parameters)
-        places = tail.over(root)
+        return tail.rows([OfFrame(each) for each in states], parameters)
+    except Apart:
         try:
-            return Finished(tail.batch(states, places))
-        except Apart:
             merged = Groups.merged(pl.concat(states).lazy(), tail.aggregate).collect()
-            return Finished(tail.batch([merged], places))
-    except (_Other, GpudbError):
+        except GpudbError:
+            return None
+        return tail.rows([OfFrame(merged)], parameters)
+
+
+def tail_of(root: Node) -> Tail | None:
+    """What a stage does with the states of groups; None where the lowering is wanted."""
+    try:
+        return Tail(root)
+    except _Other:
         return None
 
 
-class _Tail:
+class Tail:
     """A stage's nodes above its groups: how the groups' columns are made, and the sorts that rows go through."""
 
     aggregate: Aggregate
 
-    def __init__(self, parameters: Sequence[object]) -> None:
-        self._parameters = parameters
+    def __init__(self, root: Node) -> None:
         self._kinds: list[SqlType] = []
         self._makers: list[Maker] = []
-        self._sorts: list[tuple[list[tuple[int, bound.SortKey]], int, int | None]] = []
+        self._sorts: list[tuple[list[tuple[int, bound.SortKey]], Sort]] = []
+        self._places = self._over(root)
+        self._schema = schema_of(tuple(self._kinds[place] for place in self._places))
 
-    def over(self, node: Node) -> list[int]:
+    def _over(self, node: Node) -> list[int]:
         """Which of the groups' columns a node's are."""
         match node:
             case Final(input=Receive(), aggregate=aggregate):
                 self._groups(aggregate)
                 return list(range(len(self._kinds)))
             case Project(exprs=exprs):
-                below = self.over(node.input)
+                below = self._over(node.input)
                 return [below[_place(expr)] for expr in exprs]
             case Sort():
-                below = self.over(node.input)
+                below = self._over(node.input)
                 keys = [(below[_place(key.expr)], key) for key in node.keys]
                 if not all(self._kinds[place].name in _ORDERED for place, _ in keys):
                     raise _Other
-                limit, offset = (count_of(each, self._parameters) for each in (node.limit, node.offset))
-                if -1 in {limit, offset}:
-                    raise _Other
-                self._sorts.append((keys, offset or 0, limit))
+                self._sorts.append((keys, node))
                 return below
         raise _Other
 
@@ -151,19 +155,30 @@ class _Tail:
         self._kinds.append(kind)
         self._makers.append(maker)
 
-    def batch(self, frames: Sequence[pl.DataFrame], places: Sequence[int]) -> pa.RecordBatch:
-        """The rows that come of groups' states; Apart for those of several workers that frames put together."""
-        states = WholeGroups(frames, len(self.aggregate.keys))
+    def rows(self, given: Sequence[States], parameters: Sequence[object]) -> Finished | None:
+        """The rows that come of workers' states; None where the lowering is wanted, Apart for those of several workers
+        that frames put together."""
+        if sum(each.height for each in given) > MOST:
+            return None
+        try:
+            return Finished(self._batch(WholeGroups(given, len(self.aggregate.keys)), parameters))
+        except (_Other, GpudbError):
+            return None
+
+    def _batch(self, states: WholeGroups, parameters: Sequence[object]) -> pa.RecordBatch:
         made = [maker(states) for maker in self._makers]
         rows: Array | None = None
-        for keys, offset, limit in self._sorts:
+        for keys, node in self._sorts:
+            limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
+            if -1 in {limit, offset}:
+                raise _Other
+            first = offset or 0
             ranks = [rank for place, key in keys for rank in _ranks(made[place].at(rows), key)]
             order = _order(ranks, states.height if rows is None else len(rows))
-            order = order[offset : None if limit is None else offset + limit]
+            order = order[first : None if limit is None else first + limit]
             rows = order if rows is None else rows[order]
-        kinds = tuple(self._kinds[place] for place in places)
-        arrays = [_array(kind, made[place].at(rows)) for place, kind in zip(places, kinds, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema_of(kinds))
+        arrays = [_array(self._kinds[place], made[place].at(rows)) for place in self._places]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
 def _place(expr: bound.Expr) -> int:
@@ -177,7 +192,7 @@ def _place(expr: bound.Expr) -> int:
 
 def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
     """Integers that order as rows do by a key: where NULLs are, and the values, upside down where they descend."""
-    ranks = _ascending(lane.values)
+    ranks = _ascending(lane)
     if key.descending:
         ranks = ~ranks
     if lane.valid is None:
@@ -185,12 +200,14 @@ def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
     return [lane.valid if key.nulls_first else ~lane.valid, np.where(lane.valid, ranks, 0)]
 
 
-def _ascending(values: Array | pl.Series) -> Array:
+def _ascending(lane: Lane) -> Array:
     """Integers that order as values do: of floats NaN is above all, and zeros are equal."""
-    if isinstance(values, pl.Series) or values.dtype == object:
-        found = values.to_list() if isinstance(values, pl.Series) else values.tolist()
-        order = {value: rank for rank, value in enumerate(sorted(set(found) - {None}))}
-        return np.array([order.get(value, 0) for value in found], np.int64)
+    values = lane.values
+    if lane.texts is not None:
+        return lane.texts.ranks(values)
+    if values.dtype == object:
+        order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
+        return np.array([order[value] for value in values.tolist()], np.int64)
     if values.dtype.kind != "f":
         return values.astype(np.int64, copy=False)
     bits = (values + 0.0).view(np.int64)
@@ -223,8 +240,8 @@ def _order(ranks: Sequence[Array], count: int) -> Array:
 def _array(kind: SqlType, lane: Lane) -> pa.Array:
     """Values as a column of `SqlType.arrow`."""
     values = lane.values
-    if isinstance(values, pl.Series):
-        texts = values.to_arrow()
+    if lane.texts is not None:
+        texts = lane.texts.arrow(values, lane.valid)
         return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
     mask = None if lane.valid is None else ~lane.valid
     if kind.name == "numeric":
@@ -252,13 +269,13 @@ def _held(name: str, kind: SqlType) -> Maker:
     """A key as it is."""
 
     def lane(states: WholeGroups) -> Lane:
-        found = states.key(name)
-        if kind.name in _TEXT:
-            return Lane(found, there(found))
-        values, valid = values_of(found)
-        return Lane(values, valid, values_of(states.key(name + "s"))[0] if kind.carried else None)
+        return _lane(states.key(name), states.key(name + "s").values if kind.carried else None)
 
     return lane
+
+
+def _lane(column: Column, shown: Array | None = None) -> Lane:
+    return Lane(column.values, column.valid, column.texts, shown)
 
 
 def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
@@ -267,7 +284,7 @@ def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
 
     def lane(states: WholeGroups) -> Lane:
         if kind.name not in _TEXT and not kind.carried:
-            return Lane(*states.values(name, how))
+            return _lane(states.values(name, how))
         if states.several:
             raise Apart  # texts' order, and which of equal values' forms is shown
         return held(states)
@@ -277,8 +294,8 @@ def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
 
 def _totals(name: str, states: WholeGroups) -> tuple[Array, Array | None, Array]:
     """Sums, which of them are of values, and of how many."""
-    values, _ = states.values(name, "sum")
-    counts, _ = states.values(name + "n", "sum")
+    values = states.values(name, "sum").values
+    counts = states.values(name + "n", "sum").values
     valid = counts > 0
     return values, None if valid.all() else valid, counts
 
@@ -295,7 +312,7 @@ def _summed(name: str, call: bound.Aggregate) -> Maker:
         totals, valid, _ = _totals(name, states)
         if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
             raise _Other
-        return Lane(totals, valid, states.values(name + "s", "max")[0] if call.type.carried else None)
+        return Lane(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
 
     return lane
 
@@ -312,13 +329,13 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
         if states.height > FEW:
             raise _Other
         totals, valid, counts = _totals(name, states)
-        decimals = states.values(name + "s", "max")[0].tolist() if kind.carried else [scale] * states.height
+        decimals = states.values(name + "s", "max").values.tolist() if kind.carried else [scale] * states.height
         found = [
             quotient_of(total, scale, n, 0, show) if n else (0, 0)
             for total, n, show in zip(totals.tolist(), counts.tolist(), decimals, strict=True)
         ]
         values = np.array([value for value, _ in found], object)
-        return Lane(values, valid, np.array([show for _, show in found], np.int8))
+        return Lane(values, valid, None, np.array([show for _, show in found], np.int8))
 
     return lane
 

@@ -6,11 +6,15 @@ By NumPy and a dictionary of the keys: frames would take longer, since all their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
 import pyarrow.compute as pc
+
+from gpudb.engine.gpu.fused.results import Lane
+from gpudb.engine.gpu.fused.values import Dictionary
 
 FEW = 4096
 """So many rows of several workers at most; of more a frame's groups take less."""
@@ -23,66 +27,173 @@ class Apart(Exception):
     """States that are put together by frames alone."""
 
 
-class WholeGroups:
-    """The states of groups, whose keys are the columns k0, k1, … of each frame, and no group twice in one of them.
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's values: of integers and moments int64, or Python's integers where they are wider; floats; booleans;
+    codes of `texts`. Where they are not `valid` (None: nowhere) they are 0."""
 
-    Raises Apart for what several frames have that only frames put together.
+    values: Array
+    valid: Array | None = None
+    texts: Dictionary | None = None
+
+    def listed(self) -> list[Any]:
+        """The values as Python has them, None for NULL."""
+        if self.texts is not None:
+            return self.texts.texts(self.values, self.valid).to_list()
+        found: list[Any] = self.values.tolist()
+        if self.valid is None:
+            return found
+        return [value if ok else None for value, ok in zip(found, self.valid.tolist(), strict=True)]
+
+
+class States(Protocol):
+    """The columns of one worker's groups, by name."""
+
+    @property
+    def height(self) -> int:
+        """How many groups there are."""
+
+    def column(self, name: str) -> Column:
+        """One of them."""
+
+
+class WholeGroups:
+    """The states of groups, whose keys are the columns k0, k1, … of each worker's, of which none has a group twice.
+
+    Raises Apart for what several workers have that only frames put together.
     """
 
-    def __init__(self, frames: Sequence[pl.DataFrame], keys: int) -> None:
-        first, *more = [each for each in frames if each.height] or frames[:1]
-        for each in more:
-            first = first.vstack(each)
-        self._frame = first
+    def __init__(self, given: Sequence[States], keys: int) -> None:
+        self._given = [each for each in given if each.height] or given[:1]
+        self.height = sum(each.height for each in self._given)
         self._order: Array | None = None
-        if not more:
-            self.height: int = first.height
+        self._columns: dict[str, Column] = {}
+        if not self.several:
             return
-        if first.height > FEW:
+        if self.height > FEW:
             raise Apart
-        # Python has no moments before Christ, and no infinite ones.
-        columns = [first[f"k{number}"].to_physical() for number in range(keys)]
-        if any(each.dtype.is_float() for each in columns):
+        columns = [self._column(f"k{number}") for number in range(keys)]
+        if any(each.values.dtype.kind == "f" for each in columns):
             raise Apart
         known: dict[tuple[Any, ...], int] = {}
-        rows = zip(*(each.to_list() for each in columns), strict=True) if keys else [()] * first.height
+        rows = zip(*(each.listed() for each in columns), strict=True) if keys else [()] * self.height
         groups = np.array([known.setdefault(row, len(known)) for row in rows])
         self.height = len(known)
         self._order = np.argsort(groups, kind="stable")
         self._starts = np.searchsorted(groups[self._order], np.arange(self.height))
 
-    def key(self, name: str) -> pl.Series:
-        """A column that is the same in all states of a group."""
-        series = self._frame[name]
-        return series if self._order is None else series.gather(self._order[self._starts])
-
     @property
     def several(self) -> bool:
         """Whether states of a group are put together here."""
-        return self._order is not None
+        return len(self._given) > 1
 
-    def values(self, name: str, how: How) -> tuple[Array, Array | None]:
-        """A column of numbers or moments, and which are there (see `values_of`)."""
-        series = self._frame[name]
+    def _column(self, name: str) -> Column:
+        """A column of all workers, one after the other."""
+        found = self._columns.get(name)
+        if found is None:
+            parts = [each.column(name) for each in self._given]
+            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
+        return found
+
+    def key(self, name: str) -> Column:
+        """A column that is the same in all states of a group."""
+        found = self._column(name)
         if self._order is None:
-            return values_of(series)
-        if how == "any" or (how != "sum" and series.dtype.is_float()):
+            return found
+        firsts = self._order[self._starts]
+        return replace(found, values=found.values[firsts], valid=None if found.valid is None else found.valid[firsts])
+
+    def values(self, name: str, how: How) -> Column:
+        """A column of numbers or moments."""
+        found = self._column(name)
+        if self._order is None:
+            return found
+        values, valid = found.values, found.valid
+        if how == "any" or (how != "sum" and values.dtype.kind == "f"):
             raise Apart
-        values, valid = values_of(series)
         values = values[self._order]
         if how == "sum":
             beyond = _BEYOND // len(values)
             if values.dtype.kind == "i" and max(-int(values.min()), int(values.max())) > beyond:
                 values = values.astype(object)
-            return np.add.reduceat(values, self._starts), None
+            return Column(np.add.reduceat(values, self._starts))
         if values.dtype == object:
             raise Apart
         if valid is None:
-            return _PICKS[how].reduceat(values, self._starts), None
+            return Column(_PICKS[how].reduceat(values, self._starts))
         valid = valid[self._order]
         made = _PICKS[how].reduceat(np.where(valid, values, _end(values.dtype, how)), self._starts)
         valid = np.logical_or.reduceat(valid, self._starts)
-        return np.where(valid, made, np.zeros(1, made.dtype)), valid
+        return Column(np.where(valid, made, np.zeros(1, made.dtype)), valid)
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    """Columns of workers one after the other; they have dictionaries of their own."""
+    valid = None
+    if any(each.valid is not None for each in parts):
+        every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
+        valid = np.concatenate(list(every))
+    if parts[0].texts is None:
+        return Column(np.concatenate([each.values for each in parts]), valid)
+    return coded([text for each in parts for text in each.listed()])
+
+
+def coded(texts: Sequence[str | None]) -> Column:
+    """Texts as a column."""
+    known: dict[str, int] = {}
+    codes = np.array([0 if text is None else known.setdefault(text, len(known)) for text in texts], np.int64)
+    valid = np.array([text is not None for text in texts], bool) if None in texts else None
+    return Column(codes, valid, Dictionary(pl.Series(list(known), dtype=pl.String)))
+
+
+@dataclass(frozen=True, slots=True)
+class OfFrame:
+    """States in a frame."""
+
+    frame: pl.DataFrame
+
+    @property
+    def height(self) -> int:
+        """See `States`."""
+        return self.frame.height
+
+    def column(self, name: str) -> Column:
+        """See `States`."""
+        series = self.frame[name]
+        return coded(series.to_list()) if series.dtype == pl.String else Column(*values_of(series))
+
+
+class OfLanes:
+    """States as a kernel has left them on the host; `lanes` are at least one."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        self._lanes = {lane.name: lane for lane in lanes}
+        self.height = lanes[0].rows
+
+    def column(self, name: str) -> Column:
+        """See `States`."""
+        lane = self._lanes[name]
+        values, *more = lane.parts
+        if more or values.dtype == object:
+            values = _narrowed(lane.parts)
+        elif lane.kind == pl.Boolean:
+            values = values.astype(bool)
+        elif values.dtype.kind != "f":
+            values = values.astype(np.int64, copy=False)
+        valid = lane.valid
+        if valid is not None and valid.all():
+            valid = None
+        return Column(
+            values if valid is None else np.where(valid, values, values.dtype.type(0)), valid, lane.dictionary
+        )
+
+
+def _narrowed(parts: Sequence[Array]) -> Array:
+    """Integers of more than one word, or Python's, as int64 where all of them fit."""
+    rows = zip(*(part.tolist() for part in parts), strict=True)
+    found = [sum(part << 32 * number for number, part in enumerate(row)) for row in rows]
+    fits = all(-(2**63) <= value < 2**63 for value in found)
+    return np.array(found, np.int64 if fits else object)
 
 
 _PICKS = {"min": np.minimum, "max": np.maximum}
@@ -113,9 +224,6 @@ def values_of(series: pl.Series) -> tuple[Array, Array | None]:
     if not series.null_count():
         return series.to_numpy(), None
     held = series.to_arrow()
-    return pc.fill_null(held, held.type.to_pandas_dtype()(0)).to_numpy(zero_copy_only=False), there(series)
-
-
-def there(series: pl.Series) -> Array | None:
-    """Which values are there; None for all."""
-    return pc.is_valid(series.to_arrow()).to_numpy(zero_copy_only=False) if series.null_count() else None
+    return pc.fill_null(held, held.type.to_pandas_dtype()(0)).to_numpy(zero_copy_only=False), pc.is_valid(
+        held
+    ).to_numpy(zero_copy_only=False)

@@ -17,12 +17,14 @@ from gpudb.engine.gpu.failures import Lost, TooLarge, told
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import FEW, Held
 from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.engine.gpu.fused.run import Ready, Twin
 from gpudb.engine.gpu.given import Parts, Spilled
 from gpudb.engine.gpu.half import Half, is_bound, key_of
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Again, Task
+from gpudb.engine.gpu.straight import Straight, straight
 from gpudb.errors import OutOfMemory
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Fused
@@ -174,6 +176,10 @@ class Work:
         rows, or it is not."""
         if self._count > 1:
             return self._half.rest(question.given) if question.given else self._half.rows(question.share)
+        kernels, plain = self._computing.kernels, straight(self._plan)
+        if kernels is not None and plain is not None:
+            ready = kernels.kept(plain.part, key_of(self._sent, WHOLE))
+            return self._answer(plain, kernels, ready) if ready is not None else None
         again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
         wanted = needed(self._stages, again)
         left = [stage for stage in self._stages if stage.number in wanted]
@@ -183,9 +189,21 @@ class Work:
         if self._finished is not None:
             return packed(self._finished.batch)
         ((rows,),) = given.values()
-        if rows.bytes > INLINE_BYTES:
-            return None
-        return packed(to_batch(rows.frame(), self._running.types))
+        return self._packed(rows)
+
+    def _answer(self, plain: Straight, kernels: Twin, ready: Ready) -> bytes | None:
+        """The answer where a kernel's groups are all that is to be finished."""
+        made = plain.answer(kernels, ready, self._parameters)
+        if isinstance(made, Finished):
+            return packed(made.batch)
+        task = Task(self._plan[-1], WHOLE, self._parameters, self._timezone)
+        ((rows,), _) = self._computing.computed(task, {plain.number: [made]})
+        assert not isinstance(rows, Spilled)
+        return self._packed(rows)
+
+    def _packed(self, rows: Held) -> bytes | None:
+        """A result's rows; None where they are many."""
+        return packed(to_batch(rows.frame(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
 
     def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
         """Runs stages until the statement has to change its lane, or ends; those that are left."""

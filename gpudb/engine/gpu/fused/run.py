@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -26,7 +26,7 @@ from gpudb.engine.gpu.fused.prepare import prepare
 from gpudb.engine.gpu.fused.prepared import Prepared
 from gpudb.engine.gpu.fused.resident import PackedSource, PackedTables
 from gpudb.engine.gpu.fused.results import Lane, frame_of, on_host
-from gpudb.engine.gpu.fused.skip import parts
+from gpudb.engine.gpu.fused.skip import Wanted
 from gpudb.engine.gpu.fused.twin import in_forms
 from gpudb.engine.gpu.fused.values import NotFused
 from gpudb.engine.gpu.fused.workshop import Compiling, Jobs, Workshop
@@ -75,6 +75,7 @@ class Ready:
     table: str
     bytes: int
     jobs: Jobs = ()
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 class _Told(threading.local):
@@ -159,8 +160,17 @@ class Twin:
 
     def again(self, ready: Ready) -> Made:
         """Runs a part that was kept."""
-        segments = ready.source.segments(ready.prepared.fields, ready.prepared.texts)
-        return self._frame(replace(ready.prepared, segments=segments), ready.table, reused=True)
+        return self._frame(_current(ready), ready.table, ready.wanted)
+
+    def lanes(self, ready: Ready) -> list[Lane] | Held:
+        """The same, of which nothing is told: columns, on the host where they are few."""
+        self.ran += 1
+        prepared = _current(ready)
+
+        def run(some: Prepared) -> twin.Outcome:
+            return self._run(replace(some, segments=ready.wanted.parts(some.pipeline, some.segments)))
+
+        return self._laid(prepared, prepared.outcome(run))
 
     def launched(self) -> tuple[Launched, ...]:
         """What this thread has run since it asked last."""
@@ -189,15 +199,17 @@ class Twin:
             sources = [generated(each).source for each in {in_forms(*pair): None for pair in pairs}]
             self._workshop.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
 
-    def _frame(self, prepared: Prepared, table: str, *, reused: bool = False) -> Made:
+    def _frame(self, prepared: Prepared, table: str, wanted: Wanted | None = None) -> Made:
+        """A part's columns; it is known what is `wanted` of the segments of one that runs again."""
         self.ran += 1
+        known = wanted or Wanted()
         started = time.perf_counter()
         read: list[twin.Segment] = []
         skipped = 0
 
         def run(some: Prepared) -> twin.Outcome:
             nonlocal skipped
-            left = [part for segment in some.segments for part in parts(some.pipeline, segment)]
+            left = known.parts(some.pipeline, some.segments)
             skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
             read.extend(left)
             return self._run(replace(some, segments=left))
@@ -212,14 +224,14 @@ class Twin:
             skipped,
             spent,
             self._registers(prepared),
-            reused,
+            wanted is not None,
             rows=sum(segment.rows for segment in prepared.segments),
             passed=prepared.passed(outcome),
             hashed=sum(int(each.nbytes) for made in prepared.lookups for each in made),
         )
-        made = self._made(prepared, outcome)
+        made = self._laid(prepared, outcome)
         self._told.launched.append(told)
-        return made
+        return frame_of(made) if isinstance(made, list) else made
 
     def _placed(self, prepared: Prepared) -> Prepared:
         """A bound part with its build sides where it runs."""
@@ -228,9 +240,9 @@ class Twin:
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return twin.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
 
-    def _made(self, prepared: Prepared, outcome: twin.Outcome) -> Made:
-        """A part's columns from what came of it."""
-        return frame_of(prepared.lanes(outcome))
+    def _laid(self, prepared: Prepared, outcome: twin.Outcome) -> list[Lane] | Held:
+        """A part's columns from what came of it, on the host, or where a kernel left many rows."""
+        return prepared.lanes(outcome)
 
     def _spent(self, waited: float) -> float:
         """The milliseconds of what ran last, of those that were waited for it."""
@@ -238,6 +250,11 @@ class Twin:
 
     def _registers(self, prepared: Prepared) -> int:
         return 0
+
+
+def _current(ready: Ready) -> Prepared:
+    """A part over the segments that there are now."""
+    return replace(ready.prepared, segments=ready.source.segments(ready.prepared.fields, ready.prepared.texts))
 
 
 class Kernels(Twin):
@@ -258,12 +275,12 @@ class Kernels(Twin):
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables, keep=True)
 
-    def _made(self, prepared: Prepared, outcome: twin.Outcome) -> Made:
+    def _laid(self, prepared: Prepared, outcome: twin.Outcome) -> list[Lane] | Held:
         lanes = prepared.lanes(outcome)
         if on_host(lanes):
-            return frame_of(lanes)
+            return lanes
         held = self._lay(lanes)
-        return held if held is not None else frame_of(prepared.lanes(outcome.fetched()))
+        return held if held is not None else prepared.lanes(outcome.fetched())
 
     def _spent(self, waited: float) -> float:
         return self._launcher.milliseconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,22 +14,50 @@ from gpudb.engine.gpu.fused.packed import ROWS, PackedColumn
 from gpudb.engine.gpu.fused.pipeline import Calendar, Compare, Expr, Field, Filter, Literal, Logic, Lookup, Pipeline
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.walk import can_fail, exprs_of
+from gpudb.engine.gpu.fused.zones import Zones
 
 _MOST = 16
 """Into so many parts a segment is cut at most: each is a launch."""
 _Span = tuple[Array | int, Array | int]
 """The least and greatest value of each zone."""
+_Rows = list[tuple[int, int]] | None
+"""The first rows of parts, and those after their last; None is all rows as they are."""
 
 
 def parts(pipeline: Pipeline, segment: Segment) -> list[Segment]:
     """The rows of a segment that may be kept, in parts: all of them as they are where none can be left out."""
+    return _cut(segment, _wanted(pipeline, segment))
+
+
+class Wanted:
+    """The parts of segments that a pipeline reads: which rows these are is found once for columns of the same zones."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Pipeline, list[Zones | None], list[_Rows]] | None = None
+
+    def parts(self, pipeline: Pipeline, segments: Sequence[Segment]) -> list[Segment]:
+        """See `parts`, of all segments."""
+        zones = [column.zones for segment in segments for column in segment.columns]
+        known = self._known
+        if known is None or known[0] is not pipeline or len(known[2]) != len(segments) or not _same(known[1], zones):
+            known = self._known = pipeline, zones, [_wanted(pipeline, segment) for segment in segments]
+        return [part for segment, rows in zip(segments, known[2], strict=True) for part in _cut(segment, rows)]
+
+
+def _same(some: Sequence[Zones | None], others: Sequence[Zones | None]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+def _wanted(pipeline: Pipeline, segment: Segment) -> _Rows:
     ends = next((column.zones.ends for column in segment.columns if column.zones is not None), None)
     if ends is None or not len(ends):
-        return [segment]
+        return None
     kept = _Zones(segment, ends).kept(pipeline)
-    if kept.all():
-        return [segment]
-    return [_part(segment, first, last) for first, last in _ranges(ends, kept)]
+    return None if kept.all() else _ranges(ends, kept)
+
+
+def _cut(segment: Segment, rows: _Rows) -> list[Segment]:
+    return [segment] if rows is None else [_part(segment, first, last) for first, last in rows]
 
 
 class _Zones:

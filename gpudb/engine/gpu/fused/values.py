@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Bounds, Expr, Literal
 from gpudb.engine.gpu.fused.pipeline import NotFused as NotFused
@@ -24,9 +26,11 @@ INTEGERS = {"int2", "int4", "int8"}
 MOMENTS = {"timestamp", "timestamptz"}
 HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "numeric"}
 _EPOCH = dt.datetime(1970, 1, 1)
+_FEW, _FEW_BYTES = 1 << 16, 1 << 24
+"""Of so many texts at most, of so many bytes, the order of all is kept, and what Arrow needs of them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Dictionary:
     """The distinct texts that codes from 0 on stand for."""
 
@@ -39,6 +43,41 @@ class Dictionary:
         # By Series' own methods: what goes by an expression takes longer than all of them.
         found = self.values[codes if valid is None else np.where(valid, codes, 0)]
         return found if valid is None else found.zip_with(pl.Series(valid), pl.Series([None], dtype=pl.String))
+
+    def ranks(self, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Integers that order as the texts of some codes do; where there are no texts, any."""
+        if not len(self.values):
+            return codes
+        if self._few:
+            return self._ranks.take(codes)
+        used, place = np.unique(codes, return_inverse=True)
+        return _ranked(self.values[used]).take(place)
+
+    def arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
+        """The texts of some codes for Arrow, NULL where they are not `valid`."""
+        places = pa.array(codes, mask=None if valid is None else ~valid)
+        if self._few:
+            return self._arrow.take(places)
+        return self.texts(codes, valid).to_arrow().cast(pa.string())
+
+    @cached_property
+    def _few(self) -> bool:
+        return len(self.values) <= _FEW and self.values.estimated_size() <= _FEW_BYTES
+
+    @cached_property
+    def _ranks(self) -> np.ndarray[Any, Any]:
+        return _ranked(self.values)
+
+    @cached_property
+    def _arrow(self) -> pa.StringArray:
+        return self.values.to_arrow().cast(pa.string())
+
+
+def _ranked(texts: pl.Series) -> np.ndarray[Any, Any]:
+    """The place of each of some distinct texts in their order."""
+    ranks = np.empty(len(texts), np.int64)
+    ranks[texts.arg_sort().to_numpy()] = np.arange(len(texts))
+    return ranks
 
 
 class NoDictionary(NotFused):

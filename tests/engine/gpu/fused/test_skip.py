@@ -28,7 +28,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Pipeline,
     Rows,
 )
-from gpudb.engine.gpu.fused.skip import parts
+from gpudb.engine.gpu.fused.skip import Wanted, parts
 
 WIDE = (-(10**6), 10**6)
 DAYS, NUMBERS = (Field(WIDE, True, place) for place in (0, 1))
@@ -121,3 +121,25 @@ def test_of_sorted_rows_few_are_read() -> None:
         patch.setattr(zones, "ROWS", 100)
         striped = twin.Segment(len(odd), (pack(odd), pack(odd)))
     assert 1 < len(parts(_pipeline(striped, Filter(_is("==", DAYS, 1))), striped)) <= 16
+
+
+def test_what_is_read_is_found_anew_for_other_zones() -> None:
+    rows = 4 * zones.ROWS
+    before = [twin.Segment(rows, (pack(np.arange(rows) + start),)) for start in (0, rows)]
+    pipeline = _pipeline(before[0], Filter(_is("<", DAYS, zones.ROWS)), rows=False)
+    wanted = Wanted()
+    for _ in range(2):
+        assert [part.rows for part in wanted.parts(pipeline, before)] == [zones.ROWS]
+    # Another column of the same values, and another pipeline.
+    again = [twin.Segment(rows, (pack(np.arange(rows)),))]
+    assert [part.rows for part in wanted.parts(pipeline, again)] == [zones.ROWS]
+    (part,) = wanted.parts(pipeline, again)
+    assert part.columns[0].data.base is again[0].columns[0].data
+    assert [part.rows for part in wanted.parts(pipeline, [*before, *again])] == [zones.ROWS] * 2
+    other = _pipeline(before[0], Filter(_is("<", DAYS, 3 * zones.ROWS)), rows=False)
+    assert [part.rows for part in wanted.parts(other, before)] == [3 * zones.ROWS]
+    # Of no columns there are no zones.
+    bare = [twin.Segment(5, ()), twin.Segment(6, ())]
+    count = _pipeline(bare[0], rows=False)
+    assert [part.rows for part in wanted.parts(count, bare)] == [5, 6]
+    assert [part.rows for part in wanted.parts(count, bare[1:])] == [6]

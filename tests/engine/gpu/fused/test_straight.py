@@ -1,0 +1,117 @@
+"""One kernel's groups and their finish, without frames: the rows that frames give, and frames where they are wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gpudb.engine.gpu.finish import Finished
+from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused.values import Dictionary
+from gpudb.engine.gpu.outcome import to_batch
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.share import WHOLE
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.straight import straight
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.fused.conftest import JOIN
+from tests.engine.gpu.test_cases import sorted_rows
+
+ROWS = """
+CREATE TABLE t AS SELECT nullif(g % 5, 4)::int2 AS k, nullif(g % 3, 0) = 1 AS b, g - 20000 AS i, g::int8 << 30 AS l,
+    (g / 7.0 - 2)::numeric(9,3) AS n, CASE g % 9 WHEN 0 THEN 'NaN'::float8 WHEN 1 THEN NULL ELSE g / 4.0 END AS r,
+    nullif('s' || g % 4, 's2') AS s, 'é' || g % 13 AS e, date '2001-02-03' + g % 40 AS d,
+    timestamp '1999-12-31 23:59:59.5' + g % 9 * interval '1 hour' AS m FROM generate_series(1, 40000) g
+"""
+STRAIGHT = (
+    JOIN,
+    "SELECT k, count(*), count(r), sum(i), avg(i), min(n) FROM t GROUP BY k ORDER BY k DESC",
+    "SELECT sum(l), avg(n), sum(r), avg(r), max(l) FROM t WHERE r = r",
+    "SELECT sum(l * 70000::int8 - i), sum(n * 30000) FROM t WHERE i < 1000",
+    "SELECT avg(i), sum(n), max(s), min(k), count(*) FROM t WHERE k = 77",
+    "SELECT s, min(d), max(m), bool_and(b), bool_or(b), max(n), max(e) FROM t GROUP BY s ORDER BY 1 NULLS FIRST",
+    "SELECT b, s, sum(n) FROM t GROUP BY s, b ORDER BY 3 DESC, b NULLS FIRST, s LIMIT 5 OFFSET 2",
+    "SELECT max(r) AS h, k FROM t GROUP BY k ORDER BY h DESC NULLS LAST, k",
+    "SELECT e, d, s, count(*) FROM t GROUP BY e, d, s ORDER BY s DESC, e, d DESC LIMIT 300",
+    "SELECT d, m, b, count(*) FROM t GROUP BY d, m, b ORDER BY m DESC, d, b LIMIT 70",
+    "SELECT e, s FROM t GROUP BY e, s ORDER BY e LIMIT 0",
+    "SELECT s, e, max(e) FROM t WHERE k IS NULL AND s IS NULL GROUP BY s, e ORDER BY e DESC",
+)
+FRAMES = (
+    "SELECT d, e, m, avg(i) FROM t GROUP BY d, e, m",
+    "SELECT sum(CASE WHEN r = 5 THEN 'infinity'::float8 ELSE r END) FROM t WHERE r <> 'NaN'",
+)
+"""What the finish leaves to them only once it sees the groups."""
+MORE = ("SELECT k, sum(i) + 1 FROM t GROUP BY k", "SELECT i, n FROM t WHERE i = 7", "SELECT a.s FROM t a, t b LIMIT 1")
+
+
+@pytest.fixture(scope="module")
+def table(lab: Lab) -> Lab:
+    lab.run(ROWS)
+    return lab
+
+
+def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[tuple[str | None, ...]]]:
+    """Whether a statement is finished without frames, its rows once it is bound, and those of the usual way."""
+    request = lab.request(sql)
+    stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
+    plain, kernels, key = straight(stages), Twin(PackedTables(2**28)), "parameters"
+    assert plain is not None
+    given: dict[int, list[Held]] = {}
+    for stage in stages:
+        task = Task(stage, WHOLE, request.parameters, key=key)
+        given[stage.number] = compute(task, local.TABLES, given, local.FRAMES, kernels)
+    kinds = stages[-1].root.types
+    (usual,) = given[stages[-1].number]
+    ready = kernels.kept(plain.part, key)
+    assert ready is not None
+    for _ in range(2):
+        made = plain.answer(kernels, ready, request.parameters)
+    if isinstance(made, Finished):
+        found = local.as_text([made.batch], kinds)
+    else:
+        last = Task(stages[-1], WHOLE, request.parameters)
+        (rest,) = compute(last, local.TABLES, {plain.number: [made]}, local.FRAMES)
+        found = local.as_text([to_batch(rest.frame(), kinds)], kinds)
+    assert kernels.launched()[1:] == (), "of what runs so nothing is told"
+    return isinstance(made, Finished), found, local.as_text([to_batch(usual.frame(), kinds)], kinds)
+
+
+@pytest.mark.parametrize("sql", STRAIGHT)
+def test_rows_are_those_of_frames(table: Lab, sql: str) -> None:
+    finished, found, wanted = _ways(table, sql)
+    assert finished
+    assert found == wanted or ("ORDER" not in sql and sorted_rows(found) == sorted_rows(wanted))
+
+
+@pytest.mark.parametrize("sql", FRAMES)
+def test_what_takes_frames_goes_on_with_the_same_groups(table: Lab, sql: str) -> None:
+    finished, found, wanted = _ways(table, sql)
+    assert not finished
+    assert sorted_rows(found) == sorted_rows(wanted)
+
+
+@pytest.mark.parametrize("sql", MORE)
+def test_what_is_more_than_a_kernels_groups(table: Lab, sql: str) -> None:
+    assert straight(Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(table.request(sql)).stages) is None
+
+
+@pytest.mark.parametrize("few", [0, 1 << 16])
+def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr("gpudb.engine.gpu.fused.values._FEW", few)
+    texts = ["b", "", "é", "aa", "Z", "a", "zz", "𝄞"]
+    dictionary = Dictionary(pl.Series(texts))
+    codes = np.array([5, 0, 7, 1, 5, 2, 4, 3, 6])
+    valid = codes != 1
+    taken = [texts[code] for code in codes]
+    assert np.array_equal(np.argsort(dictionary.ranks(codes), kind="stable"), sorted(range(9), key=taken.__getitem__))
+    assert dictionary.arrow(codes).to_pylist() == taken
+    assert dictionary.arrow(codes, valid).to_pylist() == [text or None for text in taken]
+    none = Dictionary(pl.Series([], dtype=pl.String))
+    assert none.arrow(np.zeros(2, np.int64), np.zeros(2, bool)).to_pylist() == [None, None]
+    assert len(none.ranks(np.zeros(2, np.int64))) == 2

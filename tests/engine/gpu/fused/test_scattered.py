@@ -49,7 +49,7 @@ MORE = (
     "SELECT count(*), sum(v), max(v) FROM nothing",
     "SELECT v, count(*) FROM nothing GROUP BY v",
     "SELECT sum(x), min(x), max(x), avg(x) FROM reals WHERE x > 1",
-    "SELECT sum(x), min(x), max(x), avg(x), count(x) FROM reals",
+    "SELECT sum(x), min(x) + 0, max(x), avg(x), count(x) FROM reals",
 )
 """Statements of every kind that several workers answer at once."""
 TABLES = """

@@ -1,6 +1,7 @@
 """Kernels beside their twin on a GPU: python on_device.py FILE runs pipelines that `kept` kept, with CuPy.
 
---every N of them one in so many, --seconds S none after that time; --apart makes each array an allocation of its own.
+--every N of them one in so many, --seconds S none after that time; --apart makes each array an allocation of its own,
+and has the kernels' machine code know its lines, for a sanitizer.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def main() -> None:
     from benchmarks.fused.roofline import without_the_rest
 
     without_the_rest()
+    from gpudb.engine.gpu.fused import nvrtc
     from gpudb.engine.gpu.fused.launch import Launcher
 
     parser = argparse.ArgumentParser()
@@ -97,6 +99,7 @@ def main() -> None:
         import cupy
 
         cupy.cuda.set_allocator(None)
+        nvrtc.OPTIONS = (*nvrtc.OPTIONS, "--generate-line-info")
     launcher = Launcher()
     begun = time.perf_counter()
     kept = pickle.loads(lzma.decompress(asked.file.read_bytes()))[:: asked.every]

@@ -12,9 +12,9 @@ declare("to_char(interval,text)", "pg_format_interval({0}, {1})")
 
 
 def _number(operands: Operands) -> str:
-    """The number's digits, as its type shows them, and how many of a float's are sure."""
+    """The number's digits, as its type shows them, and how many of a float's are sure; int4 is one with an exponent."""
     text = text_of(operands.sql[0], operands.scales[0], operands.types[0])
-    sure = {"float4": 6, "float8": 15}.get(operands.types[0].name, 0)
+    sure = {"float4": 6, "float8": 15, "int4": -1}.get(operands.types[0].name, 0)
     return f"pg_format_number({text}, {operands.sql[1]}, {sure})"
 
 

@@ -147,9 +147,18 @@ def zone_at(name: str) -> Zone:
 
 def offset_at(zone: Zone, microseconds: int) -> int:
     """Seconds east of Greenwich at a moment of UTC."""
+    return _seconds(_clock_at(zone, microseconds).utcoffset())
+
+
+def name_at(zone: Zone, microseconds: int) -> str:
+    """What the zone's time is called at a moment of UTC, such as CEST; nothing where it has no name."""
+    return _clock_at(zone, microseconds).tzname() or ""
+
+
+def _clock_at(zone: Zone, microseconds: int) -> dt.datetime:
     moment = civil.timestamp_value(_nearest(microseconds), aware=True)
     assert isinstance(moment, dt.datetime)
-    return _seconds(moment.astimezone(zone).utcoffset())
+    return moment.astimezone(zone)
 
 
 def offset_of_local(zone: Zone, microseconds: int) -> int:

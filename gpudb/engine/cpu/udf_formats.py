@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -127,8 +128,7 @@ def _timestamp(value: int | None, template: str | None, zone: zones.Zone | None 
     offset, name = None, ""
     if zone is not None:
         offset = zones.offset_at(zone, value)
-        moment = civil.timestamp_value(value, aware=True)
-        name = "" if isinstance(moment, str) else moment.astimezone(zone).tzname() or ""
+        name = zones.name_at(zone, value)
         value += offset * 1_000_000
     days, time = divmod(value, civil.DAY)
     return formatted(Fields(*civil.civil_from_days(days), time, days, offset, name), template)
@@ -167,8 +167,12 @@ def _ordinal(number: int, case: str) -> str:
 
 
 def _digits(number: int, width: int, token: Token) -> str:
-    text = str(number) if not token.fill else f"{number:0{width + (number < 0)}d}"
-    return text + (_ordinal(number, token.ordinal) if token.ordinal else "")
+    return _filled(number, width + (number < 0) if token.fill else 0, token)
+
+
+def _filled(number: int, width: int, token: Token) -> str:
+    """With zeros before it, up to a width of which a sign is part."""
+    return f"{number:0{width}d}" + (_ordinal(number, token.ordinal) if token.ordinal else "")
 
 
 def _cased(name: str, key: str, width: int, fill: bool) -> str:
@@ -194,19 +198,19 @@ def _printed(fields: Fields, token: Token) -> str:
         case "SS":
             return _digits(second, 2, token)
         case "MS":
-            return _digits(fraction // 1000 if fraction >= 0 else -(-fraction // 1000), 3, token)
+            return _filled(int(fraction / 1000), 3, token)
         case "US":
-            return _digits(fraction, 6, token)
+            return _filled(fraction, 6, token)
         case "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6":
             places = int(key[2])
-            return f"{abs(fraction):06d}"[:places]
+            return _filled(int(fraction / 10 ** (6 - places)), places, token)
         case "SSSS" | "SSSSS":
             return _digits(hour * 3600 + minute * 60 + second, 1, token)
         case "AM" | "PM" | "am" | "pm":
-            made = "PM" if hour % 24 >= 12 else "AM"
+            made = "PM" if math.fmod(hour, 24) >= 12 else "AM"
             return made if key.isupper() else made.lower()
         case "A.M." | "P.M." | "a.m." | "p.m.":
-            made = "P.M." if hour % 24 >= 12 else "A.M."
+            made = "P.M." if math.fmod(hour, 24) >= 12 else "A.M."
             return made if key.isupper() else made.lower()
         case "IYYY" if fields.days is None:
             text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
@@ -215,11 +219,11 @@ def _printed(fields: Fields, token: Token) -> str:
             return _digits(_iso_year(fields) if key[0] == "I" else _year(fields), 4, token)
         case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
             year = _iso_year(fields) if key[0] == "I" else _year(fields)
-            width = len(key)
-            return _digits(abs(year) % 10**width, width, token)
+            width = len(key) + (year < 0)
+            return _filled(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
         case "Y,YYY":
             year = _year(fields)
-            made = f"{year // 1000},{year % 1000:03d}"
+            made = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
             return made + (_ordinal(year, token.ordinal) if token.ordinal else "")
         case "CC":
             year = _year(fields)
@@ -228,11 +232,9 @@ def _printed(fields: Fields, token: Token) -> str:
         case "MM":
             return _digits(fields.month, 2, token)
         case "DD":
-            if token.fill and fields.day < 0:
-                return f"{fields.day:02d}"
-            return _digits(fields.day, 2, token)
+            return _filled(fields.day, 2 if token.fill else 0, token)
         case "Q":
-            return _digits((fields.month - 1) // 3 + 1, 1, token) if fields.month else ""
+            return _digits(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
         case "MONTH" | "Month" | "month" | "MON" | "Mon" | "mon":
             _calendar(fields)
             name = MONTHS[fields.month - 1]
@@ -318,7 +320,7 @@ def _of_day(fields: Fields, token: Token) -> str:
             short = len(key) == 2
             return _cased(DAYS[weekday][:3] if short else DAYS[weekday], key, 0 if short else 9, token.fill)
         case "DDD":
-            return _digits(day_of_year, 3, token)
+            return _filled(day_of_year, 3 if token.fill else 0, token)
         case "IDDD":
             return _digits((_iso(days)[1] - 1) * 7 + (weekday or 7), 3, token)
         case "D":
@@ -328,7 +330,7 @@ def _of_day(fields: Fields, token: Token) -> str:
         case "W":
             return _digits(int((fields.day - 1) / 7) + 1, 1, token)
         case "WW":
-            return _digits(int((day_of_year - 1) / 7) + 1, 2, token)
+            return _filled(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
         case "IW":
             return _digits(_iso(days)[1], 2, token)
         case "J":

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
+
+import numpy as np
 
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import FeatureNotSupported, SqlError
@@ -120,19 +122,20 @@ def parse(text: str) -> Template:
 
 
 def formatted(number: str, template_text: str, sure: int) -> str:
-    """A number's text by a template; `sure` is how many digits of a float count (0: all)."""
+    """A number's text by a template; `sure` is how many digits of a float count (0: all; -1: all, but with an exponent
+    it is printed as a float)."""
     if not template_text:
         return ""
     template = parse(template_text)
-    if sure and not template.exponent and not template.roman:
+    if sure > 0 and not template.exponent and not template.roman:
         return _float(float(number), template, sure)
     if number in {"NaN", "Infinity", "-Infinity"}:
         return _not_finite(template)
     value = Decimal(number)
     if template.roman:
-        return _roman(value, template)
+        return _roman(int(value.to_integral_value(ROUND_HALF_EVEN if sure > 0 else ROUND_HALF_UP)), template)
     if template.exponent:
-        return _exponential(value, template)
+        return _exponential(value, template) if not sure else _with_exponent(float(number), template, single=sure == 6)
     value = value.scaleb(template.shift, _EXACT)
     negative = value < 0
     size = abs(value)
@@ -144,7 +147,7 @@ def formatted(number: str, template_text: str, sure: int) -> str:
     whole = "" if whole == "0" and template.after and not trimmed else whole
     if overflow:
         whole, fraction = "#" * template.before, "#" * template.after
-    return _laid_out(template, whole, fraction, negative, int(abs(value)))
+    return _laid_out(template, whole, fraction, negative)
 
 
 def _float(value: float, template: Template, sure: int) -> str:
@@ -160,12 +163,11 @@ def _float(value: float, template: Template, sure: int) -> str:
         whole, fraction = "#" * template.before, "#" * places
     elif whole == "0" and template.after and not trimmed:
         whole = ""
-    number = int(abs(value)) if math.isfinite(value) else 0
     if not math.isfinite(value) and template.decimal and "#" not in whole:
         # a word has no decimals: the text ends where the template has the point
         parts = [kind for kind, _ in template.parts]
         template = replace(template, parts=template.parts[: parts.index("point")])
-    return _laid_out(template, whole, fraction, negative, number)
+    return _laid_out(template, whole, fraction, negative)
 
 
 def _printed(value: float, places: int) -> str:
@@ -192,7 +194,7 @@ def _sign(template: Template, key: str, negative: bool) -> str:
     return ""
 
 
-def _laid_out(template: Template, whole: str, fraction: str, negative: bool, number: int) -> str:
+def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> str:
     """Fills the template from the left; a leading sign stands right before the first digit."""
     lead = template.before - len(whole)
     if template.first_zero is not None:
@@ -256,7 +258,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool, num
                 out.append(_sign(template, text, negative))
         elif kind == "ordinal":
             if not negative and not template.decimal and "#" not in whole:
-                out.append(_ordinal(number, text))
+                out.append(_ordinal(int(whole) if whole.isdigit() else 0, text))
         elif kind == "currency" or kind == "text":
             out.append(text)
     return "".join(out)
@@ -268,8 +270,7 @@ def _ordinal(number: int, case: str) -> str:
     return suffix.upper() if case[0] == "T" else suffix
 
 
-def _roman(value: Decimal, template: Template) -> str:
-    number = int(value.to_integral_value(rounding=ROUND_HALF_UP))
+def _roman(number: int, template: Template) -> str:
     if not 1 <= number <= MOST_ROMAN:
         text = "#" * 15
     else:
@@ -286,4 +287,11 @@ def _exponential(value: Decimal, template: Template) -> str:
     # rounded after the exponent is settled, so that 9.995 gives 10.00
     digits = value.scaleb(-exponent, _EXACT).quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
     text = f"{digits:f}e{exponent:+03d}"
+    return text if value < 0 or not template.fill else " " + text
+
+
+def _with_exponent(value: float, template: Template, *, single: bool) -> str:
+    """As C prints a double, whose own digits are rounded, and to whose exponent that may add."""
+    held = float(np.float32(value)) if single else value
+    text = f"{held:.{template.after}e}"
     return text if value < 0 or not template.fill else " " + text

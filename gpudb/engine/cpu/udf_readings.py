@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from gpudb.engine.cpu.udf_formats import DAYS, MONTHS, ROMAN, Token, tokens, weekday_of
 from gpudb.engine.cpu.udfs import Registry
@@ -44,16 +44,59 @@ _WIDTHS = {
 }  # fmt: skip
 
 
-def _bad(message: str, detail: str | None = None) -> SqlError:
-    return SqlError.of("invalid_datetime_format", message, detail=detail)
+_TOLD = {
+    **dict.fromkeys(("YYYY", "YYY", "YY", "Y", "IYYY", "IYY", "IY", "I", "Y,YYY"), "year"),
+    **dict.fromkeys(("HH", "HH12", "HH24"), "hour"), **dict.fromkeys(("SSSS", "SSSSS"), "seconds"),
+    **dict.fromkeys(("US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6"), "micros"),
+    **dict.fromkeys(("MM", "MONTH", "MON", "RM"), "month"), **dict.fromkeys(("DDD", "IDDD"), "day of year"),
+    **dict.fromkeys(("WW", "IW"), "week"), "DD": "day",
+    **dict.fromkeys(("AM", "PM", "A.M.", "P.M."), "pm"), **dict.fromkeys(("BC", "AD", "B.C.", "A.D."), "bc"),
+}  # fmt: skip
+"""What fields tell, where several tell the same."""
+_ISO = frozenset({"IYYY", "IYY", "IY", "I", "IDDD", "ID", "IW"})
+_GREGORIAN = frozenset("YYYY YYY YY Y Y,YYY DDD DD D MM MONTH MON RM W WW".split())
+
+
+def _bad(message: str, detail: str | None = None, hint: str | None = None) -> SqlError:
+    return SqlError.of("invalid_datetime_format", message, detail=detail, hint=hint)
 
 
 def _out_of_range(text: str) -> SqlError:
     return SqlError.of("datetime_field_overflow", f'date/time field value out of range: "{text}"')
 
 
+@dataclass(slots=True)
+class _Found:
+    """What a template's fields have read so far: numbers by what they tell, 0 for nothing, and by which conventions."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    convention: str = ""
+    year_digits: int = 0
+    twelve_hours: bool = False
+    zone: int | None = None
+
+    def get(self, name: str) -> int:
+        return self.numbers.get(name, 0)
+
+    def put(self, key: str, value: int) -> None:
+        """22007 for another value than what the same was found to be before."""
+        name = _TOLD.get(key, key)
+        if self.get(name) not in {0, value}:
+            detail = "This value contradicts a previous setting for the same field type."
+            raise _bad(f'conflicting values for "{key}" field in formatting string', detail)
+        self.numbers[name] = value
+
+    def agree(self, key: str) -> None:
+        """22007 where a key's convention is not that of those before."""
+        own = "iso" if key in _ISO else "gregorian" if key in _GREGORIAN else self.convention
+        if self.convention not in {"", own}:
+            hint = "Do not mix Gregorian and ISO week date conventions in a formatting template."
+            raise _bad("invalid combination of date conventions", hint=hint)
+        self.convention = own
+
+
 def _read(text: str, template: str) -> Reading:
-    found: dict[str, Any] = {}
+    found = _Found()
     parts = tokens(template)
     at = 0
     for number, token in enumerate(parts):
@@ -64,8 +107,8 @@ def _read(text: str, template: str) -> Reading:
             at += 1
         if at >= len(text):
             break
-        at = _field(text, at, token, parts[number + 1 : number + 2], found)
-    return _assembled(found, text)
+        at = _field(text, at, token, parts[number + 1 : number + 2], found) + 2 * bool(token.ordinal)
+    return Reading(_day(found, text), _time(found, text), found.zone)
 
 
 def _separator(text: str, at: int, token: Token, template: str, number: int) -> int:
@@ -83,20 +126,22 @@ def _separator(text: str, at: int, token: Token, template: str, number: int) -> 
     return at + len(token.text)
 
 
-def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found: dict[str, Any]) -> int:
+def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found: _Found) -> int:
     key = token.key.upper()
-    if key in {"MONTH", "MON", "DAY", "DY", "AM", "PM", "A.M.", "P.M.", "BC", "AD", "B.C.", "A.D.", "RM"}:
+    found.agree(key)
+    if key in _NAMES:
         return _name(text, at, token.text, found)
     if key in {"TZH", "TZM"}:
-        match = re.compile(r"([+-]?)(\d{1,2})").match(text, at)
-        if match is None:
-            raise _bad(f'invalid value "{text[at : at + 2]}" for "{key}"')
-        found[key] = int(match.group(2)) * (-1 if match.group(1) == "-" else 1)
-        if key == "TZH":
-            found["TZS"] = -1 if match.group(1) == "-" else 1
-        return match.end()
+        return _offset(text, at, key, found)
     if key in {"TZ", "OF"}:
         raise FeatureNotSupported(f'formatting field "{key}" is only supported in to_char')
+    if key == "Y,YYY":
+        match = re.compile(r"\s*([+-]?\d+),\s*([+-]?\d{1,3})").match(text, at)
+        if match is None:
+            raise _bad('invalid input string for "Y,YYY"')
+        found.put(key, int(match[1]) * 1000 + int(match[2]))
+        found.year_digits = 4
+        return match.end()
     width = _WIDTHS.get(key)
     if width is None:
         raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
@@ -106,123 +151,144 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
     match = re.compile(pattern).match(text, at)
     if match is None:
         raise _bad(f'invalid value "{text[at : at + width]}" for "{key}"', "Value must be an integer.")
-    digits = match.group()
-    if len(digits.lstrip("+-")) > 10:
+    digits = match.group().lstrip("+-")
+    if len(digits) > 10:
         raise _out_of_range(text)
-    found[key] = int(digits)
-    found[key + "#"] = len(digits.lstrip("+-"))
+    _put_number(key, int(match.group()), len(digits), found)
     return match.end()
 
 
-def _name(text: str, at: int, written: str, found: dict[str, Any]) -> int:
+def _put_number(key: str, value: int, digits: int, found: _Found) -> None:
+    if key == "Q":
+        return  # which day a quarter means is not clear
+    if _TOLD.get(key) == "year":
+        if len(key) < 4 and digits < 4:
+            value = _full_year(value)
+        found.year_digits = len(key)
+    elif key in _FRACTIONS:
+        value *= 10 ** max(_FRACTIONS[key] - digits, 0)
+        if key[0] == "F":
+            found.numbers["places"] = int(key[2])
+    elif key in {"HH", "HH12"}:
+        found.twelve_hours = True
+    found.put(key, value)
+
+
+_FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": 6 for digits in range(1, 7)}}
+
+
+def _offset(text: str, at: int, key: str, found: _Found) -> int:
+    match = re.compile(r"([+-]?)(\d{1,2})").match(text, at)
+    if match is None:
+        raise _bad(f'invalid value "{text[at : at + 2]}" for "{key}"')
+    if int(match[2]) > (15 if key == "TZH" else 59):
+        raise SqlError.of("invalid_time_zone_displacement_value", f'time zone displacement out of range: "{text}"')
+    if key == "TZH":
+        found.numbers["west"] = match[1] == "-"
+    size = int(match[2]) * (3600 if key == "TZH" else 60)
+    found.zone = (found.zone or 0) + (-size if found.get("west") else size)
+    return match.end()
+
+
+_NAMES: dict[str, list[str]] = {
+    "MONTH": MONTHS, "MON": [name[:3] for name in MONTHS], "RM": ROMAN[::-1],
+    "DAY": DAYS, "DY": [name[:3] for name in DAYS],
+    "AM": ["AM", "PM"], "PM": ["AM", "PM"], "A.M.": ["A.M.", "P.M."], "P.M.": ["A.M.", "P.M."],
+    "AD": ["AD", "BC"], "BC": ["AD", "BC"], "A.D.": ["A.D.", "B.C."], "B.C.": ["A.D.", "B.C."],
+}  # fmt: skip
+
+
+def _name(text: str, at: int, written: str, found: _Found) -> int:
     key = written.upper()
     rest = text[at:].lower()
-    lists: dict[str, tuple[str, list[str]]] = {
-        "MONTH": ("MM", MONTHS), "MON": ("MM", [name[:3] for name in MONTHS]),
-        "DAY": ("DAYNAME", DAYS), "DY": ("DAYNAME", [name[:3] for name in DAYS]),
-        "RM": ("MM", ROMAN[::-1]),
-        "AM": ("PM", ["AM", "PM"]), "PM": ("PM", ["AM", "PM"]),
-        "A.M.": ("PM", ["A.M.", "P.M."]), "P.M.": ("PM", ["A.M.", "P.M."]),
-        "BC": ("BC", ["AD", "BC"]), "AD": ("BC", ["AD", "BC"]),
-        "B.C.": ("BC", ["A.D.", "B.C."]), "A.D.": ("BC", ["A.D.", "B.C."]),
-    }  # fmt: skip
-    field, names = lists[key]
-    fitting = [(len(name), number) for number, name in enumerate(names) if rest.startswith(name.lower())]
+    fitting = [(len(name), number) for number, name in enumerate(_NAMES[key]) if rest.startswith(name.lower())]
     if not fitting:
         word = re.match(r"\S+", text[at:])
         raise _bad(f'invalid value "{word.group() if word else ""}" for "{written}"')
     length, number = max(fitting)
-    found[field] = number + 1 if field == "MM" else number
+    found.put(key, number + (_TOLD.get(key) == "month"))
+    found.twelve_hours |= _TOLD.get(key) == "pm"
     return at + length
 
 
-def _full_year(value: int, digits: int, key: str) -> int:
+def _full_year(value: int) -> int:
     """Years of fewer than four digits lie nearest to 2020."""
-    if key.endswith("YYYY") or digits > 3:
-        return value
-    if digits == 3:
-        return value + (2000 if value < 520 else 1000)
-    return value + (2000 if value < 70 else 1900)
+    if value < 100:
+        return value + (2000 if value < 70 else 1900)
+    return value + (2000 if value < 520 else 1000)
 
 
-def _assembled(found: dict[str, Any], text: str) -> Reading:
-    year, month, day = 1, 1, 1
-    given = False
-    for key in ("YYYY", "YYY", "YY", "Y"):
-        if key in found:
-            year, given = _full_year(found[key], found[key + "#"], key), True
-    if "CC" in found and not given:
-        year, given = (found["CC"] - 1) * 100 + 1, True
-    if not given:
-        year = 0  # PostgreSQL's 1 BC
-    if found.get("BC"):
-        year = 1 - year
-    elif given and year < 0:
-        year += 1
-    month, day = found.get("MM", 1), found.get("DD", 1)
+def _year(found: _Found) -> int | None:
+    """The year, 0 for 1 BC; None if nothing tells it."""
+    year, century = found.get("year"), found.get("CC")
+    century = -century if found.get("bc") else century
+    if not year:
+        return None if not century else century * 100 + (1 if century < 0 else -99)
+    if century and found.year_digits <= 2:
+        last = int(math.fmod(year, 100))
+        if not last:
+            return century * 100 + (century < 0)
+        return last + (century - 1) * 100 if century > 0 else (century + 1) * 100 - last + 1
+    year = -year if found.get("bc") else year
+    return year + (year < 0)
+
+
+def _day(found: _Found, text: str) -> int:
+    told = _year(found)
+    year, month, day = told or 0, 1, 1
+    iso = found.convention == "iso"
+    whole = False
+    if found.get("J"):
+        year, month, day = civil.civil_from_days(found.get("J") - 2_440_588)
+    day_of_year = found.get("day of year")
+    if found.get("week") and iso:
+        days = _first_monday(year) + (found.get("week") - 1) * 7 + (found.get("ID") or 1) - 1
+        year, month, day = civil.civil_from_days(days)
+    elif found.get("week"):
+        day_of_year = (found.get("week") - 1) * 7 + 1
+    if found.get("W"):
+        found.numbers["day"] = (found.get("W") - 1) * 7 + 1
+    day, month = found.get("day") or day, found.get("month") or month
+    if day_of_year and (month <= 1 or day <= 1):
+        if not year and not found.get("bc"):
+            raise _bad("cannot calculate day of year without year information")
+        if iso:
+            year, month, day = civil.civil_from_days(_first_monday(year) + day_of_year - 1)
+        else:
+            whole = True
+            last = civil.days_from_civil(year + 1, 1, 1) - civil.days_from_civil(year, 1, 1)
+            if not 1 <= day_of_year <= last:
+                raise _out_of_range(text)
+            _, of_month, of_day = civil.civil_from_days(civil.days_from_civil(year, 1, 1) + day_of_year - 1)
+            month, day = month if month > 1 else of_month, day if day > 1 else of_day
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         raise _out_of_range(text)
-    if "DDD" in found:
-        if not 1 <= found["DDD"] <= 366:
-            raise _out_of_range(text)
-        days = civil.days_from_civil(year, 1, 1) + found["DDD"] - 1
-    elif "WW" in found:
-        days = civil.days_from_civil(year, 1, 1) + (found["WW"] - 1) * 7
-    elif "J" in found:
-        days = found["J"] - 2_440_588
-    elif any(key in found for key in ("IYYY", "IYY", "IY", "I")):
-        days = _iso_day(found)
-    else:
-        if "W" in found and "DD" not in found:
-            day = (found["W"] - 1) * 7 + 1
-        if day > civil.days_in_month(year, month):
-            raise _out_of_range(text)
-        days = civil.days_from_civil(year, month, day)
-    return Reading(days, _time(found, text), _offset(found))
+    whole |= bool(found.get("day") and found.get("month"))
+    if told is not None and whole and day > civil.days_in_month(year, month):
+        raise _out_of_range(text)
+    return civil.days_from_civil(year, month, 1) + day - 1
 
 
-def _iso_day(found: dict[str, Any]) -> int:
-    key = next(key for key in ("IYYY", "IYY", "IY", "I") if key in found)
-    year = _full_year(found[key], found[key + "#"], key)
+def _first_monday(year: int) -> int:
+    """The first day of ISO 8601's year."""
     fourth = civil.days_from_civil(year, 1, 4)
-    monday = fourth - (weekday_of(fourth) + 6) % 7
-    if "IDDD" in found:
-        return int(monday + found["IDDD"] - 1)
-    return int(monday + (found.get("IW", 1) - 1) * 7 + found.get("ID", 1) - 1)
+    return fourth - (weekday_of(fourth) + 6) % 7
 
 
-def _time(found: dict[str, Any], text: str) -> int:
-    if "SSSS" in found or "SSSSS" in found:
-        seconds = int(found.get("SSSS", found.get("SSSSS", 0)))
-        hour, minute, second = seconds // 3600, seconds // 60 % 60, seconds % 60
-    else:
-        hour, minute, second = (
-            found.get("HH24", found.get("HH12", found.get("HH", 0))),
-            found.get("MI", 0),
-            found.get("SS", 0),
-        )
-    if "HH24" not in found and ("HH" in found or "HH12" in found):
+def _time(found: _Found, text: str) -> int:
+    seconds = found.get("seconds")
+    hour = found.get("hour") or seconds // 3600
+    minute, second = found.get("MI") or seconds // 60 % 60, found.get("SS") or seconds % 60
+    if found.twelve_hours:
         if not 1 <= hour <= 12:
             hint = "Use the 24-hour clock, or give an hour between 1 and 12."
-            raise SqlError.of("invalid_datetime_format", f'hour "{hour}" is invalid for the 12-hour clock', hint=hint)
-        hour = hour % 12 + 12 * found.get("PM", 0) if "PM" in found else hour
-    if not 0 <= hour <= 24 or not 0 <= minute <= 59 or not 0 <= second <= 60:
+            raise _bad(f'hour "{hour}" is invalid for the 12-hour clock', hint=hint)
+        hour = hour % 12 + 12 * found.get("pm")
+    fraction = found.get("MS") * 1000 + found.get("micros")
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= fraction < 1_000_000):
         raise _out_of_range(text)
-    fraction = 0
-    for key, digits in (("MS", 3), ("US", 6), *((f"FF{n}", n) for n in range(1, 7))):
-        if key in found:
-            written = found[key + "#"]
-            scaled = (
-                found[key] * 10 ** (digits - written) if written <= digits else found[key] // 10 ** (written - digits)
-            )
-            fraction += scaled * 10 ** (6 - digits)
-    return int(((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction)
-
-
-def _offset(found: dict[str, Any]) -> int | None:
-    if "TZH" not in found and "TZM" not in found:
-        return None
-    return int(found.get("TZH", 0) * 3600 + found.get("TZS", 1) * found.get("TZM", 0) * 60)
+    unit: int = 10 ** (6 - (found.get("places") or 6))
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + (fraction + unit // 2) // unit * unit
 
 
 def _read_moment(text: str, template: str, zone: str) -> int:

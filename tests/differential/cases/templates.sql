@@ -1,0 +1,51 @@
+-- to_date, to_timestamp and to_char by templates: what contradicts itself, partial years, weeks, far years, intervals below zero.
+-- cases
+SELECT to_date('2024 2024', 'YYYY YYYY'), to_date('May May', 'Mon Month'), to_date('2460000 5', 'J MM'), to_date('', 'YYYY');
+-- error 22007
+SELECT to_date('2024 2025', 'YYYY YYYY');
+-- error 22007
+SELECT to_date('12 11', 'HH12 HH24');
+-- error 22007
+SELECT to_timestamp('2024 5 6 12', 'YYYY MM DD MM');
+SELECT to_date('AD 2024 BC', 'AD YYYY BC');
+-- error 22007
+SELECT to_date('2024 05', 'YYYY IW');
+-- error 22007
+SELECT to_date('2024 5', 'IYYY D');
+-- error 22007
+SELECT to_date('100', 'DDD');
+-- error 22008
+SELECT to_date('366 2023', 'DDD YYYY');
+-- error 22008
+SELECT to_date('31 04 2024', 'DD MM YYYY');
+-- error 22008
+SELECT to_timestamp('86400', 'SSSSS');
+-- error 22008
+SELECT to_timestamp('24:00', 'HH24:MI');
+-- error 22008
+SELECT to_timestamp('1.1234', 'SS.MS');
+-- error 22007
+SELECT to_timestamp('13:00 PM', 'HH24:MI PM');
+-- error 22007
+SELECT to_timestamp('2024 PM', 'YYYY PM');
+-- error 22007
+SELECT to_date('1999', 'Y,YYY');
+-- error 22009
+SELECT to_timestamp('2024 +16', 'YYYY TZH');
+-- cases
+SELECT to_date(y, 'YYY') FROM (VALUES ('7'), ('69'), ('70'), ('085'), ('100'), ('519'), ('520'), ('999'), ('1234')) AS v(y);
+SELECT to_date('20 2', 'CC YY'), to_date('20 00', 'CC YY'), to_date('20 BC 5', 'CC BC Y'), to_date('20 BC', 'CC BC'), to_date('2024 20', 'YYYY CC');
+SELECT to_date('1,999', 'Y,YYY'), to_date('1,999th', 'Y,YYYth'), to_date('3rd Jan 2024', 'DDth Mon YYYY'), to_date('30 02', 'DD MM');
+SELECT to_date('2021', 'IYYY'), to_date('2021 300', 'IYYY IDDD'), to_date('2021 07 3', 'IYYY IW ID'), to_date('2024-05', 'IYYY-IW');
+SELECT to_date('5 2024', 'WW YYYY'), to_date('15 2 2024', 'DD W YYYY'), to_date('2024 60 5', 'YYYY DDD MM'), to_date('2024 60 5', 'YYYY DDD DD');
+SELECT to_timestamp('1.1', 'SS.MS'), to_timestamp('1.12', 'SS.US'), to_timestamp('1.12345', 'SS.FF3'), to_timestamp('5', 'FF1'), to_timestamp('86399 5', 'SSSS SS');
+SELECT to_timestamp('10 am 2024', 'HH am YYYY'), to_timestamp('12 am', 'HH12 am'), to_timestamp('11:00 PM', 'HH24:MI PM'), to_timestamp('-05:30', 'TZH:TZM');
+SELECT to_char(i, 'Q|DDD|FMDDD|WW|YYY|YY|Y,YYY|FMY,YYYth|DD') FROM (VALUES (interval '-30 days'), ('-1 mon'), ('-3 years 5 months'), ('-200 years'), ('14 months 40 days'), ('200 years')) AS v(i);
+SELECT to_char(i, 'MS|FMMS|US|FF1|FF4|AM|SSSS') FROM (VALUES (interval '-1.054321 s'), ('0.05 s'), ('-26:03:04'), ('13:00:00.000009')) AS v(i);
+SET TimeZone = 'Europe/Berlin';
+SELECT to_char(z, 'YYYY-MM-DD HH24 TZ OF'), to_char(z::date, 'CC') FROM (VALUES (timestamptz '9999-12-31 23:59:59+00'), ('10000-06-01'), ('0001-12-31 BC'), ('2024-07-01')) AS v(z);
+RESET TimeZone;
+SELECT to_char(z, 'HH24 TZ') FROM (VALUES (timestamptz '0001-12-31 BC'), ('290000-01-01')) AS v(z);
+SELECT to_char(3.5, '9th'), to_char(2.5, 'FM9TH'), to_char(99.5, '999th'), to_char(0, '9th');
+SELECT to_char(99999, '9.9EEEE'), to_char(99999::float8, '9.9EEEE'), to_char(99999::int8, '9.9EEEE'), to_char(9.96, '9.9EEEE'), to_char(-99999, '9EEEE'), to_char(25, '9EEEE'), to_char(0.35::float4, '9EEEE');
+SELECT to_char(v, 'RN'), to_char(v::numeric, 'RN') FROM (VALUES (0.5::float8), (1.5), (2.5), (3.5)) AS v(v);

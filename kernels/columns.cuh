@@ -75,9 +75,12 @@ __device__ __forceinline__ u32 load_valid(const u8* bits, i64 first) {
 // One row's value and validity bit, as the first of several.
 template <int WIDTH, class T>
 __device__ __forceinline__ void load_row(const u8* data, i64 row, T (&out)[1]) {
-    out[0] = 0;
-#pragma unroll
-    for (int byte = 0; byte < WIDTH; ++byte) out[0] |= (T)data[row * WIDTH + byte] << byte * 8;
+    const u8* at = data + row * WIDTH;
+    if constexpr (WIDTH == 2) out[0] = *reinterpret_cast<const u16*>(at);
+    else if constexpr (WIDTH == 3) out[0] = (T)(at[0] | at[1] << 8 | at[2] << 16);
+    else if constexpr (WIDTH == 4) out[0] = *reinterpret_cast<const u32*>(at);
+    else if constexpr (WIDTH == 8) out[0] = *reinterpret_cast<const u64*>(at);
+    else out[0] = *at;
 }
 __device__ __forceinline__ u32 load_valid_row(const u8* bits, i64 row) { return bits[row >> 3] >> (row & 7) & 1u; }
 

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,9 +155,9 @@ def _measure() -> None:
         agrees = bench.checked(case, segment)
         ways = {}
         default = options_for(case.pipeline)
-        more = () if case.pipeline.steps else (Options(16, False),)
+        more = replace(default, together=True) if case.pipeline.steps else Options(16, False)
         for options in dict.fromkeys(
-            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), *more)
+            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), more)
         ):
             times, outcome, loaded = bench.measured(case, segment, options)
             ways[options] = (statistics.median(times), min(times), outcome, loaded)
@@ -174,7 +175,9 @@ def _measure() -> None:
             "ways": {str(key): round(value[0], 4) for key, value in ways.items()},
         }  # fmt: skip
         lines.append(line)
-        told = " ".join(f"{'el'[not o.eager]}{o.rows}:{way[0]:.2f}/{way[3].registers}" for o, way in ways.items())
+        told = " ".join(
+            f"{'el'[not o.eager]}{o.rows}{'t' * o.together}:{way[0]:.2f}/{way[3].registers}" for o, way in ways.items()
+        )
         print(
             f"{case.name:9s} {size / 1e9:6.2f} GB {median:7.3f} ms roof {line['roofline_ms']:6.3f} ="
             f" {line['share']:4.0%} {line['rows_per_s'] / 1e9:6.1f} G/s twin {agrees} ways {alike}"

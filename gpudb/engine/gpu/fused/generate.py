@@ -1,8 +1,9 @@
 """A pipeline as CUDA C++: one kernel, which reads V rows a thread at once, drops them step by step, and adds them up.
 
 Steps up to the first lookup whose keys repeat run for all rows of a thread together, so that their loads overlap; what
-comes after runs row by row. Columns are loaded when a step first needs them, if a row of the thread is left. What
-changes with a statement's constants, and with the ranges of build sides, are parameters: a kernel's source is the same.
+comes after runs row by row, and where few rows are left for these alone. Columns are loaded when a step first needs
+them, if a row of the thread is left. What changes with a statement's constants, and with the ranges of build sides, are
+parameters: a kernel's source is the same.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from gpudb.engine.gpu.fused.emit import Emitter
-from gpudb.engine.gpu.fused.packed import Form
+from gpudb.engine.gpu.fused.left import RowsLeft, load_row, word_of
 from gpudb.engine.gpu.fused.pipeline import Expr, Filter, Groups, Lookup, Pipeline
 from gpudb.engine.gpu.fused.probes import Probes, Taken, alone, parameters
 from gpudb.engine.gpu.fused.sinks import SHARED, GroupWords, RowValues
@@ -33,10 +34,12 @@ _LITTLE = 6
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a kernel is made: rows a thread has at once, and whether all columns are loaded first."""
+    """How a kernel is made: rows a thread has at once, whether all columns are loaded first, and whether rows that are
+    left are done `together` even where these are few."""
 
     rows: int = 8
     eager: bool = False
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ class _Generator:
         self._out = Emitter(pipeline.columns)
         self._filtered = bool(pipeline.steps) or any(form.text for form in pipeline.columns)
         self._loaded: set[int] = set()
-        self._probes = Probes(pipeline, self._out, self._v)
+        self._left: RowsLeft | None = None
+        self._probes = Probes(pipeline, self._out, self._v, together=options.together)
         sink, held = pipeline.sink, self._probes.bytes
         lookups = [step for step in pipeline.steps if isinstance(step, Lookup)]
         if isinstance(sink, Groups):
@@ -198,6 +202,15 @@ class _Generator:
             self._probes.all_rows(step, first=step is self._pipeline.steps[0])
         self._filter(filters)
         rest = self._pipeline.steps[len(self._probes.together) :]
+        if self._probes.few:
+            self._left = RowsLeft(self._probes, out)
+            out.line("#pragma unroll 1")
+            with out.block("while (alive)"):
+                self._left.begin()
+                self._sink.before(1)
+                self._rest(rest)
+                self._sink.after(1)
+            return
         exprs = [each for step in rest for each in exprs_of(step)] + exprs_in(self._pipeline.sink)
         self._load({column for each in exprs for column in fields_of(each)})
         self._sink.before(v)
@@ -224,11 +237,7 @@ class _Generator:
             out.line("const int v = 0;")
             out.line("#pragma unroll 1")
             with out.block("for (i64 row = first; row < rows; ++row)"):
-                for column, form in enumerate(self._pipeline.columns):
-                    out.line(f"{_word_of(form)} f{column}[1];")
-                    out.line(f"load_row<{form.width}>(d{column}, row, f{column});")
-                    if form.nullable:
-                        out.line(f"const u32 n{column} = load_valid_row(b{column}, row);")
+                load_row(out, range(len(self._pipeline.columns)))
                 self._sink.before(1)
                 out.lines += row
                 self._sink.after(1)
@@ -244,7 +253,7 @@ class _Generator:
         self._loaded |= set(new)
         for column in new:
             form = self._pipeline.columns[column]
-            out.line(f"{_word_of(form)} f{column}[{v}];")
+            out.line(f"{word_of(form)} f{column}[{v}];")
             place = f"first + skip{column}" if form.text else "first"
             out.line(f"load<{form.width}, {v}>(d{column}, {place}, f{column});")
             if form.text:
@@ -271,6 +280,8 @@ class _Generator:
 
     def _rest(self, steps: tuple[Filter | Lookup, ...]) -> None:
         """The steps row by row, and the sink."""
+        if self._left is not None:
+            self._left.ready(exprs_of(steps[0]) if steps else exprs_in(self._pipeline.sink))
         if not steps:
             self._sink.put()
         elif isinstance(steps[0], Filter):
@@ -278,7 +289,3 @@ class _Generator:
             self._rest(steps[1:])
         else:
             self._probes.one_row(steps[0], lambda: self._rest(steps[1:]))
-
-
-def _word_of(form: Form) -> str:
-    return "u64" if form.width == 8 else "u32"

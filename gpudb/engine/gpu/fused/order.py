@@ -1,4 +1,5 @@
-"""The order of a pipeline's steps: what drops most rows for least goes first, as far as steps need one another.
+"""The order of a pipeline's steps: what drops most rows for least goes first, as far as steps need one another; and
+after how many of them few rows are left.
 
 Filters come before lookups. What a row can have an error by keeps its place: nothing is computed for a row that an
 earlier step has dropped.
@@ -7,9 +8,10 @@ earlier step has dropped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from gpudb.engine.gpu.fused.packed import Form
-from gpudb.engine.gpu.fused.pipeline import Filter, Lookup, Payload
+from gpudb.engine.gpu.fused.pipeline import Compare, Expr, Filter, IsNull, Logic, Lookup, Mapped, Payload
 from gpudb.engine.gpu.fused.walk import can_fail, exprs_of, fields_of, is_long, parts
 
 _SHARED, _NEAR = 64 * 1024, 256 * 1024
@@ -20,6 +22,11 @@ _BYTE = 0.14
 """Of one byte of a column for each of these rows."""
 _TEXT = 15.0
 """Of looking through their texts."""
+_FEW = 0.1
+"""Of so small a share a warp's 256 rows leave each thread one or two: these are done one after the other."""
+_HALF, _EQUAL, _SOME = 0.5, 0.125, 0.25
+"""Shares that a comparison is thought to keep by an order, for equality, and what is asked of texts or for NULL. They
+are the same for all constants, so that with others the kernel is the same."""
 
 
 def ordered(
@@ -40,6 +47,37 @@ def ordered(
         if isinstance(best, Lookup):
             found.add(best.number)
     return tuple(made)
+
+
+def few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *, last: bool) -> int | None:
+    """After how many steps few rows are thought to be left, filters that follow one another together; None: never.
+
+    `leaving` is the share of rows that a lookup leaves, by its number; with `last` what all steps leave is few anyway.
+    """
+    share = 1.0
+    for place, step in enumerate(steps):
+        share *= leaving.get(step.number, 1.0) if isinstance(step, Lookup) else _share(step.condition)
+        if share <= _FEW and not any(isinstance(each, Filter) for each in steps[place + 1 : place + 2]):
+            return place + 1
+    return len(steps) if steps and last else None
+
+
+def _share(condition: Expr) -> float:
+    """The share of rows for which a condition is thought to be true."""
+    match condition:
+        case Logic(op="AND", args=args):
+            return prod(map(_share, args))
+        case Logic(op="OR", args=args):
+            return min(sum(map(_share, args)), 1.0)
+        case Logic(args=(arg,)):
+            return 1 - _share(arg)
+        case Compare(op="=="):
+            return _EQUAL
+        case Compare(op="!=") | IsNull(negated=True):
+            return 1.0
+        case IsNull() | Mapped():
+            return _SOME
+    return _HALF
 
 
 def _needs(step: Filter | Lookup) -> set[int]:

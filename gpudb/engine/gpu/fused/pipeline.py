@@ -308,12 +308,13 @@ class Rows:
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """What runs over each segment: columns in the given forms, steps, and a sink. `tables` are those of Mapped:
-    the bytes of an entry, and whether some are NULL."""
+    the bytes of an entry, and whether some are NULL. After `few` steps few rows may be left (None: many always)."""
 
     columns: tuple[Form, ...]
     steps: tuple[Filter | Lookup, ...]
     sink: Groups | Rows
     tables: tuple[tuple[int, bool], ...] = ()
+    few: int | None = None
 
     @property
     def digest(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused import lookups, states, twin
-from gpudb.engine.gpu.fused.order import ordered
+from gpudb.engine.gpu.fused.order import few_after, ordered
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
@@ -64,6 +65,7 @@ class _Preparing:
         self._fields: list[int] = []
         self._steps: list[Filter | Callable[[], Lookup]] = []
         self._passing: dict[int, float] = {}
+        self._leaving: dict[int, float] = {}
         self._arrays: list[tuple[np.ndarray[Any, Any], ...]] = []
         self._most = source.rows
 
@@ -86,7 +88,9 @@ class _Preparing:
         made = [step if isinstance(step, Filter) else step() for step in self._steps]
         steps = ordered(made, self._passing, forms)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
-        pipeline = Pipeline(forms, steps, sink, tables)
+        # What rows cost that come out is to write them, were they many.
+        few = few_after(steps, self._leaving, last=isinstance(sink, Rows) and top is None)
+        pipeline = Pipeline(forms, steps, sink, tables, few)
         fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
         return Prepared(pipeline, fields, segments, arrays, entries, finish, top, tuple(self._texts))
 
@@ -156,6 +160,10 @@ class _Preparing:
         condition = self._condition(node.condition, joined) if halved or kind == "left" else None
         passing = len(index.rows) / max(built.base, len(index.rows), 1)
         self._passing[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
+        # Few rows are thought to be left only where the keys are few of those that rows can have, too.
+        asked = prod(high - low + 1 for low, high in (probe.bounds for probe in probes))
+        unknown = kind in {"left", "anti"} or (halved and index.table is not None)
+        self._leaving[side.number] = 1.0 if unknown else max(passing, len(index.rows) / asked)
 
         @cache
         def step() -> Lookup:

@@ -47,14 +47,19 @@ def parameters(step: Lookup) -> Taken:
 class Probes:
     """Writes the lookups of a pipeline, of which a thread has `v` rows at once.
 
+    `together` are the steps that are done for all of them; `few`: they leave few, done one by one from there.
     `near` are the lookups whose bitmaps every block has in shared memory, the first ones that fit; `bytes` is what
     these take.
     """
 
-    def __init__(self, pipeline: Pipeline, out: Emitter, v: int) -> None:
+    def __init__(self, pipeline: Pipeline, out: Emitter, v: int, *, together: bool) -> None:
         self._out, self._v = out, v
         steps = pipeline.steps
         first = next((place for place, step in enumerate(steps) if alone(step)), len(steps))
+        together = together or any(form.text for form in pipeline.columns)
+        few = None if together or pipeline.few is None or pipeline.few > first else pipeline.few
+        self.few = few is not None
+        first = first if few is None else few
         self.together = list(steps[:first])
         self.near: list[Lookup] = []
         self.bytes = 0
@@ -142,6 +147,19 @@ class Probes:
             out.line(f"alive &= {'~' if step.kind == 'anti' else ''}hit{n};")
         hit = f"(hit{n} >> v & 1u)" if step.kind == "left" else None
         out.partners[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
+
+    def again(self, step: Lookup, at: str) -> None:
+        """The partner, which was found before, of the thread's row number `at`, without the places of all its rows."""
+        out, n = self._out, step.number
+        place, first = f"place{n}", None
+        if step.hashed:
+            index, *_ = self._index(step)
+            out.line(f"const i64 {place} = max(probe(h{n}, mask{n}, (i64)({index})), 0ll);")
+        else:
+            out.line(f"const u32 {place} = {self._place(step)};")
+            if not step.presence:
+                first = out.kept("u64", f"a{n}_0[{place}]")
+        out.partners[n] = step, place, f"(hit{n} >> {at} & 1u)" if step.kind == "left" else None, first
 
     def one_row(self, step: Lookup, rest: Callable[[], None]) -> None:
         """A lookup for one row; `rest` writes what is done with each of its partners."""

@@ -79,7 +79,8 @@ class Top:
         return self._histogram(pipeline, low, high, 0), self._rows(pipeline, high)
 
     def _rows(self, pipeline: Pipeline, high: int) -> Pipeline:
-        return replace(pipeline, steps=(*pipeline.steps, Filter(self._compared("<=", high))))
+        steps = *pipeline.steps, Filter(self._compared("<=", high))
+        return replace(pipeline, steps=steps, few=len(steps) if pipeline.few is None else pipeline.few)
 
     def _compared(self, op: str, value: int) -> Compare:
         return Compare(BOOLEAN, False, op, self.rank, self._given(value))  # type: ignore[arg-type]

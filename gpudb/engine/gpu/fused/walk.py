@@ -90,3 +90,10 @@ def fields_of(expr: Expr) -> set[int]:
     if isinstance(expr, Field):
         return {expr.column}
     return {column for each in parts(expr) for column in fields_of(each)}
+
+
+def lookups_of(expr: Expr) -> set[int]:
+    """The lookups whose payloads an expression reads, by their numbers."""
+    if isinstance(expr, Payload):
+        return {expr.lookup}
+    return {number for each in parts(expr) for number in lookups_of(each)}

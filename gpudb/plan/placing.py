@@ -7,6 +7,7 @@ partitions, a set operation's rows, a result's order.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
@@ -20,6 +21,7 @@ from gpudb.plan.nodes import Exchange, Node, column
 from gpudb.plan.optimize.estimate import estimate, profile, size
 from gpudb.plan.physical import Final, Kept, Partial
 from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.values_apart import apart
 from gpudb.sql import bound
 
 
@@ -45,6 +47,8 @@ class Costs:
     chunks: int = 1
 
 
+_FRESH = 1 << 40
+"""Shared parts that are made here have numbers from this one on: those of plans are relations'."""
 Mergeable = Callable[[bound.Aggregate], bool]
 
 
@@ -65,6 +69,7 @@ class _Placing:
         self._mergeable = mergeable
         self._costs = costs
         self._shared: dict[int, Placed] = {}
+        self._fresh = itertools.count(_FRESH)
 
     def top(self, node: Node) -> Placed:
         """The result's own nodes: its order may be made by ranges, which workers give one after the other."""
@@ -83,11 +88,11 @@ class _Placing:
             return False
         if self._costs.workers == 1:
             return False
+        if not self._fits(node.input):
+            return True
         over = profile(node.input)
         if over.rows < self._costs.range:
             return False
-        if self._costs.chunks > 1:
-            return True
         # Rows that are equal by all keys are one worker's: there must be enough of them for all.
         values = (over.columns[each.expr.index].distinct for each in node.keys if isinstance(each.expr, bound.Column))
         computed = any(not isinstance(each.expr, bound.Column) for each in node.keys)
@@ -276,10 +281,30 @@ class _Placing:
         below, where = self.place(node.input)
         if where.alone or (node.keys and where.meets(node.keys)):
             return replace(node, input=below), distribution.grouped(node, where)
+        values = self._values_apart(node)
+        if values is not None:
+            return self.place(values)
         if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
             met, where = self._meeting(below, where, node.keys)
             return replace(node, input=met), distribution.grouped(node, where)
         return self._merged(Partial(below, node), node)
+
+    def _values_apart(self, node: nodes.Aggregate) -> Node | None:
+        """An aggregate over DISTINCT values, of which a group may be more than a chunk, as one of other calls."""
+        known = node.keys and all(isinstance(key, bound.Column) for key in node.keys)
+        if self._fits(node.input) or (known and estimate(node) >= 4 * self._costs.workers):
+            return None
+        return apart(node, self._mergeable, self._again)
+
+    def _fits(self, node: Node) -> bool:
+        """Whether all of a node's rows may come together on a worker: they may unless it goes chunk by chunk."""
+        return self._costs.chunks == 1 or size(node) <= self._costs.broadcast
+
+    def _again(self, node: Node) -> Node:
+        """A part of the plan for several readers: of a table's rows each reads what it needs."""
+        if all(isinstance(each, nodes.Scan | nodes.Filter | nodes.Project) for each in walk_nodes(node)):
+            return node
+        return nodes.Shared(node, next(self._fresh))
 
     def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
         """The end of an aggregate of which every worker has a part."""

@@ -55,6 +55,13 @@ STATEMENTS = {
     "join with a small side": "SELECT label, count(*) FROM ch_big JOIN ch_kinds ON v % 90 = w GROUP BY label",
     "sort": "SELECT id, v, name FROM ch_big WHERE id % 3 = 0 ORDER BY v DESC, id",
     "distinct": "SELECT count(*) FROM (SELECT DISTINCT k, v, name FROM ch_big) t",
+    "distinct values": """SELECT count(DISTINCT v), sum(price), count(DISTINCT name) FILTER (WHERE k > 100), count(*),
+        sum(DISTINCT price), avg(DISTINCT k) FROM ch_big""",
+    "distinct values of a join": "SELECT count(DISTINCT v), count(DISTINCT w), max(v) FROM ch_big JOIN ch_other USING (id)",
+    "distinct values of few groups": "SELECT id % 3, count(DISTINCT v), min(DISTINCT v) FROM ch_big GROUP BY 1",
+    "distinct values beside others of groups": """SELECT id % 3, count(DISTINCT v), count(DISTINCT v) FILTER (WHERE k > 9),
+        sum(v) FROM ch_big GROUP BY 1""",
+    "no distinct values": "SELECT count(DISTINCT v), sum(DISTINCT k), sum(k), count(*) FROM ch_big WHERE id < 0",
     "window": """SELECT k, max(n), sum(s) FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY id) AS n,
         sum(v) OVER (PARTITION BY k) AS s FROM ch_big) t GROUP BY k""",
     "anti-join": "SELECT id FROM ch_big b WHERE NOT EXISTS (SELECT FROM ch_other o WHERE o.id = b.id AND w > 1000)",
@@ -204,6 +211,30 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
         assert _nothing_left(cluster)
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
     assert [nanny.pid for nanny in cluster._fleet.cluster.workers.values()] == workers
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(DISTINCT v), count(DISTINCT id), sum(k) FROM ch_big",
+        "SELECT k % 2, count(DISTINCT id) FROM ch_big GROUP BY 1",
+        "SELECT k % 2 AS b, id FROM ch_big ORDER BY b, id DESC",
+    ],
+)
+def test_rows_that_need_not_come_together_do_not(lab: Lab, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
+    """However few groups there are, or values of an order's first key: no stage receives more than some of the rows."""
+    most, compute = 0, local.compute
+
+    def measured(task: Any, tables: Any, received: Any, *more: Any) -> Any:
+        nonlocal most
+        most = max(most, sum(each.rows for parts in received.values() for each in parts))
+        return compute(task, tables, received, *more)
+
+    monkeypatch.setattr(local, "compute", measured)
+    request = lab.request(sql)
+    given, wanted = local.rows(request, 1, lab.database.cpu, Costs(broadcast=2**16), chunks=16), embedded(lab, request)
+    assert (given if "ORDER" in sql else sorted_rows(given)) == (wanted if "ORDER" in sql else sorted_rows(wanted))
+    assert 0 < most < ROWS / 4
 
 
 @pytest.mark.parametrize("given", [faults.room, faults.space])

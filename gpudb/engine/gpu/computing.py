@@ -123,7 +123,12 @@ class Computing:
             there = self._there(received, few)
             return compute(task, self.tables, there, _HOST if few else frames, kernels)
 
-        made: Sequence[Held | Spilled] = (parts := self._with_room(work, task))
+        try:
+            parts = self._with_room(work, task)
+        except BaseException:
+            self._told()  # the next stage in this thread would be told it
+            raise
+        made: Sequence[Held | Spilled] = parts
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
         spilled = 0
         if spill is not None and size > _SPILL_BYTES:
@@ -131,8 +136,8 @@ class Computing:
             made = [file.write(each.frame()) for each in parts]
             spilled = file.bytes
         spent = 1000 * (time.perf_counter() - started)
-        host = frames.on_host() or ((_FEW_ROWS,) if few else ())
-        launched = tuple(map(astuple, kernels.launched())) if kernels is not None else ()
+        on_host, launched = self._told()
+        host = on_host or ((_FEW_ROWS,) if few else ())
         seen = tuple(map(astuple, task.narrowed)), tuple(map(astuple, task.observed))
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
 
@@ -148,12 +153,15 @@ class Computing:
         # What it did is told of once.
         task.narrowed.clear()
         task.observed.clear()
-        self.frames.on_host()
-        if self.kernels is not None:
-            self.kernels.launched()
+        self._told()
         if task.share.chunks == 1:
             task.declined.clear()
         return work()
+
+    def _told(self) -> tuple[tuple[str, ...], _Tuples]:
+        """What this thread has had run on the host, and launched, since it was asked last."""
+        launched = self.kernels.launched() if self.kernels is not None else ()
+        return self.frames.on_host(), tuple(map(astuple, launched))
 
     def again(self, stages: Sequence[Stage], key: Hashable) -> dict[int, Again]:
         """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""

@@ -43,11 +43,17 @@ class _Frames(HostFrames):
         self.room, self.failed, self.made_room = room, 0, 0
         self.asked, self.fails = 0, 0
         self.columns: list[Any] = []
+        self.reasons: list[str] = []
+
+    def on_host(self) -> tuple[str, ...]:
+        told, self.reasons = tuple(self.reasons), []
+        return told
 
     def check(self, size: int) -> None:
         self.asked += 1
         if self.asked == self.fails or size + sum(each.bytes for each in self.columns) > self.room:
             self.failed += 1
+            self.reasons.append("no room")
             raise MemoryError("no room")
 
     def held(self, lazy: pl.LazyFrame) -> HostHeld:

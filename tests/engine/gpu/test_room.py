@@ -17,7 +17,7 @@ from gpudb.engine.gpu.computing import Computing, Figures
 from gpudb.engine.gpu.device import Device
 from gpudb.engine.gpu.frames import HostFrames, HostHeld
 from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Made, Twin
+from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planned, Planner
 from gpudb.engine.gpu.resident import ResidentTables
@@ -77,9 +77,9 @@ class _Kernels(Twin):
         super().__init__(tables)
         self._frames, self._size = frames, size
 
-    def _made(self, prepared: Any, outcome: Any) -> Made:
+    def _laid(self, prepared: Any, outcome: Any) -> Any:
         self._frames.check(self._size)
-        return super()._made(prepared, outcome)
+        return super()._laid(prepared, outcome)
 
 
 @pytest.fixture(scope="module")

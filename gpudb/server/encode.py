@@ -68,7 +68,9 @@ def encoders(
 
 def is_few(batch: pa.RecordBatch) -> bool:
     """Whether `few_rows` frames a batch soonest."""
-    return bool(batch.num_rows <= FEW and batch.nbytes <= _FEW_BYTES)
+    # What the buffers take is known at once; of a slice they have more than its rows.
+    held = batch.num_rows <= FEW and (batch.get_total_buffer_size() <= _FEW_BYTES or batch.nbytes <= _FEW_BYTES)
+    return bool(held)
 
 
 def few_rows(

@@ -19,6 +19,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
@@ -135,6 +136,12 @@ def host_of(address: str) -> str:
 
 def nearest(places: Sequence[str]) -> str:
     """Which of an entry's places can be reached from here; empty for none."""
+    return _nearest(tuple(places))
+
+
+@lru_cache(1024)
+def _nearest(places: tuple[str, ...]) -> str:
+    # What a worker has told of is there, or on another host, for as long as the worker is.
     path, *others = places or ("",)
     return path if path and Path(path).exists() else (others or [""])[0]
 

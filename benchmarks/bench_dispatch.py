@@ -146,8 +146,8 @@ class Ready:
         shortcuts, told = self._cluster.shortcuts, self._cluster.told
         ask, heard = shortcuts.ask, {}
 
-        def asked(entries: Any, questions: Any, cancel: Any) -> Any:
-            answers = ask(entries, questions, cancel)
+        def asked(entries: Any, questions: Any, cancel: Any, *others: Any) -> Any:
+            answers = ask(entries, questions, cancel, *others)
             heard.update({(each.share, bool(each.given)): answer for each, answer in zip(questions, answers)})
             return answers
 

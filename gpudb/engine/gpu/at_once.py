@@ -15,10 +15,9 @@ import pyarrow as pa
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import parameters_of
 from gpudb.engine.gpu.entry import Question, nearest
-from gpudb.engine.gpu.given import read
 from gpudb.engine.gpu.outcome import unpacked
 from gpudb.engine.gpu.planning import Planned
-from gpudb.engine.gpu.scatter import Scattered, finished
+from gpudb.engine.gpu.scatter import Scattered, finished, read
 from gpudb.engine.protocol import Request
 
 _LOG = logging.getLogger(__name__)
@@ -88,7 +87,7 @@ class AtOnce:
         if halves is not None:
             parts = zip(*map(pickle.loads, answers), strict=True)
             received = {part.number: list(map(read, given)) for part, given in zip(halves.parts, parts, strict=True)}
-            done = finished(halves.rest, received, request.parameters)
+            done = finished(halves, received, request.parameters)
             if done is not None:
                 return done.batch
             # Statements take turns among the workers.

@@ -85,22 +85,6 @@ class Finished:
         return int(self.batch.nbytes)
 
 
-def rows_of(root: Node, states: Sequence[pl.DataFrame], parameters: Sequence[object]) -> Finished | None:
-    """The rows of a stage over the states of groups, in a frame for each worker that gave some, each of which has a
-    group once; None where the lowering is wanted."""
-    tail = tail_of(root)
-    if tail is None:
-        return None
-    try:
-        return tail.rows([OfFrame(each) for each in states], parameters)
-    except Apart:
-        try:
-            merged = Groups.merged(pl.concat(states).lazy(), tail.aggregate).collect()
-        except GpudbError:
-            return None
-        return tail.rows([OfFrame(merged)], parameters)
-
-
 def tail_of(root: Node) -> Tail | None:
     """What a stage does with the states of groups; None where the lowering is wanted."""
     try:
@@ -156,12 +140,17 @@ class Tail:
         self._makers.append(maker)
 
     def rows(self, given: Sequence[States], parameters: Sequence[object]) -> Finished | None:
-        """The rows that come of workers' states; None where the lowering is wanted, Apart for those of several workers
-        that frames put together."""
+        """The rows that come of the states that each worker gave, none of which has a group twice; None where the
+        lowering is wanted."""
         if sum(each.height for each in given) > MOST:
             return None
+        keys = len(self.aggregate.keys)
         try:
-            return Finished(self._batch(WholeGroups(given, len(self.aggregate.keys)), parameters))
+            try:
+                return Finished(self._batch(WholeGroups(given, keys), parameters))
+            except Apart:
+                merged = Groups.merged(pl.concat([each.frame for each in given]).lazy(), self.aggregate).collect()
+                return Finished(self._batch(WholeGroups([OfFrame(merged)], keys), parameters))
         except (_Other, GpudbError):
             return None
 

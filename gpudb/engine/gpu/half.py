@@ -7,11 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from gpudb.engine.gpu.computing import INLINE_BYTES, Computing, Figures
 from gpudb.engine.gpu.frames import FEW, Held, HostHeld
-from gpudb.engine.gpu.given import Spilled, read, written
+from gpudb.engine.gpu.given import Spilled, written
 from gpudb.engine.gpu.outcome import packed, to_batch
-from gpudb.engine.gpu.scatter import BYTES, Scattered, scattered
+from gpudb.engine.gpu.scatter import BYTES, Scattered, read, scattered
 from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Task
+from gpudb.engine.gpu.states_sent import Sent, sent
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node, Scan
 from gpudb.plan.stages import Stage
@@ -55,15 +56,35 @@ class Half:
         again = self._computing.again(self._halves.parts, key)
         if not all(is_bound(part.root, again) for part in self._halves.parts):
             return None
-        found, size = [], 0
+        given = share, self._parameters, self._timezone
+        found: list[bytes | Sent] = []
         for part in self._halves.parts:
-            made = self._computed(Task(part, share, self._parameters, self._timezone, key, again), {})
-            size += made.bytes
-            # As they were measured, or a little more: they were in several parts then.
-            if made.rows > FEW or size > 2 * self._most:
+            plain = isinstance(part.root, Fused) and not part.narrows
+            rows = self._lanes(part.root, key) if plain else self._frame(Task(part, *given, key, again))  # type: ignore[arg-type]
+            if rows is None:
                 return None
-            found.append(written(made.frame()))
-        return pickle.dumps(found)
+            found.append(rows)
+        data = pickle.dumps(found)
+        # As they were measured, or a little more: they were in several parts then.
+        return data if len(data) <= 2 * self._most else None
+
+    def _lanes(self, part: Fused, key: Hashable) -> bytes | Sent | None:
+        """A bound part's rows; None where it is not bound, or they are many."""
+        kernels = self._computing.kernels
+        ready = kernels.kept(part, key) if kernels is not None else None
+        if kernels is None or ready is None:
+            return None
+        made = kernels.lanes(ready)
+        if isinstance(made, list):
+            return sent(made) if made[0].rows <= FEW else None
+        return self._written(made)
+
+    def _frame(self, task: Task) -> bytes | None:
+        """The rows of what is more than a kernel's; None where they are many."""
+        return self._written(self._computed(task, {}))
+
+    def _written(self, rows: Held) -> bytes | None:
+        return written(rows.frame()) if rows.rows <= FEW and rows.bytes <= 2 * self._most else None
 
     def rest(self, given: Sequence[bytes]) -> bytes | None:
         """The result, of what all workers have given; None where it is large."""
@@ -71,7 +92,7 @@ class Half:
             return None
         by_part = zip(*map(pickle.loads, given), strict=True)
         received = {
-            part.number: [HostHeld(read(each)) for each in rows]
+            part.number: [HostHeld(read(each).frame) for each in rows]
             for part, rows in zip(self._halves.parts, by_part, strict=True)
         }
         made = self._computed(Task(self._halves.rest, WHOLE, self._parameters, self._timezone), received)

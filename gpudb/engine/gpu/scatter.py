@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-import polars as pl
-
-from gpudb.engine.gpu import finish
-from gpudb.engine.gpu.finish import Finished
+from gpudb.engine.gpu import given
+from gpudb.engine.gpu.finish import Finished, Tail, tail_of
+from gpudb.engine.gpu.states_sent import Sent, taken
+from gpudb.engine.gpu.whole_groups import OfFrame, OfLanes, States
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node
 from gpudb.plan.physical import Final, Receive
@@ -22,13 +23,18 @@ BYTES = 2**20
 """What all workers may give together."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scattered:
     """The `parts` are stages of fused parts alone, each of which runs on every worker; the `rest` is one stage, which
     gives the result where it receives all rows of theirs."""
 
     parts: tuple[Stage, ...]
     rest: Stage
+
+    @cached_property
+    def tail(self) -> Tail | None:
+        """What the rest does with the states of groups, where these are all that is left to finish."""
+        return tail_of(self.rest.root) if _is_of_groups(self.rest.root) else None
 
 
 class _Whole(Exception):
@@ -85,14 +91,19 @@ def _joined(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: 
     return node.with_inputs(*(_joined(each, stages, parts, read) for each in node.inputs))
 
 
+def read(data: bytes | Sent) -> States:
+    """What a worker has sent of a part: an IPC stream, or a kernel's columns."""
+    return OfFrame(given.read(data)) if isinstance(data, bytes) else OfLanes(taken(data))
+
+
 def finished(
-    rest: Stage, received: Mapping[int, Sequence[pl.DataFrame]], parameters: Sequence[object]
+    halves: Scattered, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
 ) -> Finished | None:
     """The result, where workers' states of a few groups are all that is left to finish; else None."""
-    if not _is_of_groups(rest.root):
+    if halves.tail is None:
         return None
     (states,) = received.values()
-    return finish.rows_of(rest.root, states, parameters)
+    return halves.tail.rows(states, parameters)
 
 
 def _is_of_groups(node: Node) -> bool:

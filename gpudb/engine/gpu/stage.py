@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from gpudb.engine.gpu import finish
 from gpudb.engine.gpu.chunks import MOST
 from gpudb.engine.gpu.columns import Columns
-from gpudb.engine.gpu.finish import Finished
+from gpudb.engine.gpu.finish import Finished, tail_of
 from gpudb.engine.gpu.frames import FEW, Frames, Held, HostFrames, HostHeld, Order
 from gpudb.engine.gpu.lower.arrow import column as column_of
 from gpudb.engine.gpu.lower.expressions import Expressions
@@ -23,6 +22,7 @@ from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.narrowing import Narrowed, narrowed
 from gpudb.engine.gpu.observed import Observed, Observer
 from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.whole_groups import OfFrame
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, Scan, column
 from gpudb.plan.physical import Partial, Receive
@@ -90,7 +90,8 @@ def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | N
         return None
     if len(parts) != 1 or not isinstance(parts[0], HostHeld):
         return None
-    return finish.rows_of(work.stage.root, [parts[0].table], work.parameters)
+    tail = tail_of(work.stage.root)
+    return None if tail is None else tail.rows([OfFrame(parts[0].table)], work.parameters)
 
 
 def compute(

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from gpudb.engine.gpu.fused.results import Lane
+from gpudb.engine.gpu.fused.results import Lane, frame_of
 from gpudb.engine.gpu.fused.values import Dictionary
 
 FEW = 4096
@@ -53,6 +53,10 @@ class States(Protocol):
     def height(self) -> int:
         """How many groups there are."""
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All of them."""
+
     def column(self, name: str) -> Column:
         """One of them."""
 
@@ -75,12 +79,11 @@ class WholeGroups:
         columns = [self._column(f"k{number}") for number in range(keys)]
         if any(each.values.dtype.kind == "f" for each in columns):
             raise Apart
-        known: dict[tuple[Any, ...], int] = {}
-        rows = zip(*(each.listed() for each in columns), strict=True) if keys else [()] * self.height
-        groups = np.array([known.setdefault(row, len(known)) for row in rows])
-        self.height = len(known)
+        groups = _numbered(columns, self.height)
         self._order = np.argsort(groups, kind="stable")
-        self._starts = np.searchsorted(groups[self._order], np.arange(self.height))
+        ordered = groups[self._order]
+        self._starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        self.height = len(self._starts)
 
     @property
     def several(self) -> bool:
@@ -135,7 +138,34 @@ def _joined(parts: Sequence[Column]) -> Column:
         valid = np.concatenate(list(every))
     if parts[0].texts is None:
         return Column(np.concatenate([each.values for each in parts]), valid)
-    return coded([text for each in parts for text in each.listed()])
+    known: dict[str, int] = {}
+    codes = []
+    for values, texts in ((each.values, each.texts) for each in parts):
+        assert texts is not None
+        own = [known.setdefault(text, len(known)) for text in texts.values.to_list()]
+        codes.append(np.array(own, np.int64)[values] if own else values)
+    return Column(np.concatenate(codes), valid, Dictionary(pl.Series(list(known), dtype=pl.String)))
+
+
+def _numbered(columns: Sequence[Column], count: int) -> Array:
+    """A number for each row, which rows have in common that have the same keys."""
+    made = np.zeros(count, np.int64)
+    room = 1
+    for each in columns:
+        values = each.values
+        if values.dtype == object or (low := int(values.min())) < -_BEYOND or (high := int(values.max())) > _BEYOND:
+            values, low, high = (places := np.unique(values, return_inverse=True)[1]), 0, int(places.max())
+        size = high - low + 2
+        if room * size > _BEYOND:
+            made = np.unique(made, return_inverse=True)[1]
+            room = int(made.max()) + 1
+        if room * size > _BEYOND:
+            values, low = np.unique(values, return_inverse=True)[1], 0
+            size = int(values.max()) + 2
+        digits = values.astype(np.int64) - low
+        made = made * size + (digits if each.valid is None else np.where(each.valid, digits, size - 1))
+        room *= size
+    return made
 
 
 def coded(texts: Sequence[str | None]) -> Column:
@@ -169,6 +199,11 @@ class OfLanes:
     def __init__(self, lanes: Sequence[Lane]) -> None:
         self._lanes = {lane.name: lane for lane in lanes}
         self.height = lanes[0].rows
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """See `States`."""
+        return frame_of(list(self._lanes.values()))
 
     def column(self, name: str) -> Column:
         """See `States`."""

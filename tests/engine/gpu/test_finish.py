@@ -13,6 +13,7 @@ from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Task, compute, finished
+from gpudb.engine.gpu.whole_groups import OfFrame
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
@@ -125,7 +126,9 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
         if len(received) != 1:
             continue
         (parts,) = received.values()
-        done = scatter.finished(last, {last.inputs[0]: [part.frame() for part in parts]}, ())
+        done = scatter.finished(
+            scatter.Scattered((), last), {last.inputs[0]: [OfFrame(part.frame()) for part in parts]}, ()
+        )
         assert done is not None, sql
         kinds = last.root.types
         (rest,) = compute(Task(last, Share(0, 1)), local.TABLES, received, local.FRAMES)

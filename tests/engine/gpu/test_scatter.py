@@ -17,6 +17,7 @@ from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.scatter import finished, scattered
 from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.whole_groups import OfFrame
 from gpudb.engine.protocol import Request
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
@@ -68,8 +69,8 @@ def _scattered_rows(
             task = Task(part, Share(index, workers), request.parameters)
             received[part.number] += compute(task, local.TABLES, builds, local.FRAMES, kernels)
     kinds = stages[-1].root.types
-    frames = {number: [each.frame() for each in parts] for number, parts in received.items()}
-    done = finished(halves.rest, frames, request.parameters)
+    frames = {number: [OfFrame(each.frame()) for each in parts] for number, parts in received.items()}
+    done = finished(halves, frames, request.parameters)
     if done is not None:
         ways["finished"] += 1
         return local.as_text([done.batch], kinds)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,9 +16,11 @@ from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.share import WHOLE
+from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.states_sent import sent, taken
 from gpudb.engine.gpu.straight import straight
+from gpudb.engine.gpu.whole_groups import Column, OfLanes, _numbered
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
@@ -99,6 +104,51 @@ def test_what_takes_frames_goes_on_with_the_same_groups(table: Lab, sql: str) ->
 @pytest.mark.parametrize("sql", MORE)
 def test_what_is_more_than_a_kernels_groups(table: Lab, sql: str) -> None:
     assert straight(Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(table.request(sql)).stages) is None
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("sql", [sql for sql in STRAIGHT if "LIMIT" not in sql or "ORDER" in sql])
+def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: str, workers: int) -> None:
+    """Each has texts of its own, and some lack groups that others have."""
+    request = table.request(sql)
+    stages = Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
+    plain, kernels = straight(stages), Twin(PackedTables(2**28))
+    assert plain is not None
+    given: dict[int, list[Held]] = {}
+    for stage in stages[: plain.number]:
+        given[stage.number] = compute(Task(stage, WHOLE, request.parameters), local.TABLES, given, local.FRAMES)
+    found = []
+    for share in (Share(index, workers) for index in range(workers)):
+        task = Task(stages[plain.number], share, request.parameters, key=share)
+        compute(replace(task, stage=replace(task.stage, output="gather")), local.TABLES, given, local.FRAMES, kernels)
+        ready = kernels.kept(plain.part, share)
+        assert ready is not None
+        lanes = kernels.lanes(ready)
+        assert isinstance(lanes, list)
+        found.append(OfLanes(taken(pickle.loads(pickle.dumps(sent(lanes))))))
+    done = plain.tail.rows(found, request.parameters)
+    assert done is not None
+    kinds = stages[-1].root.types
+    rows, wanted = local.as_text([done.batch], kinds), local.as_text(table.database.cpu.run(request), kinds)
+    assert rows == wanted or ("ORDER" not in sql and sorted_rows(rows) == sorted_rows(wanted))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    ends = [2, 40, 2**31, 2**60, 2**63 - 1]
+    columns = []
+    for _ in range(int(draws.integers(0, 6))):
+        end = int(draws.choice(ends))
+        few = draws.integers(-end, end, int(draws.integers(1, 5)))
+        values = few[draws.integers(0, len(few), 200)]
+        if draws.random() < 0.2:
+            values = np.array([value << 40 for value in values.tolist()], object)
+        valid = draws.random(200) < 0.7 if draws.random() < 0.5 else None
+        columns.append(Column(values if valid is None else np.where(valid, values, 0), valid))
+    keys = list(zip(*(each.listed() for each in columns), strict=True)) or [()] * 200
+    made = _numbered(columns, 200).tolist()
+    assert len(set(made)) == len(set(keys)) == len(set(zip(made, keys, strict=True)))
 
 
 @pytest.mark.parametrize("few", [0, 1 << 16])

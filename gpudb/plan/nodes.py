@@ -321,7 +321,7 @@ class Exchange(Node):
 
     hash: by the values of `keys`, equal ones to one worker; with `by` the one that has their bucket (see
     `distribution.Distribution`). broadcast: all rows to every worker. gather: all rows to
-    one. range: by the order of `order`, worker by worker.
+    one. range: by the order of `order`, worker by worker, equal rows `together` where they have to be.
     """
 
     input: Node
@@ -329,6 +329,7 @@ class Exchange(Node):
     keys: tuple[Expr, ...] = ()
     order: tuple[bound.SortKey, ...] = ()
     by: str = ""
+    together: bool = False
 
 
 @dataclass(frozen=True)

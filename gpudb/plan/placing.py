@@ -20,6 +20,7 @@ from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Exchange, Node, column
 from gpudb.plan.optimize.estimate import estimate, profile, size
 from gpudb.plan.physical import Final, Kept, Partial
+from gpudb.plan.ranged_windows import goes_in_ranges, in_ranges
 from gpudb.plan.traversal import walk_nodes
 from gpudb.plan.values_apart import apart
 from gpudb.sql import bound
@@ -122,8 +123,7 @@ class _Placing:
                 below, where = self.place(node.input)
                 return replace(node, input=below), distribution.over(where, node.exprs)
             case nodes.Window():
-                below, where = self._met(node.input, node.calls[0].partition_by)
-                return replace(node, input=below), where
+                return self._window(node)
             case nodes.DistinctOn():
                 below, where = self._met(node.input, node.keys)
                 return replace(node, input=below), where
@@ -155,6 +155,13 @@ class _Placing:
         """A node's rows, equal keys on one worker; all on the first without keys."""
         below, where = self.place(node)
         return self._meeting(below, where, keys)
+
+    def _window(self, node: nodes.Window) -> Placed:
+        below, where = self.place(node.input)
+        if not where.alone and not self._fits(node.input) and goes_in_ranges(node):
+            return in_ranges(node, below, lambda: next(self._fresh)), ANY
+        below, where = self._meeting(below, where, node.calls[0].partition_by)
+        return replace(node, input=below), where
 
     @staticmethod
     def _meeting(node: Node, where: Distribution, keys: tuple[Any, ...]) -> Placed:

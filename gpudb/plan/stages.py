@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpudb.plan import nodes
@@ -34,7 +34,8 @@ class Stage:
 
     `output` is the exchange's kind; `result` rows go to the client, `stay` ones to the same worker's later stages.
     `hash` rows go by the hash of `keys`, or with `by` to the worker that has their bucket. `range` rows go by the order
-    of `keys`, which `order` tells, between the values of them that stage `sample` gives.
+    of `keys`, which `order` tells, between the values of them that stage `sample` gives, equal ones all `together` or
+    spread over ranges.
     `alone` stages run on the first worker only. `rows` is how many the stage is thought to give.
     """
 
@@ -49,6 +50,7 @@ class Stage:
     sample: int | None = None
     narrows: tuple[Narrowing, ...] = ()
     by: str = ""
+    together: bool = False
 
 
 def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
@@ -114,9 +116,8 @@ class _Cutting:
         sample = self.add(Sample(Project(receive, keys), self._sampled), "broadcast", ())
         number = len(self.stages)
         given = self.stages[rows]
-        self.stages.append(
-            Stage(number, receive, "range", keys, (rows, sample), given.alone, given.rows, node.order, sample)
-        )
+        found = Stage(number, receive, "range", keys, (rows, sample), given.alone, given.rows, node.order, sample)
+        self.stages.append(replace(found, together=node.together))
         return number
 
 

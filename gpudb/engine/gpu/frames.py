@@ -108,11 +108,18 @@ class Frames(Protocol):
         """The same by the numbers in a column, which goes."""
 
     def ranged(
-        self, lazy: pl.LazyFrame, ends: pl.DataFrame, order: Sequence[Order], count: int, *, away: bool = False
+        self,
+        lazy: pl.LazyFrame,
+        ends: pl.DataFrame,
+        order: Sequence[Order],
+        count: int,
+        *,
+        spread: bool = False,
+        away: bool = False,
     ) -> list[Held]:
         """The same by where rows lie among `ends`, one row fewer than there are parts, which have the order's columns
-        and are in it; those columns go. Rows that are equal to several ends are spread over the parts between these if
-        they go `away`: memory is to hold each part."""
+        and are in it; those columns go. Rows that are equal to several ends are `spread` over the parts between these:
+        memory is to hold each part."""
 
     def repeated(self, rows: Held, times: str, number: str) -> Held:
         """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
@@ -236,13 +243,20 @@ class HostFrames:
         return _parted(table.drop(place), table[place], count)
 
     def ranged(
-        self, lazy: pl.LazyFrame, ends: pl.DataFrame, order: Sequence[Order], count: int, *, away: bool = False
+        self,
+        lazy: pl.LazyFrame,
+        ends: pl.DataFrame,
+        order: Sequence[Order],
+        count: int,
+        *,
+        spread: bool = False,
+        away: bool = False,
     ) -> list[Held]:
         """See `Frames`."""
         table = collected(lazy)
         keys = table.select(ends.columns)
         first = _before(ends, keys, order)
-        if away:
+        if spread:
             last = _before(ends, keys, order, equal=True)
             turns = pl.int_range(len(first), dtype=pl.Int64, eager=True) * TURN % TURNS
             first = first + turns % (last - first + 1)

@@ -253,7 +253,9 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
-    return frames.ranged(_ordered(frame.lazy, keys, frames, host), ends, order, count, away=work.share.chunks > 1)
+    away = work.share.chunks > 1
+    placed = _ordered(frame.lazy, keys, frames, host)
+    return frames.ranged(placed, ends, order, count, spread=away and not work.stage.together, away=away)
 
 
 def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:

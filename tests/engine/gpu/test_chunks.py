@@ -64,6 +64,8 @@ STATEMENTS = {
     "no distinct values": "SELECT count(DISTINCT v), sum(DISTINCT k), sum(k), count(*) FROM ch_big WHERE id < 0",
     "window": """SELECT k, max(n), sum(s) FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY id) AS n,
         sum(v) OVER (PARTITION BY k) AS s FROM ch_big) t GROUP BY k""",
+    "window over one partition": """SELECT id, row_number() OVER w AS n, rank() OVER w, lag(name, 5) OVER w,
+        lead(price) OVER w, sum(price) OVER w FROM ch_big WHERE v % 2 = 0 WINDOW w AS (ORDER BY v)""",
     "anti-join": "SELECT id FROM ch_big b WHERE NOT EXISTS (SELECT FROM ch_other o WHERE o.id = b.id AND w > 1000)",
     "set operation": "SELECT id FROM ch_big EXCEPT SELECT id FROM ch_other",
 }
@@ -194,9 +196,7 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
     engine: ClusterEngine, lab: Lab, cluster: Cluster
 ) -> None:
     """No worker is lost by it, and smaller chunks are not tried: all rows are one partition."""
-    request = lab.request(
-        "SELECT max(n), sum(v) FROM (SELECT row_number() OVER (ORDER BY v, id) AS n, v FROM ch_big) t"
-    )
+    request = lab.request("SELECT max(n), sum(v) FROM (SELECT ntile(9) OVER (ORDER BY v, id) AS n, v FROM ch_big) t")
     workers = [nanny.pid for nanny in cluster._fleet.cluster.workers.values()]
     # As they are read, and as they are sorted.
     for left in (ROWS, 8 * 2 * 3 * ROWS):
@@ -219,6 +219,8 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
         "SELECT count(DISTINCT v), count(DISTINCT id), sum(k) FROM ch_big",
         "SELECT k % 2, count(DISTINCT id) FROM ch_big GROUP BY 1",
         "SELECT k % 2 AS b, id FROM ch_big ORDER BY b, id DESC",
+        "SELECT max(n), sum(l), max(s) FROM (SELECT row_number() OVER w AS n, lag(v) OVER w AS l, sum(k) OVER w AS s"
+        " FROM ch_big WINDOW w AS (ORDER BY v, id)) t",
     ],
 )
 def test_rows_that_need_not_come_together_do_not(lab: Lab, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
@@ -242,7 +244,7 @@ def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_stat
     engine: ClusterEngine, lab: Lab, cluster: Cluster, given: Callable[..., None]
 ) -> None:
     """They would be as many on one worker, however small chunks are."""
-    request = lab.request("SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY v, id) AS n FROM ch_big) t")
+    request = lab.request("SELECT max(n) FROM (SELECT ntile(9) OVER (ORDER BY v, id) AS n FROM ch_big) t")
     chunks = engine._planned(request).chunks
     assert chunks > 1
     cluster._client.run(given, 8 * 2 * 8 * ROWS)

@@ -51,8 +51,8 @@ class _Parts(HostFrames):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def ranged(self, lazy: Any, ends: Any, order: Any, count: int, *, away: bool = False) -> list[Held]:
-        made = super().ranged(lazy, ends, order, count, away=away)
+    def ranged(self, lazy: Any, ends: Any, order: Any, count: int, **more: Any) -> list[Held]:
+        made = super().ranged(lazy, ends, order, count, **more)
         self.sizes = [before + each.rows for before, each in zip(self.sizes or [0] * count, made, strict=True)]
         return made
 

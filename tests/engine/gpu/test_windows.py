@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.engine.gpu.lower import window_aggregates
+from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, outcome
@@ -94,3 +95,38 @@ def test_frames_of_too_many_rows_are_the_hosts(lab: Lab, monkeypatch: pytest.Mon
     monkeypatch.setattr(window_aggregates, "PAIRS", 100)
     request = lab.request("SELECT id, bool_or(n > 3) OVER (ORDER BY id) FROM w")
     assert outcome(lambda: local.rows(request, 1, lab.database.cpu)) == outcome(lambda: embedded(lab, request))
+
+
+RANGED = (
+    "row_number() OVER x, lag(n) OVER x, lead(s, 3) OVER x, lag(id, 2, -id) OVER x, lead(m, 0) OVER x",
+    "rank() OVER y, dense_rank() OVER y, row_number() OVER y - row_number() OVER y",
+    "count(*) OVER y, sum(n) OVER y, min(s) OVER y, max(d) OVER y, sum(id::bigint) OVER y, sum(m) OVER y",
+    "count(n) FILTER (WHERE id % 3 = 0) OVER z, sum(n) OVER z, min(m) OVER z, lag(m, 7, 0.5) OVER z, max(f) OVER z",
+    "lag(id, 100) OVER x, lead(id, 59, 7) OVER x",
+)
+"""Calls over one partition, each put together of its ranges'."""
+ORDERS = {
+    "x": "ORDER BY f DESC NULLS LAST, id",
+    "y": "ORDER BY n",
+    "z": "ORDER BY s DESC, id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+}
+
+
+@pytest.mark.parametrize("calls", RANGED)
+def test_a_window_over_one_partition_goes_in_ranges(lab: Lab, calls: str) -> None:
+    """Where its rows are more than a worker holds: no stage gets all of them, and peers are together."""
+    named = ", ".join(f"{name} AS ({order})" for name, order in ORDERS.items() if f"OVER {name}" in calls)
+    for where in ("", " WHERE id % 20 = 3", " WHERE id < 0"):
+        request = lab.request(f"SELECT id, {calls} FROM w{where} WINDOW {named}")
+        wanted = sorted(embedded(lab, request))
+        for workers, chunks in ((1, 4), (2, 8)):
+            given = local.rows(request, workers, lab.database.cpu, Costs(broadcast=0), chunks=chunks)
+            assert sorted(given) == wanted
+
+
+def test_rows_that_an_order_does_not_tell_apart_are_numbered_once(lab: Lab) -> None:
+    """Their ranges may be several: nothing is said of which of them is the first."""
+    calls = "row_number() OVER x, lag(g) OVER x, lead(g, 2, -1) OVER x"
+    request = lab.request(f"SELECT g, {calls} FROM w WINDOW x AS (ORDER BY g DESC)")
+    given = local.rows(request, 2, lab.database.cpu, Costs(broadcast=0), chunks=6)
+    assert sorted(given) == sorted(embedded(lab, request))

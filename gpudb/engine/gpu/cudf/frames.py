@@ -258,7 +258,14 @@ class CudfFrames:
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
     def ranged(
-        self, lazy: pl.LazyFrame, ends: pl.DataFrame, order: Sequence[Order], count: int, *, away: bool = False
+        self,
+        lazy: pl.LazyFrame,
+        ends: pl.DataFrame,
+        order: Sequence[Order],
+        count: int,
+        *,
+        spread: bool = False,
+        away: bool = False,
     ) -> list[Held]:
         """See `frames.Frames`."""
         table, names = self.held(lazy).table, ends.columns
@@ -267,13 +274,13 @@ class CudfFrames:
         last = [not key.nulls_first for key in order]
         by = sort_order([key.descending for key in order], nulls_last=last, num_keys=len(names))
         places = plc.search.lower_bound(edges, keys, *by)
-        if away:
+        if spread:
             first = plc.unary.cast(places, _PLACE)
             last = plc.unary.cast(plc.search.upper_bound(edges, keys, *by), _PLACE)
             zero, one, turn, turns = (plc.Scalar.from_py(each, _PLACE) for each in (0, 1, TURN, TURNS))
             taken = _of(plc.filling.sequence(table.num_rows, zero, turn), turns, _MOD)
-            spread = _of(taken, _of(_of(last, first, _SUB), one, _ADD), _MOD)
-            places = plc.unary.cast(_of(first, spread, _ADD), plc.DataType(plc.TypeId.INT32))
+            turns = _of(taken, _of(_of(last, first, _SUB), one, _ADD), _MOD)
+            places = plc.unary.cast(_of(first, turns, _ADD), plc.DataType(plc.TypeId.INT32))
         kept = [each for each in table.columns if each.name not in names]
         moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)

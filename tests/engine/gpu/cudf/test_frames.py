@@ -190,8 +190,8 @@ def test_rows_go_to_their_places(frames: Any, away: bool) -> None:
     assert_frame_equal(pl.concat(keyed).sort("v"), rows)
 
 
-@pytest.mark.parametrize("away", [False, True])
-def test_rows_go_to_their_ranges(frames: Any, away: bool) -> None:
+@pytest.mark.parametrize("spread, away", [(False, False), (False, True), (True, True)])
+def test_rows_go_to_their_ranges(frames: Any, spread: bool, away: bool) -> None:
     """As on the host: of several keys, their NULLs and NaN among the ends, and equal ends."""
     rows = pl.DataFrame(
         {
@@ -207,12 +207,12 @@ def test_rows_go_to_their_ranges(frames: Any, away: bool) -> None:
     ends = rows.select(names).gather_every(50).sort(names, descending=down, nulls_last=last).gather_every(8)
     ends = pl.concat([ends, ends[:3]]).sort(names, descending=down, nulls_last=last)
     count = ends.height + 1
-    given = frames.ranged(frames.given(rows).lazy, ends, order, count, away=away)
-    wanted = HostFrames().ranged(rows.lazy(), ends, order, count, away=away)
+    given = frames.ranged(frames.given(rows).lazy, ends, order, count, spread=spread, away=away)
+    wanted = HostFrames().ranged(rows.lazy(), ends, order, count, spread=spread, away=away)
     for one, other in zip(given, wanted, strict=True):
         assert_frame_equal(one.frame().sort("v"), other.frame().sort("v"))
     assert sum(part.rows for part in given) == rows.height
-    nothing = frames.ranged(frames.given(rows).lazy.head(0), ends, order, count, away=away)
+    nothing = frames.ranged(frames.given(rows).lazy.head(0), ends, order, count, spread=spread, away=away)
     assert {part.rows for part in nothing} == {0}
 
 

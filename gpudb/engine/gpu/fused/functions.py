@@ -40,6 +40,8 @@ _COMPARE = re.compile(
 _MIXED = re.compile(r"(?:date_(eq|ne|lt|le|gt|ge)_timestamp|timestamp_(eq|ne|lt|le|gt|ge)_date)")
 _OPS: dict[str, Any] = {"pl": "+", "mi": "-", "mul": "*", "div": "/"}
 _COMPARISONS: dict[str, Any] = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_ORDERS: dict[str, Any] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_FLIPPED: dict[str, Any] = _ORDERS | {"==": "==", "!=": "!="}
 FIELDS = {"year", "month", "day", "quarter", "dow", "isodow", "doy"}
 _CLOCK = {"hour", "minute"}
 _FAR = 200_000 * 366
@@ -147,7 +149,22 @@ def compared(op: Any, left: Value, right: Value) -> Expr:
         left, right = (converted(each, SqlType("float8")) for each in (left, right))
         return Compare(BOOLEAN, nullable, op, left.expr, right.expr)
     scale = max(left.scale, right.scale)
-    return Compare(BOOLEAN, nullable, op, at_scale(left, scale), at_scale(right, scale))
+    one, other = at_scale(left, scale), at_scale(right, scale)
+    if isinstance(one, Literal):
+        return Compare(BOOLEAN, nullable, _FLIPPED[op], *_unscaled(_FLIPPED[op], other, one))
+    return Compare(BOOLEAN, nullable, op, *_unscaled(op, one, other))
+
+
+def _unscaled(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """What is compared by an order, a multiple with a constant, as what it is a multiple of: a column of fewer bits."""
+    match left, right:
+        case (
+            Arithmetic(op="*", left=of, right=Literal(value=int(factor), given=False), limits=None),
+            Literal(value=int(limit)),
+        ) if factor > 0 and op in _ORDERS:
+            quotient = limit // factor if op in {"<=", ">"} else -(-limit // factor)
+            return of, Literal((quotient, quotient), False, quotient, right.given)
+    return left, right
 
 
 def scaled(expr: Expr, factor: int) -> Expr:

@@ -70,7 +70,8 @@ class Accumulators:
         found = []
         for number in range(limbs):
             last = number == limbs - 1
-            bounds = (-(2**31), 2**63 - 1) if last else (0, 2**32 - 1)
+            low, high = value.bounds
+            bounds = (low >> 32 * number, high >> 32 * number) if last else (0, 2**32 - 1)
             found.append(self._place("add", Limb(bounds, value.nullable, value, number, last)))
         return found
 

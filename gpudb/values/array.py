@@ -16,16 +16,17 @@ MAX_DIMENSIONS = 6
 _TOKEN = re.compile(r'\s*(?:([{},])|"((?:[^"\\]|\\.)*)"|((?:[^{},"\\]|\\.)+))', re.DOTALL | re.ASCII)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _BOUNDS = re.compile(r"\s*((?:\[\s*[+-]?\d+(?:\s*:\s*[+-]?\d+)?\s*\]\s*)+)=", re.ASCII)
+_BOUND = re.compile(r"\[\s*(?:([+-]?\d+)\s*:\s*)?([+-]?\d+)\s*\]", re.ASCII)
 _NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE | re.ASCII)
 
 
 def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
-    """A list, of lists where there are more dimensions; `element` reads one value. 22P02; 0A000 for bounds"""
+    """A list, of lists where there are more dimensions; `element` reads one value. 22P02; 2202E, 0A000 for bounds."""
     bounds = _BOUNDS.match(text)
     body = text
+    sizes = None
     if bounds is not None:
-        if any(int(low) != 1 for low in re.findall(r"\[\s*([+-]?\d+)\s*:", bounds.group(1))):
-            raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
+        sizes = [_size(low, high) for low, high in _BOUND.findall(bounds.group(1))]
         body = text[bounds.end() :]
     if not body.lstrip(SPACE).startswith("{"):
         detail = 'Array value must start with "{" or dimension information.'
@@ -36,7 +37,24 @@ def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
     if (extra := next(tokens, None)) is not None and not (extra[0] == "word" and not extra[1].strip(SPACE)):
         raise _malformed(text, "Junk after closing right brace.")
     _check_shape(value, text)
+    if sizes is not None and sizes != _sizes(value):
+        raise _malformed(text, "Specified array dimensions do not match array contents.")
     return value
+
+
+def _size(low: str, high: str) -> int:
+    """How many elements a bound asks for: `[low:high]`, or `[high]` from 1 on."""
+    first = int(low or 1)
+    if int(high) < first:
+        raise SqlError.of("array_subscript_error", "upper bound cannot be less than lower bound")
+    if first != 1:
+        raise FeatureNotSupported("arrays whose lower bound is not 1 are not supported")
+    return int(high)
+
+
+def _sizes(value: object) -> list[int]:
+    """The sizes of a list's dimensions, which an empty one has not."""
+    return [len(value), *_sizes(value[0])] if isinstance(value, list) and value else []
 
 
 def _tokens(body: str, text: str) -> Iterator[tuple[str, str]]:

@@ -230,7 +230,7 @@ class _Decoder:
             self.year, self.month, self.day = int(whole[:-4][:12]), int(whole[-4:-2]), int(whole[-2:])
             self.two_digits = len(whole) == 6
             self.have |= {"year", "month", "day"}
-        elif self.time is None and len(whole) in (4, 6) and (len(whole) == 6 or not point):
+        elif self.time is None and len(whole) in (4, 6):
             self._set_time(int(whole[:2]), int(whole[2:4]), int(whole[4:] or 0), fraction)
         else:
             raise self._bad()
@@ -238,13 +238,13 @@ class _Decoder:
     def _clock(self, word: str) -> None:
         if self.time is not None:
             raise self._bad()
-        found = re.fullmatch(r"(\d+):(\d+)(?::(\d+)?)?(?:\.(\d*))?", word)
+        found = re.fullmatch(r"(\d+):(\d*)(:\d*)?(?:\.(\d*))?", word)
         if found is None:
             raise self._bad()
         hour, minute, second, fraction = found.groups()
         if second is None and fraction is not None:
             hour, minute, second = "0", hour, minute  # mm:ss.fraction
-        self._set_time(int(hour[:9]), int(minute[:9]), int((second or "0")[:9]), fraction or "")
+        self._set_time(int(hour[:9]), int(minute[:9] or 0), int((second or "").strip(":")[:9] or 0), fraction or "")
 
     def _set_time(self, hour: int, minute: int, second: int, fraction: str) -> None:
         micro = round(float("0." + fraction) * 1_000_000) if fraction else 0

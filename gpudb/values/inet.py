@@ -166,7 +166,7 @@ def _longest_zeros(words: list[int]) -> tuple[int, int]:
     return best
 
 
-_PAIR = r"\s*([0-9a-fA-F]{1,2})"
+_PAIR = r"\s*([0-9a-fA-F]{1,2}+)"
 _MACADDR = tuple(
     re.compile(form + rf"[{SPACE}]*", re.ASCII)
     for form in (

@@ -40,12 +40,13 @@ _MICROSECONDS = {
     "hour": 3_600_000_000,
 }
 _SECONDS = ("second", "millisecond", "microsecond")
+_OF_DATES = frozenset({"d", "h", "m", "mon", "s", "y"})
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
 
 _FIELD = re.compile(
     r"\s*(?:(?P<time>[+-]?\s*\d+:[\d:]*(?:\.\d*)?)|(?P<years>[+-]?\s*\d+-\d+)"
-    r"|(?P<number>[+-]?\s*(?:\d+\.?\d*|\.\d+))|(?P<word>[a-zA-Z]+)|(?P<filler>[@,;]))",
+    r"|(?P<number>[+-]?\s*\d+\.?\d*|\.\d+)|(?P<word>[a-zA-Z]+)|(?P<filler>[!-*,/:-@\[-`{-~]))",
     re.ASCII,
 )
 _ISO_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -91,7 +92,7 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
     """
     bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
     try:
-        total = _iso(text.strip(SPACE)) if re.match(r"\s*P", text, re.ASCII) else _fields(text, unit)
+        total = _iso(text) if text[:1] == "P" else _fields(text, unit)
         if abs(total.microseconds) >= _INT64:
             raise _FieldOverflow
     except _BadFormat:
@@ -194,6 +195,8 @@ def _fields(text: str, unit: str) -> _Sum:
         at = found.end()
         if kind == "years" and text[at : at + 1] == "-":  # a date
             raise _BadFormat
+        if kind == "word" and _glued(found.group(kind), text[at : at + 1]):
+            raise _BadFormat
     if not fields:
         raise _BadFormat
     total = _Sum()
@@ -201,10 +204,10 @@ def _fields(text: str, unit: str) -> _Sum:
     ago = False
     current = unit.split()[-1]
     # from the end, so that a unit is known before its number
-    for position, (kind, word) in enumerate(reversed(fields)):
+    for kind, word in reversed(fields):
         if kind == "word":
-            if word.lower() == "ago" and position == 0:
-                ago = True
+            if word.lower() == "ago" and not seen:
+                ago, current = True, "ago"
             elif word.lower()[:10] in _BEGINNINGS:
                 current = _BEGINNINGS[word.lower()[:10]]
             else:
@@ -220,6 +223,8 @@ def _fields(text: str, unit: str) -> _Sum:
                 raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{text}"')
             value = int(years) * 12 + int(months)
             total.months += -value if word[0] == "-" else value
+        elif current == "ago":
+            raise _BadFormat
         else:
             # a fraction of a second is its milliseconds and microseconds
             _once(seen, *(_SECONDS if current == "second" and word.partition(".")[2].strip("0") else (current,)))
@@ -232,6 +237,11 @@ def _fields(text: str, unit: str) -> _Sum:
     return total
 
 
+def _glued(word: str, following: str) -> bool:
+    """Whether what follows makes a date of a word, as PostgreSQL sees it: digits do behind what no date has."""
+    return following in {"-", "/", "."} or ((following.isdigit() or following == "+") and word.lower() not in _OF_DATES)
+
+
 def _once(seen: set[str], *units: str) -> None:
     if seen & set(units):
         raise _BadFormat
@@ -240,15 +250,16 @@ def _once(seen: set[str], *units: str) -> None:
 
 def _clock(word: str, unit: str) -> int:
     """Microseconds of `[-]hh:mm[:ss[.f]]` or `[-]mm:ss.f`."""
-    found = re.fullmatch(r"[+-]?(\d+):(\d+)(?::(\d+)?)?(\.\d*)?", word)
+    found = re.fullmatch(r"[+-]?(\d+):(\d*)(:\d*)?(\.\d*)?", word)
     if found is None:
         raise _BadFormat
     hour, minute, second, fraction = found.groups()
     if second is None and (fraction is not None or unit == "minute to second"):
         hour, minute, second = "0", hour, minute
-    if int(minute) > 59 or int(second or 0) > 60:
+    minutes, seconds = int(minute or 0), int((second or "").strip(":") or 0)
+    if minutes > 59 or seconds > 60:
         raise SqlError.of("interval_field_overflow", f'interval field value out of range: "{word}"')
-    whole = ((int(hour) * 60 + int(minute)) * 60 + int(second or 0)) * 10**6
+    whole = ((int(hour) * 60 + minutes) * 60 + seconds) * 10**6
     value = whole + round(float("0" + (fraction or ".0")) * 10**6)
     return -value if word[0] == "-" else value
 

@@ -17,6 +17,7 @@ SPACE = " \t\n\r\v\f"
 
 _INTEGER_BITS = {"int2": 16, "int4": 32, "int8": 64}
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|(\d(?:_?\d)*))")
+_UNSIGNED = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _HEX_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?")
 _DIGITS = r"\d(?:_?\d)*"
@@ -49,8 +50,13 @@ def parse_integer(type_: SqlType, text: str) -> int:
 
 
 def parse_oid(type_: SqlType, text: str) -> int:
-    """An oid, xid or cid: unsigned 32 bits, negative numbers wrapped as PostgreSQL does."""
-    value = _whole(type_, text)
+    """An oid, xid or cid: unsigned 32 bits as C reads them, `010` in octal, negative numbers wrapped. 22P02, 22003."""
+    found = _UNSIGNED.fullmatch(text.strip(SPACE))
+    if found is None:
+        raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
+    sign, *digits = found.groups()
+    value = next(int(part[:70], base) for base, part in zip((16, 8, 10), digits) if part is not None)
+    value = -value if sign == "-" else value
     if not -(1 << 31) <= value < 1 << 32:
         raise NumericOutOfRange(f'value "{text}" is out of range for type {type_.plain}')
     return value % (1 << 32)

@@ -13,14 +13,16 @@ from itertools import groupby
 from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.values import civil
 
 Zone = dt.tzinfo
 
-_OFFSET = re.compile(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_OFFSET = re.compile(r"([+-])(\d+)(?::(\d*)(?::(\d*))?)?", re.ASCII)
 _POSIX = re.compile(r"(?:<([+-]?\w+)>|([A-Za-z]{3,}))([+-]?)(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?")
-_MAX_OFFSET = 15 * 3600 + 59 * 60 + 59
+_MOST_HOURS = 15
+_WESTWARD = re.compile(r"([+-])(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?", re.ASCII)
+_MOST_POSIX_HOURS = 167
 
 
 @cache
@@ -105,11 +107,14 @@ def parse_offset(text: str) -> int | None:
     found = _OFFSET.fullmatch(text)
     if found is None:
         return None
-    sign, hour, minute, second = found.groups()
-    seconds = int(hour) * 3600 + int(minute or 0) * 60 + int(second or 0)
-    if seconds > _MAX_OFFSET or int(minute or 0) > 59 or int(second or 0) > 59:
+    sign, *parts = found.groups()
+    hour, minute, second = (int(part[:9]) if part else 0 for part in parts)
+    if parts[1] is None and len(text) > 3:
+        hour, minute = divmod(hour, 100)
+    if hour > _MOST_HOURS or minute > 59 or second > 59:
         message = f'time zone displacement out of range: "{text}"'
         raise SqlError.of("invalid_time_zone_displacement_value", message)
+    seconds = (hour * 60 + minute) * 60 + second
     return -seconds if sign == "-" else seconds
 
 
@@ -140,9 +145,15 @@ def zone_at(name: str) -> Zone:
     """The zone of AT TIME ZONE's text: a bare offset is POSIX's, which counts westward; else as `zone_of`."""
     word = name.strip()
     word = word if word[:1] in {"+", "-"} else "+" + word
-    if re.match(r"[+-]\d", word) and (seconds := parse_offset(word)) is not None:
-        return fixed(-seconds)
-    return zone_of(name)
+    if (found := _WESTWARD.fullmatch(word)) is None:
+        return zone_of(name)
+    hour, minute, second = (int(part or 0) for part in found.groups()[1:])
+    if hour > _MOST_POSIX_HOURS or minute > 59 or second > 59:
+        return zone_of(name)  # there is none
+    if hour >= 24:
+        raise FeatureNotSupported(f'a time zone a day or more from Greenwich, "{name}", is not supported')
+    seconds = (hour * 60 + minute) * 60 + second
+    return fixed(seconds if found[1] == "-" else -seconds)
 
 
 def offset_at(zone: Zone, microseconds: int) -> int:

@@ -54,12 +54,14 @@ def _plain(value: Any) -> Any:
 
 
 def _query(text: str, path: str, variables: str, silent: bool, zone: str) -> list[str]:
+    found: list[str] = []
     try:
-        return [jsonb_text(_plain(each)) for each in _evaluation(text, path, variables, zone).run()]
+        for each in _evaluation(text, path, variables, zone).results():
+            found.append(jsonb_text(_plain(each)))
     except GpudbError as error:
-        if silent and silenced(error):
-            return []
-        raise
+        if not silent or not silenced(error):
+            raise
+    return found
 
 
 def _exists(text: str, path: str, variables: str, silent: bool, zone: str) -> bool | None:

@@ -37,7 +37,11 @@ class Evaluation:
 
     def run(self) -> list[Any]:
         """All results; the errors of class 22 that PostgreSQL raises unless it is told to be silent."""
-        return list(self._item(self._path.item, self._root))
+        return list(self.results())
+
+    def results(self) -> Found:
+        """The results one by one; such an error after those that there are before it."""
+        return self._item(self._path.item, self._root)
 
     def finds(self) -> bool:
         """Whether there is a result: in lax mode what would follow the first one is not looked at."""

@@ -11,7 +11,7 @@ from gpudb.engine.gpu.fused.match import MANY, scan_of
 from gpudb.engine.gpu.fused.resident import DISTINCT
 from gpudb.engine.gpu.fused.values import PLAIN_TEXT
 from gpudb.plan.fused import Fused
-from gpudb.plan.nodes import Node, Scan
+from gpudb.plan.nodes import Node, Scan, Window
 from gpudb.plan.optimize.estimate import size
 from gpudb.plan.optimize.profile import table_profile, width
 from gpudb.plan.traversal import walk_nodes
@@ -23,6 +23,8 @@ FINER = 4
 _COPIES, _SENT = 3, 1
 """How often an operator has its rows in memory at once: what it reads, its hash table, what it gives; of several
 workers once more, while rows are on their way from one to another."""
+_WINDOWED = 3
+"""A window's rows have as often so many columns: keys, places in partition and order, what frames reach to."""
 _BUILD_BYTES = 64
 """A row of a build side: two columns, as they are received and as the kernel's table has them, which is half full."""
 _KEPT, _TABLE_BYTES = 11, 8
@@ -51,7 +53,7 @@ def chunks_of(root: Node, workers: int, space: Space) -> int:
             scan = scan_of(node.root)
             read += scan.table.rows * width(scan.types)
             scans += scan.table.rows * _packed(scan)
-        most = max(most, size(node))
+        most = max(most, size(node) * (_WINDOWED if isinstance(node, Window) else 1))
     copies = _COPIES + _SENT * (workers > 1)
     needed = copies * min(most, _FANOUT * read) // workers
     if scans // workers > space.tables:

@@ -254,8 +254,10 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
     away = work.share.chunks > 1
+    # Where all ends differ no row is equal to several.
+    spread = away and not work.stage.together and ends.hash_rows().n_unique() < ends.height
     placed = _ordered(frame.lazy, keys, frames, host)
-    return frames.ranged(placed, ends, order, count, spread=away and not work.stage.together, away=away)
+    return frames.ranged(placed, ends, order, count, spread=spread, away=away)
 
 
 def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:

@@ -364,6 +364,15 @@ def test_what_fits_is_not_cut(lab: Lab) -> None:
     assert chunks_of(root, WORKERS, Space(2**10, 2**10)) == MOST
 
 
+def test_a_window_takes_more_memory_than_its_rows(lab: Lab) -> None:
+    space = Space(2**30, 2**23)
+    rows, window = (
+        chunks_of(plan(lab, f"SELECT v, id, {more} AS n FROM ch_big"), 1, space)
+        for more in ("k", "row_number() OVER (ORDER BY v, id)")
+    )
+    assert window > 2 * rows > 2
+
+
 def test_rows_on_their_way_and_raw_texts_take_memory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = plan(lab, STATEMENTS["join of two large"])
     space = Space(2**30, 2**22)

@@ -47,3 +47,35 @@ class Encode:
         from gpudb.values.columns_binary import binary_column
 
         binary_column(self.type, self.column)
+
+
+class Groups:
+    """A result of so many groups, of a year, two short texts and a large sum, as DataRow messages."""
+
+    params = (7, 100, 280, 800, 8000)
+    param_names = ("rows",)
+
+    def setup(self, rows: int) -> None:
+        """The batch that a worker gives."""
+        import numpy as np
+        import pyarrow as pa
+
+        from gpudb.types import SqlType
+
+        numbers = np.arange(rows)
+        self.types = tuple(map(SqlType, ("int4", "varchar", "varchar", "int8")))
+        made = [
+            numbers % 7 + 1992,
+            [f"UNITED ST{n % 10}" for n in range(rows)],
+            [f"MFGR#{n % 40}" for n in range(rows)],
+        ]
+        arrays = [
+            pa.array(values, kind.arrow) for values, kind in zip([*made, numbers * 10**8], self.types, strict=True)
+        ]
+        self.batch = pa.RecordBatch.from_arrays(arrays, names=list("abcd"))
+
+    def time_rows(self, rows: int) -> None:
+        """All of them by the simple protocol."""
+        from gpudb.server.encode import encode_rows
+
+        list(encode_rows(self.batch, self.types, (0,) * len(self.types)))

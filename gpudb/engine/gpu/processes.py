@@ -101,7 +101,8 @@ def _on_gpus(base: Processes) -> Processes:
 
 
 def _configure() -> None:
-    """What Dask reads whenever a worker starts: one that is slow to come back is not given up."""
+    """What Dask reads whenever a worker starts: one that is slow to come back is not given up, and no loop wakes a
+    hundred times a second for what Dask's pages show of it."""
     import dask
 
     dask.config.set(
@@ -109,6 +110,8 @@ def _configure() -> None:
             "distributed.deploy.lost-worker-timeout": "1 day",
             "distributed.worker.memory.terminate": False,
             "distributed.admin.tick.limit": "60s",
+            "distributed.admin.tick.interval": "500ms",
+            "distributed.worker.profile.enabled": False,
         }
     )
 

@@ -55,7 +55,7 @@ _RULES: tuple[Maker, ...] = tuple(
          "integer out of range"),
         (r"out of range for the destination type (\w+)", "numeric_value_out_of_range", "{type} out of range"),
         (r"Overflow in .*DECIMAL|Overflow in HUGEINT|Could not cast value .* to DECIMAL|"
-         r"Casting value .* to type DECIMAL|[Oo]verflow in .*decimal",
+         r"Casting value .* to type DECIMAL|[Oo]verflow in .*decimal|Could not convert string \"-?[\d.]+\" to DECIMAL",
          "numeric_value_out_of_range", "value overflows numeric format"),
         (r"Could not convert string '(.*)' to (\w+)", "invalid_text_representation",
          'invalid input syntax for type {type2}: "{1}"'),

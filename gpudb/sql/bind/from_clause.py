@@ -245,7 +245,7 @@ def _sample(binder: Binder, scope: Scope, node: Any) -> Source:
 def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     left = bind_source(binder, scope, node.larg)
     # The right side may be LATERAL to the left one.
-    inside = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries)
+    inside = Scope(parent=scope.parent, ctes=scope.ctes, clause=scope.clause, entries=scope.entries)
     inside.items, inside.columns = [*scope.items, *left.items], [*scope.columns, *left.columns]
     inside.rels = scope.rels | left.rels
     how = _KINDS[node.jointype]

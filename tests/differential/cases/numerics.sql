@@ -76,3 +76,5 @@ SELECT mod(2.5::float8::numeric, x) FROM (VALUES (0::bigint::numeric), (92233720
 -- templates of numbers: quotes, groups behind the point, points that floats have no digits for
 SELECT to_char(100::numeric, 'f\"oo999'), to_char(100, 'f"ool\"999'), to_char(100, 'f\\"oo999'), to_char(100, '999"');
 SELECT to_char(1e20::float8, '999999999999999999999D9'), to_char(0, '9G999G999D999G999G999'), to_char(0, '9G9D'), to_char(5::float8, '9.'), to_char(1e25::float8, '999D9');
+-- refused 22003: quotients and the like have at most 18 digits before the point
+SELECT to_number('12345678901234567890123456789', '99999999999999999999999999999');

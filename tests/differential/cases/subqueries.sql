@@ -54,3 +54,11 @@ SELECT (SELECT nothing FROM sq_b) FROM sq_a;
 SELECT id FROM sq_a WHERE t IN (SELECT id FROM sq_b);
 SELECT (VALUES (1)), ((SELECT 1))::numeric(5,2), (SELECT 2 AS x)::integer, (SELECT 1 UNION SELECT 1), (SELECT abs(1))::text;
 SELECT v.a, (v.a, v.b) IN (SELECT g, NULLIF(g % 3, v.a) FROM generate_series(1, v.n) AS g), (v.a, v.b) NOT IN (SELECT g, g % 3 FROM generate_series(1, v.n) AS g) FROM (VALUES (1, 1, 3), (2, 2, 1), (3, NULL, 5), (4, 0, 0), (NULL, 1, 2)) AS v(a, b, n);
+-- an aggregate of a relation in FROM, wherever in a LATERAL join it stands
+-- error 42803
+SELECT 1 FROM sq_a a LEFT JOIN LATERAL (SELECT sum(a.id) AS s FROM sq_b) x ON true;
+-- error 42803
+SELECT 1 FROM sq_a a LEFT JOIN LATERAL (SELECT (SELECT sum(a.id) FROM sq_b b2) FROM sq_b) x ON true;
+-- error 42803
+SELECT 1 FROM sq_a a CROSS JOIN LATERAL (SELECT 1 FROM sq_b WHERE (SELECT sum(a.id)) > 0) x;
+SELECT (SELECT x.s FROM sq_b LEFT JOIN LATERAL (SELECT count(a.id) AS s) x ON true LIMIT 1) FROM sq_a a;

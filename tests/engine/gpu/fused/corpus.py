@@ -89,7 +89,7 @@ QUERIES = (
     "SELECT count(*) FILTER (WHERE k > 2.5), count(*) FILTER (WHERE k >= -1.5), count(*) FILTER (WHERE k < -1.5),"
     " count(*) FILTER (WHERE 2.5 >= k), count(*) FILTER (WHERE -1.0 < k), count(*) FILTER (WHERE n <= -0.005),"
     " count(*) FILTER (WHERE k = 2.5 OR 3.0 = k), count(*) FILTER (WHERE n <> 1.250) FROM f WHERE a <= 7.00",
-    "SELECT k, sum(b * 3000000000), avg(b * 3000000000), sum(w * w), sum(-w * w) FROM f GROUP BY k",
+    "SELECT k, sum(b * 3000000000), avg(b * 3000000000), sum(w * w), sum(w * n) FROM f GROUP BY k",
     "SELECT count(*), sum(n) FROM f WHERE n > (SELECT avg(m) FROM g)",
     "SELECT k, sum(a) FROM f WHERE a > (SELECT max(v) FROM g WHERE v < 3) GROUP BY k",
     "SELECT count(*), sum(a) FROM f WHERE n < (SELECT 0.2 * avg(n) FROM f i WHERE i.k = f.k)",

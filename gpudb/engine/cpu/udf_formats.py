@@ -189,8 +189,7 @@ def _printed(fields: Fields, token: Token) -> str:
     hour, minute, second, fraction = _clock(fields)
     match key:
         case "HH" | "HH12":
-            short = abs(hour) % 12 or 12
-            return _digits(short if hour >= 0 else -short, 2, token)
+            return _filled(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
         case "HH24":
             return _digits(hour, 2, token)
         case "MI":

@@ -41,7 +41,7 @@ SELECT to_date('5 2024', 'WW YYYY'), to_date('15 2 2024', 'DD W YYYY'), to_date(
 SELECT to_timestamp('1.1', 'SS.MS'), to_timestamp('1.12', 'SS.US'), to_timestamp('1.12345', 'SS.FF3'), to_timestamp('5', 'FF1'), to_timestamp('86399 5', 'SSSS SS');
 SELECT to_timestamp('10 am 2024', 'HH am YYYY'), to_timestamp('12 am', 'HH12 am'), to_timestamp('11:00 PM', 'HH24:MI PM'), to_timestamp('-05:30', 'TZH:TZM');
 SELECT to_char(i, 'Q|DDD|FMDDD|WW|YYY|YY|Y,YYY|FMY,YYYth|DD') FROM (VALUES (interval '-30 days'), ('-1 mon'), ('-3 years 5 months'), ('-200 years'), ('14 months 40 days'), ('200 years')) AS v(i);
-SELECT to_char(i, 'MS|FMMS|US|FF1|FF4|AM|SSSS') FROM (VALUES (interval '-1.054321 s'), ('0.05 s'), ('-26:03:04'), ('13:00:00.000009')) AS v(i);
+SELECT to_char(i, 'MS|FMMS|US|FF1|FF4|AM|SSSS|HH12|FMHH|HH24') FROM (VALUES (interval '-1.054321 s'), ('0.05 s'), ('-26:03:04'), ('13:00:00.000009'), ('-12:00'), ('-24:30')) AS v(i);
 SET TimeZone = 'Europe/Berlin';
 SELECT to_char(z, 'YYYY-MM-DD HH24 TZ OF'), to_char(z::date, 'CC') FROM (VALUES (timestamptz '9999-12-31 23:59:59+00'), ('10000-06-01'), ('0001-12-31 BC'), ('2024-07-01')) AS v(z);
 RESET TimeZone;

@@ -24,6 +24,7 @@ from polars.io.plugins import register_io_source
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, waited
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
+from gpudb.engine.gpu.cudf.declared import declared
 from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.frames import (
     FEW,
@@ -341,11 +342,8 @@ class _Told(threading.local):
 
 
 def _rows_of(node: Any) -> Any:
-    """What a node gives. Without rows libcudf's columns may have other types than the node says: a sum its values'."""
-    table = node.evaluate(cache={}, timer=None, context=IRExecutionContext())
-    if table.num_rows or not node.schema:
-        return table
-    return to_device(pl.DataFrame(schema={name: kind.polars_type for name, kind in node.schema.items()}))
+    """What a node gives, of the types that it declares."""
+    return declared(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), node.schema)
 
 
 def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:

@@ -81,6 +81,22 @@ def test_groups_of_no_rows_have_the_types_of_others(frames: Any, name: str, keys
     assert frames.held(pl.concat([held.lazy, frames.given(wanted.to_frame()).lazy])).frame().schema == wanted
 
 
+def test_columns_of_one_worker_go_beside_those_of_another(frames: Any) -> None:
+    lists = pl.DataFrame({"k": ["a", "b"], "l": [[3, 1, None], [2]]}, {"k": pl.String, "l": pl.List(pl.Int32)})
+    plans = [
+        lambda lazy: lazy.explode("l").group_by("k").agg(pl.col("l").max(), pl.col("l").implode().alias("m")).sort("k"),
+        lambda lazy: lazy.explode("l").with_columns(pl.col("l").cast(pl.Int64).alias("n")),
+        lambda lazy: lazy.select(pl.col("l").list.len().cast(pl.Float64).is_infinite().cast(pl.Int8).max()),
+    ]
+    for plan in plans:
+        wanted = plan(lists.lazy()).collect()
+        held = frames.held(plan(frames.given(lists).lazy))
+        assert frames.on_host() == ()
+        assert held.lazy.collect_schema() == held.frame().schema == wanted.schema
+        both = pl.concat([held.lazy, frames.given(held.frame()).lazy, HostHeld(held.frame()).lazy])
+        assert frames.held(both).rows == 3 * wanted.height
+
+
 SLICED = {
     "tests": (X.is_nan().alias("a"), X.is_not_nan().alias("b"), X.is_finite().alias("c"), X.is_infinite().alias("d")),
     "equal": ((X == Y).alias("a"), (X != Y).alias("b"), (~(X > Y)).alias("c"), (X.is_nan() & (Y > 0.0)).alias("d")),

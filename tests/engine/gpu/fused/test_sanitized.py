@@ -7,7 +7,7 @@ from typing import Any
 from gpudb.engine.gpu.fused.packed import Form
 from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Filter, Groups, Key, Literal, Matches, Pipeline, Rows
 from gpudb.engine.gpu.fused.twin import Segment
-from tests.engine.gpu.fused.sanitized import kinds, ordered
+from tests.engine.gpu.fused.sanitized import FOUND, judged, kinds, ordered
 
 _NUMBER, _TEXT = Form(2), Form(4, text=True)
 _VALUE = Field((0, 60_000), False, 0)
@@ -31,3 +31,19 @@ def test_each_kind_is_met_by_the_first() -> None:
     assert {"Distances<1>", "load_row"} <= kinds(groups)
     assert "group_slot_together<1>" in kinds(hashed)
     assert {"like<false>", "next_place"} <= kinds(texts)
+
+
+RACE = """========= Warning: Race reported between Read access at {}+0x460
+=========     and Write access at {}+0x630 [32768 hazards]
+"""
+END = "212 of 212 kernels equal their twin\n========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)\n"
+
+
+def test_only_races_of_other_kernels_are_clean() -> None:
+    theirs, ours = (RACE.format(name, name) for name in ("cupy_nonzero_kernel", "fused"))
+    invalid = "========= Invalid __global__ read of size 4 bytes\n=========     at cupy_copy+0x10\n"
+    assert judged(0, END)["status"] == judged(FOUND, theirs + END)["status"] == "clean"
+    for said in (ours, theirs + ours, invalid, theirs + invalid, ""):
+        assert judged(FOUND, said + END)["status"] == "found something", said
+    assert judged(FOUND, theirs + ours + END)["found"] == [ours.strip()]
+    assert judged(1, theirs + END)["status"].startswith("status 1")

@@ -32,8 +32,13 @@ class RowsLeft:
     def ready(self, exprs: Iterable[Expr]) -> None:
         """All that some expressions of the row read."""
         exprs = list(exprs)
-        found = {number for each in exprs for number in lookups_of(each)} - self._again
-        again = [step for step in self._probes.together if isinstance(step, Lookup) and step.number in found]
+        wanted = {number for each in exprs for number in lookups_of(each)}
+        again: list[Lookup] = []
+        # The keys of a lookup may be payloads of ones before it.
+        for step in reversed(self._probes.together):
+            if isinstance(step, Lookup) and step.number in wanted - self._again:
+                again.insert(0, step)
+                wanted |= {number for each in step.keys for number in lookups_of(each)}
         read = [*exprs, *(key for step in again for key in step.keys)]
         new = {column for each in read for column in fields_of(each)} - self._loaded
         load_row(self._out, new)

@@ -7,7 +7,7 @@ from math import prod
 
 from gpudb.engine.gpu.fused.emit import Emitter
 from gpudb.engine.gpu.fused.hashing import bitmap_bytes
-from gpudb.engine.gpu.fused.pipeline import Filter, Lookup, Pipeline
+from gpudb.engine.gpu.fused.pipeline import Expr, Filter, Lookup, Pipeline
 from gpudb.engine.gpu.fused.statements import c_type
 
 BITMAPS = 180 * 1024
@@ -86,7 +86,7 @@ class Probes:
         terms, inside = "", []
         kind = "u32" if prod(step.sizes) < 2**32 else "u64"
         for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
-            narrow = c_type(key.bounds) == "int" and size < 2**32 and -(2**31) <= low < 2**31
+            narrow = _is_narrow(key, low, size)
             held = "u32" if narrow else "u64"
             text, valid = out.distance(key, low, held)
             distance = out.kept(held, text)
@@ -104,8 +104,8 @@ class Probes:
         if len(step.keys) > 1:
             index, _, inside = self._index(step)
             return f"{inside} ? {index} : {nobody}"
-        (key,), (low,) = step.keys, step.lows
-        narrow = c_type(key.bounds) == "int" and -(2**31) <= low < 2**31
+        (key,), (low,), (size,) = step.keys, step.lows, step.sizes
+        narrow = _is_narrow(key, low, size)
         distance, valid = out.distance(key, low, "u32" if narrow else "u64")
         place = f"min({distance}, {nobody})" if narrow else f"(u32)min({distance}, (u64){nobody})"
         return place if valid is None else f"{valid} ? {place} : {nobody}"
@@ -262,3 +262,9 @@ class Probes:
                 out.line(f"{met} = true;{leave}")
         out.line(f"if ({met if step.kind == 'anti' else '!' + met}) continue;")
         rest()
+
+
+def _is_narrow(key: Expr, low: int, size: int) -> bool:
+    """Whether a key's distance from the least one of a build side is of 32 bits: modulo 2³² none is taken for another
+    only if the table's keys are of 32 bits as well, and not all of these."""
+    return c_type(key.bounds) == "int" and low >= -(2**31) and low + size <= 2**31 and size < 2**32

@@ -172,6 +172,54 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str) -> None:
         assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
 
 
+def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: str) -> tuple[Lookup, tuple[Any, ...]]:
+    """A lookup of one key in a build side of distinct keys, and its arrays."""
+    index = index_of([Column(keys, None, (int(keys[0]), int(keys[-1])))], distinct=False)
+    payload = Column(values, None, (int(values.min()), int(values.max())))
+    made = build(index, [payload], selective=shape == "bitmap")
+    step = Lookup(
+        number, kind, (key,), made.lows, made.sizes, made.hashed, made.unique, made.widths, made.biases, made.bases,
+        made.presence,
+    )  # fmt: skip
+    return step, made.arrays
+
+
+def test_a_lookup_by_what_another_found(tmp_path: Path) -> None:
+    """Of rows that come one after the other each has its own partners, those of lookups that only keys read, too."""
+    draws, rows = np.random.default_rng(5), 1501
+    pipelines, given = [], []
+    for shape, kind, few in product(("bitmap", "payload", "hashed"), ("inner", "left"), (None, 1, 2)):
+        many = 10**12 if shape == "hashed" else 1
+        columns = [pack(draws.integers(0, 60, rows) * many)]
+        one, arrays = probing(0, kind, field(columns, 0), np.arange(50) * many, draws.permutation(50) % 30, shape)
+        found = Payload((0, 29), kind == "left", 0, 0)
+        two, more = probing(1, "inner", found, np.arange(25), draws.permutation(25) * 9, shape)
+        sink = Groups((), (Accumulator("add", ONE), *counted(Payload((0, 216), False, 1, 0))), "one")
+        pipelines.append(Pipeline((columns[0].form,), (one, two), sink, few=few))
+        given.append((Segment(rows, tuple(columns)), (arrays, more)))
+    hosted = Hosted(pipelines, tmp_path)
+    for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
+        wanted = twin.run(pipeline, [segment], lookups, [])
+        assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
+
+
+def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> None:
+    """No key is taken for the one that is 2³² above it."""
+    keys = np.arange(2**31 - 8, 2**31 + 12)
+    columns = [pack(np.array([8 - 2**31, -(2**31), -5, 0, 2**31 - 8, 2**31 - 1]))]
+    pipelines, given = [], []
+    for shape in ("bitmap", "payload"):
+        step, arrays = probing(0, "inner", field(columns, 0), keys, keys % 7, shape)
+        pipelines.append(Pipeline((columns[0].form,), (step,), Groups((), (Accumulator("add", ONE),), "one")))
+        given.append([arrays])
+    hosted, segment = Hosted(pipelines, tmp_path), Segment(6, tuple(columns))
+    for pipeline, lookups in zip(pipelines, given, strict=True):
+        wanted = twin.run(pipeline, [segment], lookups, [])
+        assert wanted.grouped is not None
+        assert wanted.grouped.words[0].tolist() == [2]
+        assert same(wanted, hosted.run(pipeline, [segment], lookups, []))
+
+
 @pytest.mark.timeout(600)
 def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
     given = kept.recorded([2])[::3]

@@ -55,7 +55,7 @@ def main() -> None:
     for path, result in found:
         parts.append(section(path.name.removesuffix(".json"), result))
         (path.with_suffix(".svg")).write_text(plot(result), encoding="utf-8")
-    for kind, part in (("survey", surveyed), ("tests", tested)):
+    for kind, part in (("survey", surveyed), ("tests", tested), ("sanitizer", sanitized)):
         parts += [part(path.stem, json.loads(path.read_text())) for path in sorted((RESULTS / kind).glob("[!.]*.json"))]
     (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
 
@@ -100,6 +100,20 @@ def tested(machine: str, result: dict[str, Any]) -> str:
     end = "the run came to its end" if result["whole"] else "the run was ended before its end"
     skipped = [f"skipped {count} times: {why}" for why, count in result["skipped because"].items()]
     return "\n".join([*lines, "", *(f"- {each}" for each in [end, *skipped, *result["failures"]]), ""])
+
+
+def sanitized(machine: str, result: dict[str, Any]) -> str:
+    """What compute-sanitizer told of the kernels, as Markdown."""
+    lines = [
+        f"## Kernels under compute-sanitizer, on {machine}\n",
+        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`\n",
+        "| tool | kernels that equal their twin | outcome | hazards in CuPy's own kernels |",
+        "|---|--:|---|--:|",
+    ]
+    for each in result["tools"]:
+        right, ran = each["kernels"] or (0, 0)
+        lines.append(f"| {each['tool']} | {right} of {ran} | {each['status']} | {each['in others']} |")
+    return "\n".join([*lines, ""])
 
 
 def section(name: str, result: dict[str, Any]) -> str:

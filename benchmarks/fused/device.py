@@ -33,7 +33,7 @@ def steps(folder: Path, machine: str) -> list[tuple[str, list[str], int]]:
     tests, corpus = "tests/engine/gpu/fused", str(folder / "corpus.xz")
     return [
         ("kernels", [f"{tests}/on_device.py", corpus], 240),
-        ("sanitizer", [f"{tests}/sanitized.py", corpus, str(folder / "sanitizer"), "90"], 340),
+        ("sanitizer", [f"{tests}/sanitized.py", corpus, str(folder / "sanitizer"), "90", machine], 340),
         ("roofline", ["-m", "benchmarks.fused.roofline", str(folder / "cases.xz"), full], 300),
         ("groups", ["-m", "benchmarks.fused.groups", groups], 120),
         ("keep", ["-m", "benchmarks.fused.keep", full, groups, machine], 30),

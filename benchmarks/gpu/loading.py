@@ -1,6 +1,6 @@
 """What loading Parquet into one GPU's memory takes, step by step, beside the raw read rate of the page cache.
 
-    python -m benchmarks.gpu.loading [--scale 30] [--threads 16] [--data DIR] [--machine NAME]
+    python -m benchmarks.gpu.loading [--scale 30] [--threads 16] [--data DIR] [--disk DIR] [--machine NAME]
 
 Of two tables (SSB's lineorder, TPC-H's lineitem without its texts): reading the files' bytes; bringing them to the GPU
 by KvikIO; decoding them by libcudf, all columns at once and one by one, with few and many of KvikIO's threads; and as
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -22,7 +23,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks import report, tables
-from benchmarks.gpu.served import read_rate
+from benchmarks.gpu.served import read_once, read_rate
 from benchmarks.harness import Row, row_of, save
 
 RUNS = 2
@@ -108,10 +109,28 @@ def kept(
     return {"packed": packed, "plain": plain}
 
 
-def best(run: Callable[[], None]) -> list[float]:
-    """Seconds of some runs."""
+def copied(paths: Sequence[Path], folder: Path) -> list[Path]:
+    """Files on another disk, written out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = [Path(shutil.copy(path, folder / path.name)) for path in paths]
+    for path in made:
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+    return made
+
+
+def forgotten(paths: Sequence[Path]) -> None:
+    """Has the page cache forget files, which lie on a disk."""
+    for path in paths:
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def best(run: Callable[[], None], before: Callable[[], None] = lambda: None) -> list[float]:
+    """Seconds of some runs, each after `before`."""
     times = []
     for _ in range(RUNS):
+        before()
         begun = time.perf_counter()
         run()
         times.append(time.perf_counter() - begun)
@@ -141,6 +160,9 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
             suite = make(options.scale, options.data)
             where = suite.tables[name]
             paths = tables.files_of(where)
+            if options.disk:
+                where = options.disk / name
+                paths = copied(paths, where)
             files = f"{where}/*.parquet" if where.is_dir() else str(where)
             schema = pq.read_schema(paths[0])
             columns = [field.name for field in schema if "string" not in str(field.type)]
@@ -154,10 +176,17 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
             whole, times = read_rate(paths, options.threads)
             yield row_of(name, "the files' bytes read", times, count, bytes=whole)
             every = steps(paths, columns, options.threads) if gpu else {}
-            every |= kept(device, table, columns, ready, done)
-            for step, run in every.items():
+            loads = kept(device, table, columns, ready, done)
+            for step, run in (every | loads).items():
                 of = whole if step.startswith("to the GPU") else size
                 yield row_of(name, step, best(run), count, bytes=of)
+            if options.disk:
+                cold = partial(forgotten, paths)
+                reading = best(partial(read_once, paths, options.threads), cold)
+                yield row_of(name, "the files' bytes read from the disk", reading, count, bytes=whole)
+                for step, run in loads.items():
+                    yield row_of(name, f"{step}, from the disk", best(run, cold), count, bytes=size)
+                shutil.rmtree(options.disk / name)
     finally:
         database.close()
 
@@ -174,6 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=30)
     parser.add_argument("--threads", type=int, default=min(16, len(os.sched_getaffinity(0))))
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    parser.add_argument("--disk", type=Path, help="a folder on a disk whose own rate is to be met")
     parser.add_argument("--machine")
     options = parser.parse_args(arguments)
     rows: list[Row] = []

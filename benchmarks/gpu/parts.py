@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.gpu.bounded import Command
 from benchmarks.harness import visible
@@ -152,7 +154,8 @@ def _served(given: Given, seconds: float) -> list[Command]:
 
 
 def _loaded(given: Given, _: float) -> list[Command]:
-    return [module("benchmarks.gpu.loading", "--scale", f"{given.scale:g}", *_measured(given))]
+    disk = ["--disk", Path(tempfile.gettempdir()) / "gpudb-loading"]
+    return [module("benchmarks.gpu.loading", "--scale", f"{given.scale:g}", *disk, *_measured(given))]
 
 
 def _scheduled(given: Given, _: float) -> list[Command]:
@@ -199,7 +202,7 @@ TWO: dict[str, Part] = {
     ),
     "scheduled": Part(60, 120, _scheduled),
     "served": Part(420, 440, _served),
-    "loading": Part(30, 60, _loaded),
+    "loading": Part(60, 120, _loaded),
     "dispatch": Part(40, 80, _dispatched),
     "scaling": Part(120, 200, _scaled, ("scaling-*",)),
     "general": Part(150, 200, _general),

@@ -1,13 +1,13 @@
-"""Kernels under compute-sanitizer, on a GPU's machine: python sanitized.py FILE OUT [SECONDS].
+"""Kernels under compute-sanitizer, on a GPU's machine: python sanitized.py FILE OUT [SECONDS [MACHINE]].
 
 FILE is what `kept` kept. Of its pipelines those that meet a kind of step, sink or column first run first, so that a
 run that ends early has met all; each tool has so many seconds. Every array is an allocation of its own, so that what is
-read beyond one is seen. OUT.json tells of each tool what it found, OUT.TOOL.txt all that it said.
+read beyond one is seen. OUT.TOOL.txt has all that a tool said; for MACHINE what it found is kept in
+benchmarks/results/sanitizer/MACHINE.json.
 """
 
 from __future__ import annotations
 
-import json
 import lzma
 import pickle
 import re
@@ -99,15 +99,17 @@ def judged(code: int, said: str) -> dict[str, Any]:
     status = "clean" if clean else "found something" if code == FOUND else f"status {code}: {said[-600:]}"
     ran = [int(each) for each in kernels[-1]] if kernels else []
     others = len(reports) - len(found)
-    return {"status": status, "summary": summary, "found": found[:5], "in CuPy's": others, "kernels": ran}
+    return {"status": status, "summary": summary, "found": found[:5], "in others": others, "kernels": ran}
 
 
 def main() -> None:
     """Runs each tool; status 1 unless all are clean."""
     from benchmarks.fused.roofline import without_the_rest
+    from benchmarks.harness import RESULTS, described, written
 
     without_the_rest()
     out, seconds = Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else SECONDS
+    machine = sys.argv[4] if len(sys.argv) > 4 else None
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "ordered.xz"
@@ -116,7 +118,10 @@ def main() -> None:
         for tool in TOOLS:
             found.append(checked(tool, file, seconds, out.with_suffix(f".{tool}.txt")))
             print(found[-1], flush=True)
-            out.with_suffix(".json").write_text(json.dumps(found, indent=1))
+            if machine is not None:
+                written(
+                    RESULTS / "sanitizer" / f"{machine}.json", {**described("sanitized.py", machine), "tools": found}
+                )
     sys.exit(any(each["status"] != "clean" for each in found))
 
 

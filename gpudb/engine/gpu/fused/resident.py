@@ -89,7 +89,7 @@ class PackedTables:
         """The runs that hold some of a table's files."""
         wanted = {file.path for file in files}
         with self._lock:
-            known = self._runs.setdefault((table.oid, share), Runs(share))
+            known = self._runs.setdefault((table.oid, share), Runs(share, self.budget))
             found, gone = known.cover(table)
             self.version += known.changed
             self.columns.forget(lambda key: key[0] in gone)

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.gpu.share import Share
 
-ROWS = 1 << 28
-"""A run of several files has no more rows."""
+ROWS, MOST_ROWS = 1 << 28, 1 << 30
+"""A run of several files has no more rows, by how much memory there is: what is read of it is there twice at first."""
+_A_ROW = 64
+"""Bytes for each row of a run."""
 _MOST = 16
 """So many runs of fewer rows are left as they are; of more, _TOGETHER at a time become one."""
 _TOGETHER = 8
@@ -29,10 +31,11 @@ class Run:
 
 
 class Runs:
-    """The runs of one table's files on one worker."""
+    """The runs of one table's files on one worker, whose packed columns may take `budget` bytes."""
 
-    def __init__(self, share: Share) -> None:
+    def __init__(self, share: Share, budget: int) -> None:
         self._share = share
+        self._most = max(ROWS, min(budget // _A_ROW, MOST_ROWS))
         self._runs: list[Run] = []
         self.changed = False
         """Whether the last snapshot had runs that those before it had not."""
@@ -48,7 +51,7 @@ class Runs:
                     del left[file.path]
         used.reverse()
         used += self._new(table, [file for file in table.files if file.path in left])
-        used = _few(used)
+        used = self._few(used)
         # Those of other snapshots stay for a while: a transaction may still read one.
         others = [run for run in self._runs if run not in used]
         room = sum(run.rows for run in used)
@@ -69,22 +72,21 @@ class Runs:
         shares = self._share.rows(table) if files else {}
         for file in files:
             first, last = shares[file.path]
-            if held and rows + last - first > ROWS:
+            if held and rows + last - first > self._most:
                 made.append(Run(tuple(held), rows))
                 held, rows = [], 0
             held.append(file)
             rows += last - first
         return [*made, Run(tuple(held), rows)] if held else made
 
-
-def _few(runs: list[Run]) -> list[Run]:
-    while True:
-        small = sorted((run for run in runs if run.rows < ROWS // 2), key=lambda run: run.rows)
-        if len(small) <= _MOST:
-            return runs
-        parts = [run for run in runs if run in small[:_TOGETHER]]
-        total = sum(run.rows for run in parts)
-        if total > ROWS:
-            return runs
-        one = Run(tuple(file for run in parts for file in run.files), total, tuple(parts))
-        runs = [*(run for run in runs if run not in parts), one]
+    def _few(self, runs: list[Run]) -> list[Run]:
+        while True:
+            small = sorted((run for run in runs if run.rows < self._most // 2), key=lambda run: run.rows)
+            if len(small) <= _MOST:
+                return runs
+            parts = [run for run in runs if run in small[:_TOGETHER]]
+            total = sum(run.rows for run in parts)
+            if total > self._most:
+                return runs
+            one = Run(tuple(file for run in parts for file in run.files), total, tuple(parts))
+            runs = [*(run for run in runs if run not in parts), one]

@@ -61,7 +61,7 @@ def _table(*files: DataFile) -> Table:
 
 def test_runs_keep_what_stays_and_put_small_ones_together() -> None:
     files = [DataFile(f"{number}", 100, 1) for number in range(60)]
-    runs = Runs(WHOLE)
+    runs = Runs(WHOLE, 0)
     first, _ = runs.cover(_table(*files[:10]))
     assert [len(run.files) for run in first] == [10]
     second, gone = runs.cover(_table(*files[:11]))
@@ -77,6 +77,14 @@ def test_runs_keep_what_stays_and_put_small_ones_together() -> None:
     kept = [run for run in found if run in rest]
     assert [file.path for run in found if run not in kept for file in run.files].count("0") == 1
     assert sum(run.rows for run in rest) == 5800
+
+
+@pytest.mark.parametrize(("gibibytes", "count"), [(0, 6), (1, 6), (40, 2), (80, 2), (1000, 2)])
+def test_runs_are_as_long_as_memory_lets_them_be(gibibytes: int, count: int) -> None:
+    files = [DataFile(f"{number}", 200_000_000, 1) for number in range(6)]
+    found, _ = Runs(WHOLE, gibibytes << 30).cover(_table(*files))
+    assert len(found) == count
+    assert sum(run.rows for run in found) == 1_200_000_000
 
 
 @pytest.mark.timeout(300)

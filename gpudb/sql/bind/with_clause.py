@@ -92,8 +92,8 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
     wanted = {}
     for index, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
         overall = branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
-        declared = one.type.modifier != -1 and other.type.modifier not in (-1, one.type.modifier)
-        if overall.name != one.type.name or (declared and one.type.name == other.type.name):
+        declared = one.type.modifier not in (-1, other.type.modifier)
+        if overall.name != one.type.name or declared:
             shown = one.type if declared else one.type.plain
             message = (
                 f'recursive query "{node.ctename}" column {index + 1} has type {shown} in non-recursive term '
@@ -121,7 +121,11 @@ def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
 
 
 def _open(item: SqlType) -> SqlType:
-    """A column's type in a recursive query: a numeric may grow digits from term to term."""
+    """A column's type in a recursive query: numerics, of arrays and rows too, may gain digits from term to term."""
+    if item.fields:
+        return replace(item, fields=tuple((name, _open(kind)) for name, kind in item.fields))
+    if item.element is not None:
+        return replace(_open(item.element), name=item.name, dims=item.dims)
     grows = item.name == "numeric" and item.modifier == -1
     return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if grows else item
 

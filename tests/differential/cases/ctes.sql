@@ -74,3 +74,10 @@ WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t WHERE x < 3 AND o
 -- error 22012
 -- differs: a column that nothing reads is not computed, in a relation that is kept as it stands neither
 WITH t AS MATERIALIZED (SELECT id, 1 / (id - id) AS x FROM ct_tree) SELECT count(id) FROM t;
+WITH RECURSIVE t AS (SELECT array[1.0] AS p, 1 AS n UNION ALL SELECT p || 2.25, n + 1 FROM t WHERE n < 3) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT row(1.0) AS p, 1 AS n UNION ALL SELECT row(n + 1.25), n + 1 FROM t WHERE n < 3) SELECT * FROM t;
+WITH RECURSIVE t AS (SELECT 1::numeric(5,1) AS p, 1 AS n UNION ALL SELECT coalesce(p, p), n + 1 FROM t WHERE n < 3) SELECT * FROM t;
+-- error 42804
+WITH RECURSIVE t AS (SELECT 1::numeric(5,1) AS p, 1 AS n UNION ALL SELECT p + 2.25, n + 1 FROM t WHERE n < 3) SELECT * FROM t;
+-- error 42804
+WITH RECURSIVE t AS (SELECT 'a'::varchar(2) AS p, 1 AS n UNION ALL SELECT p || 'xx', n + 1 FROM t WHERE n < 3) SELECT * FROM t;

@@ -6,7 +6,7 @@ import datetime as dt
 
 from gpudb.functions.datetime import fixed_zone, known_zone
 from gpudb.functions.lanes import STRINGS
-from gpudb.functions.let import let, once
+from gpudb.functions.let import let, once, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known
 from gpudb.types import SqlType
@@ -14,6 +14,7 @@ from gpudb.values.civil import microseconds_of
 from gpudb.values.zones import offset_at
 
 _DAY = 86_400_000_000
+_FARTHEST = 18 * 3600
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"timetz_{_name}", f"({{0}} {_symbol} {{1}})")
@@ -38,12 +39,14 @@ declare("timetzdate_pl", lambda o: let(lambda k, d: f"pg_moment_at({d}, {k})", *
 
 
 def _in_zone(value: str, east: str) -> str:
-    """The same moment of the day on another clock."""
-    return let(
-        lambda k, z: f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {_DAY}) % {_DAY}, -{z})",
-        value,
-        f"CAST({east} AS BIGINT)",
-    )
+    """The same moment of the day on another clock; 0A000 for one that a value has no room for."""
+
+    def moved(k: str, z: str) -> str:
+        made = f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {_DAY}) % {_DAY}, -{z})"
+        far = raises("0A000", "'times in zones 18 hours or more from Greenwich are not supported'", "BIGINT")
+        return f"CASE WHEN abs({z}) >= {_FARTHEST} THEN {far} ELSE {made} END"
+
+    return let(moved, value, f"CAST({east} AS BIGINT)")
 
 
 def _by_name(operands: Operands) -> str:

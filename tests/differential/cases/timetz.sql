@@ -87,3 +87,8 @@ ALTER TABLE tz_k ADD COLUMN d timetz(3) DEFAULT '12:00:00.1234-05';
 SELECT * FROM tz_k;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'tz_t'::regclass AND attnum > 0;
 SELECT column_name, data_type, datetime_precision FROM information_schema.columns WHERE table_name = 'tz_t' ORDER BY 1;
+SELECT timetz '05:06:07+00' AT TIME ZONE z FROM (VALUES ('15:59'), ('-17'), (NULL)) AS v(z);
+-- refused 0A000: such zones are nowhere, and values of the type have no room for them
+SELECT timetz '05:06:07+00' AT TIME ZONE '23';
+-- refused 0A000: such zones are nowhere, and values of the type have no room for them
+SELECT timetz '05:06:07+00' AT TIME ZONE z FROM (VALUES (interval '-23 hours')) AS v(z);

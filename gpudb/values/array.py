@@ -15,8 +15,8 @@ MAX_DIMENSIONS = 6
 
 _TOKEN = re.compile(r'\s*(?:([{},])|"((?:[^"\\]|\\.)*)"|((?:[^{},"\\]|\\.)+))', re.DOTALL | re.ASCII)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_BOUNDS = re.compile(r"\s*((?:\[\s*[+-]?\d+(?:\s*:\s*[+-]?\d+)?\s*\]\s*)+)=", re.ASCII)
-_BOUND = re.compile(r"\[\s*(?:([+-]?\d+)\s*:\s*)?([+-]?\d+)\s*\]", re.ASCII)
+_BOUNDS = re.compile(r"\s*((?:\[[+-]?\d+(?::[+-]?\d+)?\]\s*)+)=", re.ASCII)
+_BOUND = re.compile(r"\[(?:([+-]?\d+):)?([+-]?\d+)\]", re.ASCII)
 _NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE | re.ASCII)
 
 

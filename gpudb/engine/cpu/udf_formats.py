@@ -218,7 +218,7 @@ def _printed(fields: Fields, token: Token) -> str:
             return _digits(_iso_year(fields) if key[0] == "I" else _year(fields), 4, token)
         case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
             year = _iso_year(fields) if key[0] == "I" else _year(fields)
-            width = len(key) + (year < 0)
+            width = len(key) + (len(key) > 1 and _year(fields) < 0)
             return _filled(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
         case "Y,YYY":
             year = _year(fields)
@@ -266,7 +266,8 @@ def _printed(fields: Fields, token: Token) -> str:
             _calendar(fields)
             offset = fields.offset or 0
             minutes = abs(offset) // 60 % 60
-            return f"{'-' if offset < 0 else '+'}{abs(offset) // 3600:02d}" + (f":{minutes:02d}" if minutes else "")
+            hours = f"{abs(offset) // 3600:0{2 if token.fill else 0}d}"
+            return ("-" if offset < 0 else "+") + hours + (f":{minutes:02d}" if minutes else "")
     return _of_day(fields, token)
 
 

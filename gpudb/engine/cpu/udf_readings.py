@@ -22,7 +22,7 @@ def _read_date(text: str, template: str) -> int | None:
     if not template:
         return None
     days = _read(text, template).days
-    if days > civil.days_from_civil(5_874_897, 12, 31):
+    if not civil.FIRST_DAY <= days <= civil.days_from_civil(5_874_897, 12, 31):
         raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
     return days
 
@@ -39,7 +39,7 @@ class Reading:
 _WIDTHS = {
     "HH": 2, "HH12": 2, "HH24": 2, "MI": 2, "SS": 2, "MS": 3, "US": 6, "SSSS": 5, "SSSSS": 5, "YYYY": 4, "IYYY": 4,
     "YYY": 3, "IYY": 3, "YY": 2, "IY": 2, "Y": 1, "I": 1, "MM": 2, "DD": 2, "DDD": 3, "IDDD": 3, "D": 1, "ID": 1,
-    "W": 1, "WW": 2, "IW": 2, "J": 7, "CC": 2, "Q": 1,
+    "W": 1, "WW": 2, "IW": 2, "J": 1, "CC": 2, "Q": 1,
     "FF1": 1, "FF2": 2, "FF3": 3, "FF4": 4, "FF5": 5, "FF6": 6,
 }  # fmt: skip
 
@@ -49,7 +49,7 @@ _TOLD = {
     **dict.fromkeys(("HH", "HH12", "HH24"), "hour"), **dict.fromkeys(("SSSS", "SSSSS"), "seconds"),
     **dict.fromkeys(("US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6"), "micros"),
     **dict.fromkeys(("MM", "MONTH", "MON", "RM"), "month"), **dict.fromkeys(("DDD", "IDDD"), "day of year"),
-    **dict.fromkeys(("WW", "IW"), "week"), "DD": "day",
+    **dict.fromkeys(("WW", "IW"), "week"), "DD": "day", **dict.fromkeys(("D", "ID", "DAY", "DY"), "weekday"),
     **dict.fromkeys(("AM", "PM", "A.M.", "P.M."), "pm"), **dict.fromkeys(("BC", "AD", "B.C.", "A.D."), "bc"),
 }  # fmt: skip
 """What fields tell, where several tell the same."""
@@ -73,7 +73,8 @@ class _Found:
     convention: str = ""
     year_digits: int = 0
     twelve_hours: bool = False
-    zone: int | None = None
+    sign: int = 0
+    """Of the zone: -1 for west, 0 where none was read."""
 
     def get(self, name: str) -> int:
         return self.numbers.get(name, 0)
@@ -107,8 +108,8 @@ def _read(text: str, template: str) -> Reading:
             at += 1
         if at >= len(text):
             break
-        at = _field(text, at, token, parts[number + 1 : number + 2], found) + 2 * bool(token.ordinal)
-    return Reading(_day(found, text), _time(found, text), found.zone)
+        at = _field(text, at, token, parts[number + 1 : number + 2], found)
+    return Reading(_day(found, text), _time(found, text), _zone(found, text))
 
 
 def _separator(text: str, at: int, token: Token, template: str, number: int) -> int:
@@ -141,7 +142,7 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
             raise _bad('invalid input string for "Y,YYY"')
         found.put(key, int(match[1]) * 1000 + int(match[2]))
         found.year_digits = 4
-        return match.end()
+        return match.end() + 2 * bool(token.ordinal)
     width = _WIDTHS.get(key)
     if width is None:
         raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
@@ -155,7 +156,7 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
     if len(digits) > 10:
         raise _out_of_range(text)
     _put_number(key, int(match.group()), len(digits), found)
-    return match.end()
+    return match.end() + 2 * bool(token.ordinal)
 
 
 def _put_number(key: str, value: int, digits: int, found: _Found) -> None:
@@ -172,6 +173,8 @@ def _put_number(key: str, value: int, digits: int, found: _Found) -> None:
     elif key in {"HH", "HH12"}:
         found.twelve_hours = True
     found.put(key, value)
+    if key == "ID":
+        found.numbers["weekday"] = value + 1 if value < 7 else 1  # from Sunday on, as the others
 
 
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": 6 for digits in range(1, 7)}}
@@ -181,12 +184,9 @@ def _offset(text: str, at: int, key: str, found: _Found) -> int:
     match = re.compile(r"([+-]?)(\d{1,2})").match(text, at)
     if match is None:
         raise _bad(f'invalid value "{text[at : at + 2]}" for "{key}"')
-    if int(match[2]) > (15 if key == "TZH" else 59):
-        raise SqlError.of("invalid_time_zone_displacement_value", f'time zone displacement out of range: "{text}"')
-    if key == "TZH":
-        found.numbers["west"] = match[1] == "-"
-    size = int(match[2]) * (3600 if key == "TZH" else 60)
-    found.zone = (found.zone or 0) + (-size if found.get("west") else size)
+    if key == "TZH" or not found.sign:
+        found.sign = -1 if match[1] == "-" else 1
+    found.put(key, int(match[2]))
     return match.end()
 
 
@@ -208,6 +208,8 @@ def _name(text: str, at: int, written: str, found: _Found) -> int:
     length, number = max(fitting)
     found.put(key, number + (_TOLD.get(key) == "month"))
     found.twelve_hours |= _TOLD.get(key) == "pm"
+    if _TOLD.get(key) == "weekday":
+        found.numbers["weekday"] = number + 1
     return at + length
 
 
@@ -242,7 +244,8 @@ def _day(found: _Found, text: str) -> int:
         year, month, day = civil.civil_from_days(found.get("J") - 2_440_588)
     day_of_year = found.get("day of year")
     if found.get("week") and iso:
-        days = _first_monday(year) + (found.get("week") - 1) * 7 + (found.get("ID") or 1) - 1
+        weekday = (found.get("weekday") + 5) % 7 if found.get("weekday") else 0
+        days = _first_monday(year) + (found.get("week") - 1) * 7 + weekday
         year, month, day = civil.civil_from_days(days)
     elif found.get("week"):
         day_of_year = (found.get("week") - 1) * 7 + 1
@@ -291,9 +294,18 @@ def _time(found: _Found, text: str) -> int:
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + (fraction + unit // 2) // unit * unit
 
 
+def _zone(found: _Found, text: str) -> int | None:
+    """Seconds east; None if no zone was read."""
+    if found.get("TZH") > 15 or found.get("TZM") > 59:
+        raise SqlError.of("invalid_time_zone_displacement_value", f'time zone displacement out of range: "{text}"')
+    return found.sign * (found.get("TZH") * 3600 + found.get("TZM") * 60) if found.sign else None
+
+
 def _read_moment(text: str, template: str, zone: str) -> int:
     made = _read(text, template)
     local = made.days * civil.DAY + made.microseconds
+    if not civil.FIRST_DAY * civil.DAY <= local <= civil.MAX_TIMESTAMP:
+        raise SqlError.of("datetime_field_overflow", "timestamp out of range")
     if made.offset is not None:
         return local - made.offset * 1_000_000
     return local - zones.offset_of_local(zones.session_zone(zone), local) * 1_000_000

@@ -49,3 +49,18 @@ SELECT to_char(z, 'HH24 TZ') FROM (VALUES (timestamptz '0001-12-31 BC'), ('29000
 SELECT to_char(3.5, '9th'), to_char(2.5, 'FM9TH'), to_char(99.5, '999th'), to_char(0, '9th');
 SELECT to_char(99999, '9.9EEEE'), to_char(99999::float8, '9.9EEEE'), to_char(99999::int8, '9.9EEEE'), to_char(9.96, '9.9EEEE'), to_char(-99999, '9EEEE'), to_char(25, '9EEEE'), to_char(0.35::float4, '9EEEE');
 SELECT to_char(v, 'RN'), to_char(v::numeric, 'RN') FROM (VALUES (0.5::float8), (1.5), (2.5), (3.5)) AS v(v);
+SELECT to_date('2024 07 Wednesday', 'IYYY IW Day'), to_date('2024 07 sun', 'IYYY IW Dy'), to_date('2024 07 0', 'IYYY IW ID'), to_date('2024 07 8', 'IYYY IW ID');
+SELECT to_date('4714-11-24 BC', 'YYYY-MM-DD BC'), to_date('5874897-12-31', 'YYYY-MM-DD'), to_timestamp('4714-11-24 BC', 'YYYY-MM-DD BC'), to_date('24ad', 'JDBC');
+SELECT to_char(timestamp '2024-01-01', 'FMOF'), to_char(interval '-250 years', 'Y YY YYY'), to_char(interval '3 days', 'IYY IY I');
+-- error 22007
+SELECT to_date('Tuesday 4', 'Day D');
+-- error 22008
+SELECT to_date('4714-11-23 BC', 'YYYY-MM-DD BC');
+-- error 22008
+SELECT to_timestamp('4714-11-23 BC', 'YYYY-MM-DD BC');
+-- error 22008
+SELECT to_timestamp('294277-01-01', 'YYYY-MM-DD');
+-- error 22007
+SELECT to_timestamp('2024 +16 13', 'YYYY TZH HH');
+-- error 22007
+SELECT to_timestamp('May th 5', 'Monthth DD');

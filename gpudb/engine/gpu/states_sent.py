@@ -3,7 +3,9 @@ the columns have."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,10 @@ import polars as pl
 from gpudb.engine.gpu.fused.results import Lane
 from gpudb.engine.gpu.fused.values import Dictionary
 
-Sent = list[tuple[str, pl.DataType, tuple[Any, ...], Any, list[str] | None]]
-"""Of each column its name, kind, parts, which values are there, and its texts (see `Lane`)."""
+Sent = list[tuple[str, pl.DataType, tuple[Any, ...], Any, bytes | None]]
+"""Of each column its name, kind, parts, which values are there, and its texts, a pickled list (see `Lane`)."""
+KEPT_BYTES = 1 << 16
+"""Texts of so many bytes at most are kept for the next answer that has the same."""
 
 
 def sent(lanes: Sequence[Lane]) -> Sent:
@@ -21,19 +25,31 @@ def sent(lanes: Sequence[Lane]) -> Sent:
     return [(each.name, each.kind, *_compact(each)) for each in lanes]
 
 
-def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, list[str] | None]:
+def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, bytes | None]:
     if lane.dictionary is None:
         return lane.parts, lane.valid, None
     (codes,) = lane.parts
     if not len(lane.dictionary.values):
-        return (np.zeros(len(codes), np.int64),), np.zeros(len(codes), bool), []
+        return (np.zeros(len(codes), np.int64),), np.zeros(len(codes), bool), pickle.dumps([])
     used, places = np.unique(codes if lane.valid is None else np.where(lane.valid, codes, 0), return_inverse=True)
-    return (places,), lane.valid, lane.dictionary.values[used].to_list()
+    return (places,), lane.valid, pickle.dumps(lane.dictionary.values[used].to_list())
 
 
 def taken(data: Sent) -> list[Lane]:
     """The columns again."""
     return [
-        Lane(name, kind, parts, valid, None if texts is None else Dictionary(pl.Series(texts, dtype=pl.String)))
+        Lane(name, kind, parts, valid, None if texts is None else _dictionary(texts))
         for name, kind, parts, valid, texts in data
     ]
+
+
+def _dictionary(texts: bytes) -> Dictionary:
+    """The same one for the same texts, with what it knows of their order and for Arrow."""
+    return _kept(texts) if len(texts) <= KEPT_BYTES else _made(texts)
+
+
+def _made(texts: bytes) -> Dictionary:
+    return Dictionary(pl.Series(pickle.loads(texts), dtype=pl.String))
+
+
+_kept = lru_cache(128)(_made)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from gpudb.engine.gpu.fused.results import Lane, frame_of
 from gpudb.engine.gpu.fused.values import Dictionary
+from gpudb.engine.gpu.states_sent import KEPT_BYTES
 
 FEW = 4096
 """So many rows of several workers at most; of more a frame's groups take less."""
@@ -138,13 +140,23 @@ def _joined(parts: Sequence[Column]) -> Column:
         valid = np.concatenate(list(every))
     if parts[0].texts is None:
         return Column(np.concatenate([each.values for each in parts]), valid)
+    texts = tuple(each.texts for each in parts if each.texts is not None)
+    few = all(each.values.estimated_size() <= KEPT_BYTES for each in texts)
+    merged, places = (_kept if few else _merged)(texts)
+    codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
+    return Column(np.concatenate(codes), valid, merged)
+
+
+def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...]]:
+    """One dictionary of the texts of several, and of each of these its codes' codes there."""
     known: dict[str, int] = {}
-    codes = []
-    for values, texts in ((each.values, each.texts) for each in parts):
-        assert texts is not None
-        own = [known.setdefault(text, len(known)) for text in texts.values.to_list()]
-        codes.append(np.array(own, np.int64)[values] if own else values)
-    return Column(np.concatenate(codes), valid, Dictionary(pl.Series(list(known), dtype=pl.String)))
+    places = [[known.setdefault(text, len(known)) for text in each.values.to_list()] for each in texts]
+    made = Dictionary(pl.Series(list(known), dtype=pl.String))
+    return made, tuple(np.array(each, np.int64) for each in places)
+
+
+_kept = lru_cache(128)(_merged)
+"""For dictionaries that come again (see `states_sent.taken`): what is made of them has its texts' order."""
 
 
 def _numbered(columns: Sequence[Column], count: int) -> Array:

@@ -12,15 +12,16 @@ import pytest
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.results import Lane
 from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Task, compute
-from gpudb.engine.gpu.states_sent import sent, taken
+from gpudb.engine.gpu.states_sent import KEPT_BYTES, sent, taken
 from gpudb.engine.gpu.straight import straight
-from gpudb.engine.gpu.whole_groups import Column, OfLanes, _numbered
+from gpudb.engine.gpu.whole_groups import Column, OfLanes, WholeGroups, _numbered
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
@@ -165,3 +166,34 @@ def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPa
     none = Dictionary(pl.Series([], dtype=pl.String))
     assert none.arrow(np.zeros(2, np.int64), np.zeros(2, bool)).to_pylist() == [None, None]
     assert len(none.ranks(np.zeros(2, np.int64))) == 2
+
+
+def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = None) -> OfLanes:
+    """A key of texts as a worker sends it, and as it is read."""
+    there = None if valid is None else np.array(valid)
+    lane = Lane("k0", pl.String(), (np.array(codes, np.int64),), there, Dictionary(pl.Series(texts, dtype=pl.String)))
+    return OfLanes(taken(pickle.loads(pickle.dumps(sent([lane])))))
+
+
+def _keys(*workers: OfLanes) -> list[str | None]:
+    return WholeGroups(workers, 1).key("k0").listed()
+
+
+@pytest.mark.parametrize("long", [0, KEPT_BYTES])
+def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
+    """What is kept is of the same texts in the same places; of long ones nothing is."""
+    b, c = "b" + "x" * long, "c"
+
+    def first() -> OfLanes:
+        return _sent_texts(["a", b, c], [1, 0])
+
+    again = [first().column("k0").texts for _ in range(2)]
+    assert (again[0] is again[1]) == (not long)
+    for _ in range(2):
+        assert sorted(_keys(first(), _sent_texts([c, b], [0, 1])), key=str) == ["a", b, c]
+        assert sorted(_keys(_sent_texts([c, b], [0, 1]), first()), key=str) == ["a", b, c]
+        assert sorted(_keys(first(), _sent_texts(["d", "a"], [1, 0])), key=str) == ["a", b, "d"]
+        assert sorted(_keys(first(), _sent_texts(["a", b], [1, 0], [True, False])), key=str) == sorted(
+            [None, "a", b], key=str
+        )
+        assert sorted(_keys(_sent_texts([], [0], [False]), first()), key=str) == sorted([None, "a", b], key=str)

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gpudb.config import Settings
+from gpudb.engine.steps import LOG, reached
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
@@ -41,17 +42,24 @@ def serve(settings: Settings) -> None:
         signal.signal(number, on_signal)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
+    workers = _workers(settings)
+    gpus = _gpus(settings.engine) if settings.scheduler is None else ()
+    if gpus or workers or settings.scheduler is not None:
+        LOG.setLevel(logging.INFO)
+    reached(f"{len(gpus)} GPUs are found")
+
     from gpudb.errors import GpudbError
     from gpudb.server.log import StatementLog
     from gpudb.server.server import PgServer
     from gpudb.session.database import Database
 
+    reached("the database's libraries are read")
     database = Database(
         settings.data_dir,
         memory_limit=settings.memory_limit,
         max_connections=settings.max_connections,
-        workers=_workers(settings),
-        gpus=_gpus(settings.engine) if settings.scheduler is None else (),
+        workers=workers,
+        gpus=gpus,
         scheduler=settings.scheduler,
         twin=settings.engine == "twin",
         gpu_memory_limit=settings.gpu_memory_limit,
@@ -77,6 +85,7 @@ def serve(settings: Settings) -> None:
         thread.start()
         hurry.append(lambda: _cancel_all(database))
         host, port = server.address
+        reached("the server listens")
         print(f"listening on {host}:{port}", flush=True)
         try:
             if not stop.wait(WARM_AFTER_S):

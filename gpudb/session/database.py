@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gpudb.catalog.model import Role
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
+from gpudb.engine.steps import reached
 from gpudb.errors import SqlError
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
@@ -51,6 +52,7 @@ class Database:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu
             self.members: Members | None = None
+            reached("the storage is open")
             if workers or gpus or scheduler:
                 processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
                 self.engine, self.members = _routed(self.cpu, replace(processes, device=gpu_memory_limit or 0))
@@ -148,6 +150,11 @@ def _routed(embedded: CpuEngine, processes: Processes) -> tuple[Engine, Members]
     from gpudb.engine.routed import RoutedEngine
     from gpudb.plan.planner import warm
 
-    cluster = Cluster(processes, meanwhile=warm)
+    def planner() -> None:
+        warm()
+        reached("the planner is ready")
+
+    reached("the engine's libraries are read")
+    cluster = Cluster(processes, meanwhile=planner)
     engine = ClusterEngine(cluster, embedded, "gpu" if processes.gpu else "twin")
     return RoutedEngine(engine, embedded), engine.members

@@ -25,10 +25,11 @@ from typing import Any, TypeVar
 from gpudb.engine.gpu.bound import BoundStages
 from gpudb.engine.gpu.chunks import Space
 from gpudb.engine.gpu.connections import Connections
-from gpudb.engine.gpu.fleet import START_SECONDS, Keeper
+from gpudb.engine.gpu.fleet import START_SECONDS, Fleet, Keeper
 from gpudb.engine.gpu.processes import LATE_SECONDS, SILENT_SECONDS, Processes
 from gpudb.engine.gpu.shortcut import Shortcuts
 from gpudb.engine.gpu.worker import StageWorker
+from gpudb.engine.steps import reached
 from gpudb.errors import SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -53,15 +54,14 @@ class Cluster:
     def __init__(self, processes: Processes, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
         self.processes = processes
-        self._fleet = processes.start(processes.count)
+        with ThreadPoolExecutor(1) as beside:
+            begun = beside.submit(self._begun)
+            meanwhile()
+            self._fleet = begun.result()
         self._client = self._fleet.client
         self._connections = Connections(self._client.connection_args)
         self.shortcuts = Shortcuts()
         self.bound = BoundStages()
-        with ThreadPoolExecutor(1) as beside:
-            registered = beside.submit(self._register)
-            meanwhile()
-            registered.result()
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}
@@ -75,14 +75,19 @@ class Cluster:
         self._closing = threading.Lock()
         self._closed = False
         self.run(self._start()).result(START_SECONDS)
+        reached("the workers answer")
 
-    def _register(self) -> None:
-        """Has the nannies and the workers ready themselves; returns once they have."""
+    def _begun(self) -> Fleet:
+        """Starts the processes and has nannies and workers ready themselves; returns once they have."""
         processes = self.processes
+        fleet = processes.start(processes.count)
+        reached("the workers' processes are there")
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
         peers = processes.gpu and processes.count > 1
-        self._client.register_plugin(Keeper())
-        self._client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
+        fleet.client.register_plugin(Keeper())
+        fleet.client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
+        reached("the workers are ready")
+        return fleet
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -55,31 +54,15 @@ def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) 
 
 def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processes:
     """A worker on each of these GPUs (their indices or identifiers), which share `memory` bytes of the host's."""
+    from gpudb.engine.gpu.local import GpuWorkers
+
     base = cpu_processes(len(devices), memory)
 
     def start(count: int) -> Fleet:
-        import dask
-        from dask_cuda import LocalCUDACluster
-
         _configure()
-        for name, folder in caches(cache_folder()).items():
-            os.environ.setdefault(name, folder)  # the workers' processes inherit it
         # What is left to the host there are few rows, which wait for more threads longer than they gain by them.
-        dask.config.set({"distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": _HOST_THREADS})
-        cluster = LocalCUDACluster(
-            n_workers=count,
-            CUDA_VISIBLE_DEVICES=list(devices),
-            threads_per_worker=1,
-            protocol="tcp",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            host="127.0.0.1",
-            # What is on the GPU is held by the worker itself, none of it by Dask.
-            memory_limit=None,
-            device_memory_limit=None,
-            silence_logs=logging.ERROR,
-        )
-        return Started(cluster)
+        environment = {**caches(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
+        return Started(GpuWorkers(count, devices, environment))
 
     return _on_gpus(replace(base, start=start))
 
@@ -102,7 +85,7 @@ def _on_gpus(base: Processes) -> Processes:
 
 def _configure() -> None:
     """What Dask reads whenever a worker starts: one that is slow to come back is not given up, and no loop wakes a
-    hundred times a second for what Dask's pages show of it."""
+    hundred times a second for what Dask's pages would show of it."""
     import dask
 
     dask.config.set(
@@ -132,6 +115,7 @@ def _start_cpu(count: int) -> Fleet:
         threads_per_worker=1,
         dashboard_address="127.0.0.1:0",
         worker_dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
         host="127.0.0.1",
         memory_limit=0,
         silence_logs=logging.ERROR,

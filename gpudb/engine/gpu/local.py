@@ -1,0 +1,42 @@
+"""Workers on this host's GPUs, a process each, under a scheduler in this process; imported late, with dask-cuda."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dask_cuda import LocalCUDACluster
+from dask_cuda.plugins import CUDFSetup
+
+
+class GpuWorkers(LocalCUDACluster):  # type: ignore[misc]
+    """`count` workers on the first of these GPUs, whose processes have more of an `environment`."""
+
+    def __init__(self, count: int, devices: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._environment = {name: os.environ.get(name, value) for name, value in environment.items()}
+        super().__init__(
+            n_workers=count,
+            CUDA_VISIBLE_DEVICES=list(devices),
+            threads_per_worker=1,
+            protocol="tcp",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            host="127.0.0.1",
+            # What is on the GPU is held by the worker itself, none of it by Dask.
+            memory_limit=None,
+            device_memory_limit=None,
+            silence_logs=logging.ERROR,
+        )
+
+    def new_worker_spec(self) -> dict[Any, Any]:
+        """See `LocalCUDACluster`; without its set-up of cuDF, whose import takes seconds: cudf-polars needs none."""
+        spec: dict[Any, Any] = super().new_worker_spec()
+        for worker in spec.values():
+            options = worker["options"]
+            options["env"] = {**self._environment, **options["env"]}
+            options["dashboard"] = False  # no page that nobody is told of: what draws it takes a second to import
+            options["plugins"] = {each for each in options["plugins"] if not isinstance(each, CUDFSetup)}
+        return spec

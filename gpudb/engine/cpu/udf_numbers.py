@@ -20,6 +20,7 @@ _TOKEN = re.compile(
 _ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
           (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
 MOST_ROMAN = 3999
+_SURE_OF_FLOAT4 = 6
 
 
 @dataclass(slots=True)
@@ -128,14 +129,14 @@ def formatted(number: str, template_text: str, sure: int) -> str:
         return ""
     template = parse(template_text)
     if sure > 0 and not template.exponent and not template.roman:
-        return _float(float(number), template, sure)
+        return _float(_held(float(number), sure), template, sure)
     if number in {"NaN", "Infinity", "-Infinity"}:
         return _not_finite(template)
     value = Decimal(number)
     if template.roman:
         return _roman(int(value.to_integral_value(ROUND_HALF_EVEN if sure > 0 else ROUND_HALF_UP)), template)
     if template.exponent:
-        return _exponential(value, template) if not sure else _with_exponent(float(number), template, single=sure == 6)
+        return _exponential(value, template) if not sure else _with_exponent(_held(float(number), sure), template)
     value = value.scaleb(template.shift, _EXACT)
     negative = value < 0
     size = abs(value)
@@ -150,9 +151,17 @@ def formatted(number: str, template_text: str, sure: int) -> str:
     return _laid_out(template, whole, fraction, negative)
 
 
+def _held(value: float, sure: int) -> float:
+    """A float as its type holds it: float4's digits are more than it is shown with."""
+    if sure != _SURE_OF_FLOAT4:
+        return value
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
 def _float(value: float, template: Template, sure: int) -> str:
     """A float as C prints it, with no more digits than its type is sure of: so PostgreSQL formats one."""
-    value *= 10.0**template.shift
+    value = _held(value * 10.0**template.shift, sure)
     length = len(_printed(abs(value), 0))
     places = 0 if length >= sure else min(template.after, sure - length)
     text = _printed(value, places)
@@ -290,8 +299,7 @@ def _exponential(value: Decimal, template: Template) -> str:
     return text if value < 0 or not template.fill else " " + text
 
 
-def _with_exponent(value: float, template: Template, *, single: bool) -> str:
+def _with_exponent(value: float, template: Template) -> str:
     """As C prints a double, whose own digits are rounded, and to whose exponent that may add."""
-    held = float(np.float32(value)) if single else value
-    text = f"{held:.{template.after}e}"
-    return text if value < 0 or not template.fill else " " + text
+    text = f"{value:.{template.after}e}"
+    return text if text.startswith("-") or not template.fill else " " + text

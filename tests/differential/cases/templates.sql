@@ -64,3 +64,6 @@ SELECT to_timestamp('294277-01-01', 'YYYY-MM-DD');
 SELECT to_timestamp('2024 +16 13', 'YYYY TZH HH');
 -- error 22007
 SELECT to_timestamp('May th 5', 'Monthth DD');
+-- cases
+SELECT to_char(v, '9.9'), to_char(v, '90V99'), to_char(v, '9.9EEEE') FROM (VALUES (0.45::float4), (9.995), (0.35), ('-0'), (3e38)) AS v(v);
+SELECT to_char(v, '9.9'), to_char(v, '90V99'), to_char(v, '9.9EEEE') FROM (VALUES (0.45::float8), (9.995), ('-0')) AS v(v);

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gpudb.config import Settings
+from gpudb.engine.gpu import forked
 from gpudb.engine.steps import LOG, reached
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def serve(settings: Settings) -> None:
     gpus = _gpus(settings.engine) if settings.scheduler is None else ()
     if gpus or workers or settings.scheduler is not None:
         LOG.setLevel(logging.INFO)
+    if settings.scheduler is None and (gpus or workers):
+        forked.begin()  # it reads its libraries beside this process
     reached(f"{len(gpus)} GPUs are found")
 
     from gpudb.errors import GpudbError

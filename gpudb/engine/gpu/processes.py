@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from gpudb.engine.gpu import forked
 from gpudb.engine.gpu.fleet import Fleet, Joined, Started
 from gpudb.engine.gpu.fused.nvrtc import cache_folder
 from gpudb.engine.gpu.warm import caches
@@ -19,7 +19,6 @@ One that has died is known by its connections as soon as ever."""
 _LEAST_BYTES = 2**29
 _HOST_THREADS = 4
 """Of Polars on a worker that has a GPU."""
-_PRELOAD = ["distributed", "distributed.nanny", "distributed.http", "tzdata", "gpudb.engine.gpu.worker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,8 @@ def _on_gpus(base: Processes) -> Processes:
 
 def _configure() -> None:
     """What Dask reads whenever a worker starts: one that is slow to come back is not given up, and no loop wakes a
-    hundred times a second for what Dask's pages would show of it."""
+    hundred times a second for what Dask's pages would show of it. Processes are forked off one that has read the
+    libraries."""
     import dask
 
     dask.config.set(
@@ -97,18 +97,14 @@ def _configure() -> None:
             "distributed.worker.profile.enabled": False,
         }
     )
+    forked.configure()
 
 
 def _start_cpu(count: int) -> Fleet:
-    """One thread a worker, in processes that are forked off one that has read the libraries: that takes no second."""
-    import dask
+    """One thread a worker."""
     from distributed import LocalCluster
-    from distributed.utils import get_mp_context
 
     _configure()
-    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
-    get_mp_context()  # type: ignore[no-untyped-call]  # sets what Dask would have read before a fork
-    multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOAD)
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=count,
         processes=True,

@@ -11,10 +11,10 @@ from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known
 from gpudb.types import SqlType
 from gpudb.values.civil import microseconds_of
+from gpudb.values.timetz import FARTHEST, TOO_FAR
 from gpudb.values.zones import offset_at
 
 _DAY = 86_400_000_000
-_FARTHEST = 18 * 3600
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"timetz_{_name}", f"({{0}} {_symbol} {{1}})")
@@ -43,8 +43,8 @@ def _in_zone(value: str, east: str) -> str:
 
     def moved(k: str, z: str) -> str:
         made = f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {_DAY}) % {_DAY}, -{z})"
-        far = raises("0A000", "'times in zones 18 hours or more from Greenwich are not supported'", "BIGINT")
-        return f"CASE WHEN abs({z}) >= {_FARTHEST} THEN {far} ELSE {made} END"
+        far = raises("0A000", f"'{TOO_FAR}'", "BIGINT")
+        return f"CASE WHEN abs({z}) >= {FARTHEST} THEN {far} ELSE {made} END"
 
     return let(moved, value, f"CAST({east} AS BIGINT)")
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil, zones
 from gpudb.values.datetimes import rounded
@@ -24,13 +24,17 @@ from gpudb.values.moments import time_column
 SHIFT, MIDDLE = 17, 1 << 16
 _MASK = (1 << SHIFT) - 1
 _LIMIT = 16 * 3600
+FARTHEST = 18 * 3600
+TOO_FAR = "times in zones 18 hours or more from Greenwich are not supported"
 _SECOND = 1_000_000
 
 Value = dt.time | str
 
 
 def packed(microseconds: int, west: int) -> int:
-    """The integer of a time of day and a zone in seconds west."""
+    """The integer of a time of day and a zone in seconds west; 0A000 for one that it has no room for."""
+    if abs(west) >= FARTHEST:
+        raise FeatureNotSupported(TOO_FAR)
     return ((microseconds + west * _SECOND) << SHIFT) + west + MIDDLE
 
 

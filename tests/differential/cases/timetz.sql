@@ -92,3 +92,5 @@ SELECT timetz '05:06:07+00' AT TIME ZONE z FROM (VALUES ('15:59'), ('-17'), (NUL
 SELECT timetz '05:06:07+00' AT TIME ZONE '23';
 -- refused 0A000: such zones are nowhere, and values of the type have no room for them
 SELECT timetz '05:06:07+00' AT TIME ZONE z FROM (VALUES (interval '-23 hours')) AS v(z);
+-- refused 0A000: such zones are nowhere, and values of the type have no room for them
+SELECT '12:00 XXX-20'::timetz;

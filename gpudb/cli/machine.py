@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -115,8 +116,10 @@ def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) ->
         return Gpus(driver=driver, problem=problem)
     fields = "index,name,memory.total,compute_cap,driver_version"
     try:
-        asked = _said([program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"])
-        overview = _said([program])
+        # Both at once: on a host of many GPUs each takes a second.
+        with ThreadPoolExecutor(2) as both:
+            query = [program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+            asked, overview = both.map(_said, (query, [program]))
     except (OSError, subprocess.SubprocessError) as error:
         output = getattr(error, "output", None) or str(error)
         return Gpus(driver=driver, problem=f"nvidia-smi failed: {' '.join(str(output).split())[:200]}")

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.cpu.udf_quotient import quotient_of
+from gpudb.engine.gpu.averages import averages
 from gpudb.engine.gpu.fused.top import count_of
 from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.lower.arrow import numerics
@@ -318,13 +318,9 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
         if states.height > FEW:
             raise _Other
         totals, valid, counts = _totals(name, states)
-        decimals = states.values(name + "s", "max").values.tolist() if kind.carried else [scale] * states.height
-        found = [
-            quotient_of(total, scale, n, 0, show) if n else (0, 0)
-            for total, n, show in zip(totals.tolist(), counts.tolist(), decimals, strict=True)
-        ]
-        values = np.array([value for value, _ in found], object)
-        return Lane(values, valid, None, np.array([show for _, show in found], np.int8))
+        shown = states.values(name + "s", "max").values if kind.carried else np.full(states.height, scale)
+        values, shown = averages(totals, counts, scale, shown)
+        return Lane(values, valid, None, shown)
 
     return lane
 

@@ -115,6 +115,8 @@ def _read(text: str, template: str) -> Reading:
 def _separator(text: str, at: int, token: Token, template: str, number: int) -> int:
     """Blanks and signs of the template stand for any; text in quotes for as many characters."""
     if len(token.text) == 1 and not token.text.isalnum():
+        if at < len(text) and "!" <= text[at] <= "~" and not text[at].isalnum():
+            return at + 1
         if token.text.isspace():
             while at < len(text) and text[at].isspace():
                 at += 1

@@ -67,3 +67,4 @@ SELECT to_timestamp('May th 5', 'Monthth DD');
 -- cases
 SELECT to_char(v, '9.9'), to_char(v, '90V99'), to_char(v, '9.9EEEE') FROM (VALUES (0.45::float4), (9.995), (0.35), ('-0'), (3e38)) AS v(v);
 SELECT to_char(v, '9.9'), to_char(v, '90V99'), to_char(v, '9.9EEEE') FROM (VALUES (0.45::float8), (9.995), ('-0')) AS v(v);
+SELECT to_date('2024-01-05', 'YYYY/MM/DD'), to_date('2024-01-05', 'YYYY MM DD'), to_date('2024/01-05', 'YYYY-MM/DD'), to_timestamp('2024-01-05 10:00-05', 'YYYY.MM.DD HH24:MITZH'), to_timestamp('2024-01-05 10:00-05', 'YYYY/MM/DD HH24:MI TZH');

@@ -92,3 +92,12 @@ SELECT 'infinity,'::timestamp, '{infinity'::timestamp, 'infinity mon'::date;
 SELECT E'2024-02-29 \b2:34'::timestamp;
 SELECT ts::date, count(*) FROM da_t GROUP BY 1;
 SELECT id, ts::date FROM da_t WHERE id > 6;
+-- error 22008
+SELECT d - date '2000-01-01' FROM da_t WHERE id > 6;
+-- error 22008
+SELECT date '2000-01-01' - d FROM da_t WHERE id = 8;
+-- error 22008
+SELECT ts - timestamp '2000-01-01' FROM da_t WHERE id = 7;
+-- error 22008
+SELECT timestamp '2000-01-01' - ts FROM da_t WHERE id > 6;
+SELECT id, max(d) - min(d), max(ts) - min(ts) FROM da_t WHERE id NOT IN (7, 8) GROUP BY id;

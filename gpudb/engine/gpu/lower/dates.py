@@ -225,18 +225,22 @@ def _subtract_days(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("date_mi")
 def _days_between(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, args[0].expr.cast(pl.Int32) - args[1].expr.cast(pl.Int32))
+    made = args[0].expr.cast(pl.Int32) - args[1].expr.cast(pl.Int32)
+    return Value(kind, made, fault(endless(args[0]) | endless(args[1]), CALENDAR))
 
 
 @lowers("timestamp_mi timestamptz_mi")
 def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
-    micros = args[0].expr.cast(pl.Int64) - args[1].expr.cast(pl.Int64)
+    one, other = (each.expr.cast(pl.Int64) for each in args)
+    micros = one - other
+    wrapped = ((one < 0) != (other < 0)) & ((micros < 0) != (one < 0))
+    beyond = fault(endless(args[0]) | endless(args[1]) | wrapped, CALENDAR)
     # As PostgreSQL shows it: whole days, and what is left; both of one sign.
     size = micros.abs()
     sign = pl.when(micros < 0).then(-1).otherwise(1)
     days = (size // _DAY * sign).cast(pl.Int32)
     months = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
-    return interval(kind, months, days, size % _DAY * sign)
+    return interval(kind, months, days, size % _DAY * sign).failing(beyond)
 
 
 def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:

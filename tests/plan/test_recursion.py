@@ -33,7 +33,7 @@ STATEMENTS = (
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT t FROM edge, r WHERE f = n) SELECT n FROM r",
     "WITH RECURSIVE r(n, d) AS (SELECT 1, 0 UNION ALL SELECT t, d + 1 FROM edge JOIN r ON f = n WHERE d < 7)"
     " SELECT d, count(*), max(n) FROM r GROUP BY d",
-    "WITH RECURSIVE r(n, w) AS (SELECT f, w FROM edge WHERE f < 3 UNION ALL SELECT t, r.w + e.w FROM edge e, r"
+    "WITH RECURSIVE r(n, w) AS (SELECT f, w + 0 FROM edge WHERE f < 3 UNION ALL SELECT t, r.w + e.w FROM edge e, r"
     " WHERE f = n AND r.w < 9) SELECT n, w FROM r ORDER BY w, n",
     # A subquery within the term that goes round, planned by a domain of the rows of the last time.
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n <= (SELECT count(*) FROM edge WHERE f <= n))"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,8 +63,10 @@ def test_nobody_asks_without_the_word(entry: Entry) -> None:
         with connected(place[:-32] + word) as connection:
             try:
                 send(connection, pickle.dumps(tuple(Question(1, b"", b"", given=(b"x",)))))
+                # What follows a word that is too short may happen to end it: then there is no whole message.
+                connection.shutdown(socket.SHUT_WR)
                 assert received(connection) is None
-            except ConnectionError:
+            except OSError:
                 pass
     assert len(_asked) == before
 

@@ -60,6 +60,12 @@ def main() -> None:
     (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
 
 
+def _headed(title: str, machine: str, result: dict[str, Any]) -> list[str]:
+    """What a part begins with that has no figures of systems."""
+    told = f"{result['date']}, commit `{result['commit']}`, `{result['command']}`"
+    return [f"## {title} on {machine}\n", f"{told}\n"]
+
+
 def surveyed(machine: str, result: dict[str, Any]) -> str:
     """The shares of the suites' statements that ran on a GPU, as Markdown."""
     kinds = [
@@ -72,8 +78,7 @@ def surveyed(machine: str, result: dict[str, Any]) -> str:
         "broken",
     ]
     lines = [
-        f"## Statements of the suites, whose answers are held against the embedded engine's, on {machine}\n",
-        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`\n",
+        *_headed("Statements of the suites, whose answers are held against the embedded engine's,", machine, result),
         f"| suite | {' | '.join(kinds)} |",
         f"|---|{'--:|' * len(kinds)}",
     ]
@@ -88,8 +93,7 @@ def surveyed(machine: str, result: dict[str, Any]) -> str:
 def tested(machine: str, result: dict[str, Any]) -> str:
     """What the tests that need GPUs told, as Markdown."""
     lines = [
-        f"## The tests that need GPUs, on {machine}\n",
-        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`\n",
+        *_headed("The tests that need GPUs,", machine, result),
         "| file | passed | failed | skipped |",
         "|---|--:|--:|--:|",
     ]
@@ -105,8 +109,7 @@ def tested(machine: str, result: dict[str, Any]) -> str:
 def sanitized(machine: str, result: dict[str, Any]) -> str:
     """What compute-sanitizer told of the kernels, as Markdown."""
     lines = [
-        f"## Kernels under compute-sanitizer, on {machine}\n",
-        f"{result['date']}, commit `{result['commit']}`, `{result['command']}`\n",
+        *_headed("Kernels under compute-sanitizer,", machine, result),
         "| tool | kernels that equal their twin | outcome | hazards in CuPy's own kernels |",
         "|---|--:|---|--:|",
     ]

@@ -97,7 +97,8 @@ class WholeGroups:
         found = self._columns.get(name)
         if found is None:
             parts = [each.column(name) for each in self._given]
-            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
+            again = all(isinstance(each, OfLanes) for each in self._given)
+            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts, again)
         return found
 
     def key(self, name: str) -> Column:
@@ -132,8 +133,8 @@ class WholeGroups:
         return Column(np.where(valid, made, np.zeros(1, made.dtype)), valid)
 
 
-def _joined(parts: Sequence[Column]) -> Column:
-    """Columns of workers one after the other; they have dictionaries of their own."""
+def _joined(parts: Sequence[Column], again: bool) -> Column:
+    """Columns of workers one after the other; they have dictionaries of their own, which may come `again`."""
     valid = None
     if any(each.valid is not None for each in parts):
         every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
@@ -142,7 +143,7 @@ def _joined(parts: Sequence[Column]) -> Column:
         return Column(np.concatenate([each.values for each in parts]), valid)
     texts = tuple(each.texts for each in parts if each.texts is not None)
     few = all(each.values.estimated_size() <= KEPT_BYTES for each in texts)
-    merged, places = (_kept if few else _merged)(texts)
+    merged, places = (_kept if again and few else _merged)(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
     return Column(np.concatenate(codes), valid, merged)
 

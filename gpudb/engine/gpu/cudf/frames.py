@@ -254,9 +254,7 @@ class CudfFrames:
         """See `frames.Frames`."""
         table = self.held(lazy).table
         places = plc.unary.cast(table.column_map[place].obj, plc.DataType(plc.TypeId.INT32))
-        kept = [each for each in table.columns if each.name != place]
-        moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
-        return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
+        return self._by_place(table, places, [place], count, away)
 
     def ranged(
         self,
@@ -272,8 +270,8 @@ class CudfFrames:
         table, names = self.held(lazy).table, ends.columns
         edges = plc.Table([each.obj for each in to_device(ends).columns])
         keys = plc.Table([table.column_map[name].obj for name in names])
-        last = [not key.nulls_first for key in order]
-        by = sort_order([key.descending for key in order], nulls_last=last, num_keys=len(names))
+        nulls_last = [not key.nulls_first for key in order]
+        by = sort_order([key.descending for key in order], nulls_last=nulls_last, num_keys=len(names))
         places = plc.search.lower_bound(edges, keys, *by)
         if spread:
             first = plc.unary.cast(places, _PLACE)
@@ -282,7 +280,11 @@ class CudfFrames:
             taken = _of(plc.filling.sequence(table.num_rows, zero, turn), turns, _MOD)
             turns = _of(taken, _of(_of(last, first, _SUB), one, _ADD), _MOD)
             places = plc.unary.cast(_of(first, turns, _ADD), plc.DataType(plc.TypeId.INT32))
-        kept = [each for each in table.columns if each.name not in names]
+        return self._by_place(table, places, names, count, away)
+
+    def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[Held]:
+        """A table's rows by the numbers of their parts, and `without` some columns."""
+        kept = [each for each in table.columns if each.name not in without]
         moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 

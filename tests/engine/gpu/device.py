@@ -26,9 +26,9 @@ from benchmarks.harness import RESULTS, default_machine
 from tests.engine.gpu import survey
 from tests.engine.gpu.test_benchmarks import SUITES
 
-_FIRST = ("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py", "tests/engine/gpu/cudf/test_texts.py")
-_THEN = ("tests/engine/gpu/fused", "tests/engine/gpu/cudf/test_frames.py", "tests/engine/gpu/cudf/test_resident.py",
-         "tests/engine/gpu/cudf/test_results.py")  # fmt: skip
+_CUDF = [f"tests/engine/gpu/cudf/test_{name}.py" for name in ("served", "texts", "frames", "resident", "results")]
+_TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
+"""A folder's tests stand side by side: pytest finds a folder's fixtures for the first of its tests alone."""
 PARTS = {"tpcds": 4}
 """Into how many processes a suite's statements go, where it is more than one."""
 EVERY_S = 10.0
@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=150, help="for each of the two")
     parser.add_argument(
-        "--tests", nargs="+", default=[*_FIRST, *_THEN], help="files and folders of tests, in this order"
+        "--tests", nargs="+", default=_TESTS, help="files and folders of tests, in this order"
     )
     parser.add_argument("--machine", help="the results' label; h200x1, say")
     parser.add_argument("--data", type=Path)

@@ -11,7 +11,23 @@ TABLES = (
     " c char(4), x double precision, y boolean, k int, j bigint)",
     "CREATE TABLE g (k int, name text, v int, m numeric(6,3), z double precision)",
     "CREATE TABLE h (k int, j bigint, r int, u text)",
+    "CREATE TABLE i AS SELECT n AS s, nullif(n % 40, 7) AS p, (n + 300) * 7 % 601 AS v, 'q' || n % 5 AS q"
+    " FROM generate_series(-300, 300) n",
+    "CREATE TABLE o AS SELECT n AS p, 'o' || n % 3 AS name, nullif(n * 2, 8) AS v, n % 9 AS w"
+    " FROM generate_series(-40, 35) n",
+    "CREATE TABLE l AS SELECT n AS w, 'l' || n AS z, n AS y FROM generate_series(-9, 9) n",
 )
+SNOWFLAKES = (
+    "SELECT i.q, o.name, count(*), sum(f.a), sum(i.v), max(o.v) FROM f JOIN i ON f.s = i.s LEFT JOIN o ON i.p = o.p"
+    " WHERE i.v < 50 GROUP BY 1, 2",
+    "SELECT i.q, l.z, count(*), sum(f.a), sum(i.v), max(o.v) FROM f JOIN i ON f.s = i.s LEFT JOIN o ON i.p = o.p"
+    " JOIN l ON o.w = l.w WHERE i.v < 100 AND l.y < 0 GROUP BY 1, 2",
+    "SELECT i.q, count(*), sum(f.a), sum(i.v), max(o.v) FROM f LEFT JOIN i ON f.s = i.s LEFT JOIN o ON i.p = o.p"
+    " WHERE o.v < i.v AND f.k = 3 GROUP BY 1",
+    "SELECT f.b, i.v, o.v, l.z FROM f JOIN i ON f.s = i.s LEFT JOIN o ON i.p = o.p JOIN l ON o.w = l.w"
+    " WHERE i.v < 100 AND l.y < 0",
+)
+"""Few rows are left by lookups of what other lookups found."""
 QUERIES = (
     "SELECT count(*), count(a), sum(a), avg(a), min(a), max(a) FROM f",
     "SELECT sum(b), avg(b), min(b), max(b), sum(s), sum(n), avg(n), min(n), max(w), sum(w) FROM f",
@@ -96,6 +112,7 @@ QUERIES = (
     "SELECT count(*), sum(n) FROM f JOIN (SELECT k, avg(m) AS m FROM g GROUP BY k) q ON f.k = q.k WHERE f.n - q.m > 1.5",
     "SELECT count(*), sum(a) FROM f WHERE w * 3 < (SELECT avg(w) FROM f i WHERE i.k = f.k)",
     "SELECT sum(q.m), count(q.m) FROM f LEFT JOIN (SELECT k, avg(m) AS m FROM g GROUP BY k) q ON f.k = q.k",
+    *SNOWFLAKES,
 )
 
 

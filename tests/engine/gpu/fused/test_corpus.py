@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from gpudb.engine.gpu.fused import nvrtc, zones
 from gpudb.engine.gpu.fused.generate import Kernel, generated, headers
+from gpudb.engine.gpu.fused.pipeline import Lookup
+from gpudb.engine.gpu.fused.walk import lookups_of
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused import corpus
@@ -67,6 +69,23 @@ def test_corpus_compiles(tmp_path: Path) -> None:
         assert compiled.cubin[:4] == b"\x7fELF"
         assert compiled.spilled < 64
         assert len(compiled.cubin) < LARGEST, kernel.source
+
+
+def test_corpus_looks_few_rows_up_by_what_lookups_found() -> None:
+    """What a row found is found again then, and before it what it was found by."""
+    lab, chains = Lab(), set()
+    try:
+        corpus.fill(lab, 3)
+        for query in corpus.SNOWFLAKES:
+            kernels = Recording()
+            local.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels)
+            for pipeline in (each.pipeline for each in kernels.prepared):
+                steps = [step for step in pipeline.steps[: pipeline.few or 0] if isinstance(step, Lookup)]
+                chains |= {(query, step.kind) for step in steps if any(map(lookups_of, step.keys))}
+    finally:
+        lab.close()
+    assert {kind for _, kind in chains} == {"inner", "left"}
+    assert len({query for query, _ in chains}) > 2
 
 
 def test_other_constants_and_build_sides_are_the_same_kernel() -> None:

@@ -114,9 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=("survey", "tests"), default=["survey", "tests"])
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=150, help="for each of the two")
-    parser.add_argument(
-        "--tests", nargs="+", default=_TESTS, help="files and folders of tests, in this order"
-    )
+    parser.add_argument("--tests", nargs="+", default=_TESTS, help="files and folders of tests, in this order")
     parser.add_argument("--machine", help="the results' label; h200x1, say")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--twin", action="store_true")

@@ -149,7 +149,7 @@ def _reals(name: str, value: Value, made: Accumulators) -> Column:
         return [
             Lane(name, pl.Float64(), (words[places[0]],)),
             Lane(name + "n", pl.Int64(), (words[places[1]],)),
-            Lane(name + "i", pl.Boolean(), (words[places[2]] > 0,)),
+            Lane(name + "i", pl.Int8(), ((words[places[2]] > 0).astype(np.int8),)),
         ]
 
     return column

@@ -4,7 +4,8 @@
 
 Of two tables (SSB's lineorder, TPC-H's lineitem without its texts): reading the files' bytes; bringing them to the GPU
 by KvikIO; decoding them by libcudf, all columns at once and one by one, with few and many of KvikIO's threads; and as
-the tables that workers keep, packed and plain. Each is the best of some runs; GB/s are of the files' bytes.
+the tables that workers keep, packed and plain. Each is the best of some runs; GB/s are of the files' bytes. Notes tell
+where the time of packing goes: as it is, of all threads together, and with one thread that waits for each step's end.
 """
 
 from __future__ import annotations
@@ -24,9 +25,25 @@ import pyarrow.parquet as pq
 
 from benchmarks import report, tables
 from benchmarks.gpu.served import read_once, read_rate
+from benchmarks.gpu.spent import Spent, timed_functions
 from benchmarks.harness import Row, row_of, save
 
 RUNS = 2
+_PACKING = {
+    "texts as they are": "gpudb.engine.gpu.fused.resident:texts_of",
+    "bounds and zones": "gpudb.engine.gpu.fused.packed:zones_of",
+    "steps between values": "gpudb.engine.gpu.fused.packed:_steps",
+    "packing": "gpudb.engine.gpu.fused.resident:pack",
+    "joining pieces": "gpudb.engine.gpu.fused.resident:joined",
+    "dictionaries": "gpudb.engine.gpu.fused.resident:_Growing.codes",
+}
+_ON_HOST = {"decoding": "gpudb.engine.gpu.fused.pieces:stored_lanes"}
+_ON_GPU = {
+    "decoding": "gpudb.engine.gpu.cudf.pieces:read",
+    "waiting for the decoder": "gpudb.engine.gpu.cudf.pieces:waited",
+    "as 64 bits": "gpudb.engine.gpu.cudf.pieces:_piece",
+    "coding texts": "gpudb.engine.gpu.cudf.pieces:coded",
+}
 
 
 def stored_bytes(paths: Sequence[Path], columns: Sequence[str]) -> int:
@@ -109,6 +126,25 @@ def kept(
     return {"packed": packed, "plain": plain}
 
 
+def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
+    """What takes how many seconds (and calls) of packing."""
+    from gpudb.engine.gpu.fused import resident
+
+    places = _PACKING | (_ON_GPU if gpu else _ON_HOST)
+    told = []
+    for kind, settled, ahead in (("of all threads", None, resident.AHEAD), ("one by one", done, 1)):
+        spent = Spent(settled or (lambda: None))
+        before, resident.AHEAD = resident.AHEAD, ahead
+        begun = time.perf_counter()
+        try:
+            with timed_functions(places, spent):
+                packed()
+        finally:
+            resident.AHEAD = before
+        told.append(f"{kind}, in {time.perf_counter() - begun:.3f} s: {spent.told()}")
+    return "; ".join(told)
+
+
 def copied(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Files on another disk, written out."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -166,6 +202,7 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
             files = f"{where}/*.parquet" if where.is_dir() else str(where)
             schema = pq.read_schema(paths[0])
             columns = [field.name for field in schema if "string" not in str(field.type)]
+            texts = [field.name for field in schema if field.name not in columns]
             size, count = stored_bytes(paths, columns), tables.rows_of(where)
             (declared,) = [each for each in tables.adopted(suite) if each.split()[2] == name]
             for statement in (declared, f"SELECT add_files('{name}', '{files}')"):
@@ -179,7 +216,15 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
             loads = kept(device, table, columns, ready, done)
             for step, run in (every | loads).items():
                 of = whole if step.startswith("to the GPU") else size
-                yield row_of(name, step, best(run), count, bytes=of)
+                times = best(run)
+                note = f"first {times[0]:.3f} s; {where_it_goes(run, gpu, done)}" if step == "packed" else None
+                yield row_of(name, step, times, count, bytes=of, note=note)
+            if texts:
+                run, of = kept(device, table, texts, ready, done)["packed"], stored_bytes(paths, texts)
+                times = best(run)
+                note = f"first {times[0]:.3f} s; {where_it_goes(run, gpu, done)}"
+                yield row_of(name, "packed, the texts", times, count, bytes=of, note=note)
+                device.kernels.tables.columns.evict(table.oid)
             if options.disk:
                 cold = partial(forgotten, paths)
                 reading = best(partial(read_once, paths, options.threads), cold)
@@ -195,6 +240,8 @@ def tell(row: Row) -> None:
     """Prints a step."""
     rate = (row.bytes or 0) / (row.min_s or 1) / 1e9
     print(f"{row.case}: {row.system}: {row.min_s:.3f} s, {rate:.2f} GB/s", flush=True)
+    if row.note:
+        print(f"    {row.note}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

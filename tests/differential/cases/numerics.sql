@@ -78,3 +78,8 @@ SELECT to_char(100::numeric, 'f\"oo999'), to_char(100, 'f"ool\"999'), to_char(10
 SELECT to_char(1e20::float8, '999999999999999999999D9'), to_char(0, '9G999G999D999G999G999'), to_char(0, '9G9D'), to_char(5::float8, '9.'), to_char(1e25::float8, '999D9');
 -- refused 22003: quotients and the like have at most 18 digits before the point
 SELECT to_number('12345678901234567890123456789', '99999999999999999999999999999');
+-- what a NULL is computed from shows in no sum
+CREATE TABLE nu_null (k int, y boolean, n numeric(9,2), m numeric(9,4), u numeric);
+INSERT INTO nu_null VALUES (1, true, NULL, NULL, 1.5), (1, false, 1.5, NULL, NULL), (2, true, NULL, 0.5, NULL), (2, false, NULL, NULL, 2);
+SELECT k, sum(CASE WHEN y THEN n ELSE 0 END), sum(greatest(n, m)), sum(u * 2), avg(u * 2), sum(u + 1), sum(u + m) FROM nu_null GROUP BY k ORDER BY k;
+SELECT sum(u * 2), avg(u * 2), sum(DISTINCT u * 2), sum(u * 2) FILTER (WHERE y) FROM nu_null;

@@ -101,7 +101,8 @@ def _sum_state(value: Value, name: str) -> list[pl.Expr]:
     held = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
     made = [held.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
     if value.type.carried:
-        made.append(value.shown.max().alias(name + "s"))
+        # A NULL shows nothing, whatever it is computed from.
+        made.append(pl.when(value.expr.is_not_null()).then(value.shown).max().alias(name + "s"))
     return made
 
 

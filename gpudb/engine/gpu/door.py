@@ -4,12 +4,15 @@ They ask for rows by TCP, and come for those that lie ready there in one buffer.
 
 Dask's UCX connections wait for the whole device before each buffer they send or receive, and the first use of another
 GPU's memory maps all of it. So the door has a thread and an event loop of its own: the worker's own loop, which gives
-the signs of life, never waits for a GPU.
+the signs of life, never waits for a GPU. UCX waits in a thread of its own, which needs no interpreter's lock: as Dask
+has it, every connection on which something is waited for asks for it again and again, and all else that runs in the
+process takes two or three times as long.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -20,6 +23,8 @@ CONNECT_SECONDS = 10.0
 """How long a connection to a door may take: the first one opens the other GPU's memory."""
 OPEN_SECONDS = 60.0
 """How long the door may take to open: UCX looks at every device of the host."""
+_WAITING = {"UCXPY_PROGRESS_MODE": "thread", "UCXPY_ENABLE_PYTHON_FUTURE": "1"}
+"""What UCX reads of how it waits, once, as the first door of a process opens; who has set it knows better."""
 _T = TypeVar("_T")
 Give = Callable[..., Awaitable[bytes | Attached]]
 """What answers at the door, on the worker's loop."""
@@ -51,6 +56,8 @@ class Door:
     async def _listen(self, host: str) -> str:
         from distributed.core import Server
 
+        for name, value in _WAITING.items():
+            os.environ.setdefault(name, value)
         self._enter()
         self._connections = Connections(self._arguments, CONNECT_SECONDS)
         made: Any = Server

@@ -1,8 +1,12 @@
-"""Rows that workers fetch at each other's doors: real workers, without GPUs, whose doors listen by TCP."""
+"""Rows that workers fetch at each other's doors: real workers, without GPUs, whose doors listen by TCP; and doors that
+wait."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 
@@ -54,3 +58,13 @@ def test_statements_fetch_many_rows_there_and_few_by_message(
     assert (came > 0) == ("max(a) FROM f" not in sql or "GROUP" in sql)
     # What lay at doors is let go of with its statement.
     assert faults.idle(cluster)
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "ucx"])
+def test_a_door_that_waits_takes_no_processor(protocol: str) -> None:
+    if protocol == "ucx" and find_spec("distributed_ucxx") is None:
+        pytest.skip("UCX comes with RAPIDS")
+    command = [sys.executable, "-m", "tests.engine.gpu.idle_door", protocol]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    # Of a processor, which others do not slow down; one that asks all the time takes all that it gets.
+    assert float(told.stdout.split()[-1]) < 0.1

@@ -1,0 +1,31 @@
+"""A door of this process that has been asked, by itself, and then waits: prints the seconds of a processor that it took
+in one second. Its argument is the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+
+from gpudb.engine.gpu.door import Door
+
+
+async def main(protocol: str) -> None:
+    async def give(count: int) -> bytes:
+        return bytes(count)
+
+    door = Door({}, give, lambda: None, protocol)
+    await door.open("127.0.0.1")
+    for count in (10, 1_000_000):
+        assert await door.call(door.address, "gpudb_at_door", count=count) == bytes(count)
+    await asyncio.sleep(0.5)
+    clock = time.pthread_getcpuclockid(door.thread.ident or 0)
+    before = time.clock_gettime(clock)
+    await asyncio.sleep(1)
+    print(time.clock_gettime(clock) - before, flush=True)
+    os._exit(0)  # UCX's own threads are not waited for
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -66,14 +66,15 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
         frames.shrink = partial(tables.columns.shrink, 0)
         return Device(frames, tables, None, space, failure, packer)
     packed = PackedTables(room * 3 // 4, CudfPieces(), texts=MANY)
-    tables = CudfTables(room, frames, packed)
+    tables, kernels = CudfTables(room, frames, packed), Kernels(packed, Laid(frames))
 
     def shrink() -> None:
+        kernels.make_room()
         tables.columns.shrink(0)
         packed.columns.shrink(0)
 
     frames.shrink = shrink
-    return Device(frames, tables, Kernels(packed, Laid(frames)), space, failure, packer)
+    return Device(frames, tables, kernels, space, failure, packer)
 
 
 _claim: LockFile | None = None

@@ -14,8 +14,9 @@ from gpudb.engine.gpu.fused import compact, nvrtc
 from gpudb.engine.gpu.fused.block import Table
 from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, options_for
 from gpudb.engine.gpu.fused.packed import Form
-from gpudb.engine.gpu.fused.pipeline import NotFused, Pipeline, Rows
-from gpudb.engine.gpu.fused.target import Target
+from gpudb.engine.gpu.fused.pipeline import Groups, NotFused, Pipeline, Rows
+from gpudb.engine.gpu.fused.replay import Launch, Replay
+from gpudb.engine.gpu.fused.target import Target, room_of
 from gpudb.engine.gpu.fused.texts import Texts
 from gpudb.engine.gpu.fused.twin import Outcome, Segment, in_forms
 from gpudb.engine.gpu.fused.workshop import by_nvrtc
@@ -163,15 +164,9 @@ class Launcher:
         xp = self._cupy
         arrays = [[self.placed(each) for each in made] for made in lookups]
         entries = [(self.placed(made), self.placed(known)) for made, known in tables]
-        rows = sum(segment.rows for segment in segments)
         if any(segment.rows > _ROWS for segment in segments):
             raise NotFused("more rows of one file than a kernel counts")
-        known = self._capacities.get(id(pipeline))
-        capacity = _FIRST
-        while capacity > 2 * max(rows, 8):
-            capacity //= 2
-        if known is not None:
-            capacity = max(capacity, known[1])
+        known, capacity = self._capacities.get(id(pipeline)), self._capacity(pipeline, segments)
         kernels = [self.over(pipeline, segment) for segment in segments]
         begin, end = xp.cuda.Event(), xp.cuda.Event()
         while True:
@@ -194,6 +189,42 @@ class Launcher:
             if isinstance(pipeline.sink, Rows) and capacity > (_MOST_KEPT if keep else _MOST):
                 raise NotFused("more rows than should go over the host")
 
+    def _capacity(self, pipeline: Pipeline, segments: Sequence[Segment]) -> int:
+        """The slots of a hash table of groups, or how many rows may come out, at first."""
+        capacity, rows = _FIRST, sum(segment.rows for segment in segments)
+        while capacity > 2 * max(rows, 8):
+            capacity //= 2
+        known = self._capacities.get(id(pipeline))
+        return capacity if known is None else max(capacity, known[1])
+
+    def replay(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[Table],
+        most: int,
+    ) -> Replay | None:
+        """The same launches time and again, of a pipeline that has run: see `run`. All arrays lie on the device, and
+        must stay. None for what is no groups, or takes more than `most` bytes, or for which there is no memory."""
+        capacity, cuda = self._capacity(pipeline, segments), self._cupy.cuda
+        if not isinstance(pipeline.sink, Groups) or room_of(pipeline.sink, capacity) > most:
+            return None
+        try:
+            target = Target(self._cupy, pipeline.sink, capacity)
+            started = [
+                self._launch(self.over(pipeline, segment), segment, lookups, tables, target)
+                for segment in segments
+                if segment.rows
+            ]
+            return Replay(self._cupy, pipeline, segments, started, target, self.gather)
+        except MemoryError:
+            return None
+        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
+            if error.status == _NO_MEMORY:
+                return None
+            raise
+
     @property
     def milliseconds(self) -> float:
         """How long the kernels of this thread's last run took on the device."""
@@ -208,12 +239,21 @@ class Launcher:
         target: Target,
     ) -> None:
         """Starts a kernel over a segment on the current stream; everything given lies on the device."""
-        if not segment.rows:
-            return
+        if segment.rows:
+            self._launch(loaded, segment, arrays, tables, target).start()
+
+    def _launch(
+        self,
+        loaded: Loaded,
+        segment: Segment,
+        arrays: Sequence[Sequence[Any]],
+        tables: Sequence[tuple[Any, Any]],
+        target: Target,
+    ) -> Launch:
         kernel = loaded.kernel
         given = arguments(kernel, segment, arrays, tables, target)
         grid = grid_of(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
-        loaded.function((grid,), (kernel.block,), tuple(given), shared_mem=kernel.shared)
+        return Launch(loaded.function, grid, kernel.block, kernel.shared, tuple(given))
 
 
 def arguments(

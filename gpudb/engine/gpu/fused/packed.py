@@ -38,7 +38,7 @@ class Form:
     text: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class PackedColumn:
     """A column of `rows` values. `data` and `valid` are bytes in NumPy's or CuPy's arrays; bounds are the values'.
 

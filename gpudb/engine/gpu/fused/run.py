@@ -8,6 +8,7 @@ still being compiled is kept, too, and runs as soon as they are made.
 from __future__ import annotations
 
 import logging
+import operator
 import threading
 import time
 from collections import OrderedDict
@@ -24,6 +25,7 @@ from gpudb.engine.gpu.fused.launch import Launcher
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.prepare import prepare
 from gpudb.engine.gpu.fused.prepared import Prepared
+from gpudb.engine.gpu.fused.replay import Replay
 from gpudb.engine.gpu.fused.resident import PackedSource, PackedTables
 from gpudb.engine.gpu.fused.results import Lane, frame_of, on_host
 from gpudb.engine.gpu.fused.skip import Wanted
@@ -41,6 +43,8 @@ KEPT = 256
 
 Made = pl.DataFrame | Held
 """A part's columns: on the host, or where a kernel left many rows."""
+_REPLAYED = 8 * KEPT
+"""The share of the packed columns' room that the room of one part's launches may take."""
 GENERAL_ROWS = 2 * 10**8
 """Rows a second of the general engine, about, with all that it does for the first time."""
 
@@ -67,7 +71,8 @@ class Launched:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """A part of a plan that is bound; it can run once all `jobs` are done."""
+    """A part of a plan that is bound; it can run once all `jobs` are done. Of its `replays`, one or none, the thread
+    that takes one out has it."""
 
     node: Fused
     prepared: Prepared
@@ -76,6 +81,7 @@ class Ready:
     bytes: int
     jobs: Jobs = ()
     wanted: Wanted = field(default_factory=Wanted)
+    replays: list[Replay] = field(default_factory=list)
 
 
 class _Told(threading.local):
@@ -104,7 +110,9 @@ class Twin:
     def bytes(self) -> int:
         """What is held: packed columns, and build sides of parts that are kept."""
         with self._lock:
-            return self.tables.bytes + sum(each.bytes for each in self._kept.values())
+            kept = list(self._kept.values())
+        rooms = sum(replay.bytes for each in kept for replay in tuple(each.replays))
+        return self.tables.bytes + sum(each.bytes for each in kept) + rooms
 
     def __call__(
         self,
@@ -168,7 +176,11 @@ class Twin:
         prepared = _current(ready)
 
         def run(some: Prepared) -> twin.Outcome:
-            return self._run(replace(some, segments=ready.wanted.parts(some.pipeline, some.segments)))
+            left = ready.wanted.parts(some.pipeline, some.segments)
+            whole = len(left) == len(some.segments) and all(map(operator.is_, left, some.segments))
+            if whole and some.pipeline is ready.prepared.pipeline:
+                return self._rerun(ready, some)
+            return self._run(replace(some, segments=left))
 
         return self._laid(prepared, prepared.outcome(run))
 
@@ -240,6 +252,10 @@ class Twin:
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return twin.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
 
+    def _rerun(self, ready: Ready, prepared: Prepared) -> twin.Outcome:
+        """What comes of a part that was kept, over all of its segments."""
+        return self._run(prepared)
+
     def _laid(self, prepared: Prepared, outcome: twin.Outcome) -> list[Lane] | Held:
         """A part's columns from what came of it, on the host, or where a kernel left many rows."""
         return prepared.lanes(outcome)
@@ -274,6 +290,28 @@ class Kernels(Twin):
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
         return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables, keep=True)
+
+    def _rerun(self, ready: Ready, prepared: Prepared) -> twin.Outcome:
+        pipeline, segments = prepared.pipeline, prepared.segments
+        try:
+            replay: Replay | None = ready.replays.pop()
+        except IndexError:
+            replay = None
+        if replay is None or not replay.fits(pipeline, segments):
+            most = self.tables.budget // _REPLAYED
+            replay = self._launcher.replay(pipeline, segments, prepared.lookups, prepared.tables, most)
+        outcome = replay.outcome(keep=True) if replay is not None else None
+        if outcome is None or replay is None:
+            return self._run(prepared)
+        if not ready.replays:
+            ready.replays.append(replay)
+        return outcome
+
+    def make_room(self) -> None:
+        """Lets go of what can be made again."""
+        with self._lock:
+            for each in self._kept.values():
+                each.replays.clear()
 
     def _laid(self, prepared: Prepared, outcome: twin.Outcome) -> list[Lane] | Held:
         lanes = prepared.lanes(outcome)

@@ -14,10 +14,19 @@ from gpudb.engine.gpu.fused.twin import Grouped, Outcome
 from gpudb.engine.gpu.limits import FEW
 from gpudb.errors import InternalError
 
+Array = np.ndarray[Any, Any]
+
 _FEW = 1 << 14
 """So many words of groups are copied to the host as they are; of more slots those of the groups that are there."""
 _STATE = 3
 """Words of 64 bits before them: the error and whether there was room, then how many groups were gathered."""
+
+
+def room_of(sink: Groups, capacity: int) -> int:
+    """The bytes that groups take on the device, of those in a hash table with so many slots."""
+    slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
+    keys = len(sink.words) if sink.form == "hash" else 0
+    return 8 * (_STATE + slots * (len(sink.accumulators) + keys) + compact.ROOM * compact.width(sink))
 
 
 class Target:
@@ -52,6 +61,23 @@ class Target:
     def slots(self) -> int:
         """How many groups there is room for."""
         return self._shape[1]
+
+    @property
+    def bytes(self) -> int:
+        """What groups take on the device."""
+        return int(self._held.nbytes + (self.words.nbytes if self._gathered else 0)) + (
+            int(self.keys.nbytes) if self.keys is not None else 0
+        )
+
+    @property
+    def gathers(self) -> bool:
+        """Whether its groups are written one after the other before they are fetched: there is room for many."""
+        return self._gathered
+
+    @property
+    def fetched(self) -> int:
+        """The words of 64 bits that are fetched at once."""
+        return min(len(self._held), _STATE + _FEW)
 
     def clear(self) -> None:
         """Back to the beginning."""
@@ -98,13 +124,17 @@ class Target:
         sizes = np.int32(accumulators), np.int64(slots)
         return first, np.int32(many), self.words, *sizes, cursor, np.int64(compact.ROOM), rows
 
-    def outcome(self, gather: Callable[[Target], None] | None = None, *, keep: bool = False) -> Outcome | None:
+    def outcome(
+        self, gather: Callable[[Target], None] | None = None, *, keep: bool = False, into: Array | None = None
+    ) -> Outcome | None:
         """What has come of it, on the host, but with `keep` much of it where it is; None where there was too little
-        room. `gather` has a kernel write groups of many slots one after the other."""
+        room. `gather` has a kernel write groups of many slots one after the other; what is `fetched` goes `into` an
+        array of as many words, if there is one."""
         gathers = self._gathered and gather is not None
         if gathers and gather is not None:
             gather(self)
-        small = self._held[: _STATE if self._gathered and not gathers else _STATE + _FEW].get()
+        first = self._held[: _STATE if self._gathered and not gathers else _STATE + _FEW]
+        small = first.get() if into is None else first.get(out=into[: len(first)])
         code, full, *_ = small[:_STATE].view(np.uint32).tolist()
         if isinstance(self._sink, Rows):
             count = int(self.cursor.get()[0])

@@ -1,0 +1,132 @@
+"""A pipeline's launches over columns that still lie where they lay: made once, with room for what comes of them.
+
+A short statement's kernel takes less than it takes Python to begin it: to find room, clear it, gather what each launch
+is given and fetch the outcome. So all that is kept, as one CUDA graph, beside page-locked memory for the outcome. It
+holds addresses alone of the columns: these may go, and then it does not fit any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.pipeline import Pipeline
+from gpudb.engine.gpu.fused.target import Target
+from gpudb.engine.gpu.fused.twin import Outcome, Segment
+
+Array = np.ndarray[Any, Any]
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel's function, its blocks, their threads and bytes of shared memory, and what it is given."""
+
+    function: Any
+    grid: int
+    block: int
+    shared: int
+    given: tuple[Any, ...]
+
+    def start(self) -> None:
+        """Starts it on the current stream."""
+        self.function((self.grid,), (self.block,), self.given, shared_mem=self.shared)
+
+
+class Replay:
+    """Launches of a pipeline over segments, all of whose arguments lie on the device; one thread's at a time.
+
+    `gather` starts writing a target's groups one after the other.
+    """
+
+    def __init__(
+        self,
+        xp: Any,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        launches: Sequence[Launch],
+        target: Target,
+        gather: Callable[[Target], None],
+    ) -> None:
+        self._xp, self._pipeline, self._target = xp, pipeline, target
+        self._columns = tuple(ref(column) for segment in segments for column in segment.columns)
+        self._rows = tuple(segment.rows for segment in segments)
+        self._launches, self._gather = [_by_address(xp, each) for each in launches], gather
+        self._into = page_locked(target.fetched)
+        self._graph = self._captured()
+
+    @property
+    def bytes(self) -> int:
+        """What its room takes on the device."""
+        return self._target.bytes
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether the driver has all that it starts as one graph."""
+        return self._graph is not None
+
+    def fits(self, pipeline: Pipeline, segments: Sequence[Segment]) -> bool:
+        """Whether it is of this pipeline over these columns."""
+        columns = [column for segment in segments for column in segment.columns]
+        return (
+            pipeline is self._pipeline
+            and len(columns) == len(self._columns)
+            and all(known() is column for known, column in zip(self._columns, columns, strict=True))
+            and self._rows == tuple(segment.rows for segment in segments)
+        )
+
+    def outcome(self, *, keep: bool) -> Outcome | None:
+        """What comes of it now (see `Target.outcome`); the columns must live until it is there."""
+        if self._graph is None:
+            self._start()
+        else:
+            self._graph.launch()
+        gather = self._gather if self._graph is None else _gathered
+        return self._target.outcome(gather, keep=keep, into=self._into)
+
+    def _start(self) -> None:
+        self._target.clear()
+        for each in self._launches:
+            each.start()
+
+    def _captured(self) -> Any:
+        """All that it starts as one graph; None where the driver makes none."""
+        if self._target.gathers:
+            self._gather(self._target)  # its kernel is not to be loaded meanwhile
+        stream = self._xp.cuda.Stream(non_blocking=True)
+        try:
+            with stream:
+                stream.begin_capture()
+                try:
+                    self._start()
+                    if self._target.gathers:
+                        self._gather(self._target)
+                finally:
+                    graph = stream.end_capture()
+        except self._xp.cuda.runtime.CUDARuntimeError as error:
+            _LOG.info("launches go one by one: %s", error)
+            return None
+        return graph
+
+
+def _gathered(target: Target) -> None:
+    """A graph has done so."""
+
+
+def page_locked(words: int) -> Array:
+    """Words of 64 bits on the host, which the device writes without a copy between."""
+    import cupyx
+
+    made: Array = cupyx.empty_pinned(words, np.int64)
+    return made
+
+
+def _by_address(xp: Any, launch: Launch) -> Launch:
+    """A launch that holds none of the arrays that it is given."""
+    given = tuple(np.uint64(each.data.ptr) if isinstance(each, xp.ndarray) else each for each in launch.given)
+    return Launch(launch.function, launch.grid, launch.block, launch.shared, given)

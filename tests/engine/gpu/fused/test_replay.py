@@ -1,0 +1,145 @@
+"""Launches made once: they give the same time and again, of the same columns alone, which they do not keep."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpudb.engine.gpu.fused import replay
+from gpudb.engine.gpu.fused.packed import pack
+from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+from gpudb.engine.gpu.fused.replay import Launch, Replay
+from gpudb.engine.gpu.fused.target import Target, room_of
+from gpudb.engine.gpu.fused.twin import Segment, in_forms, run
+
+
+class _Array(np.ndarray[Any, Any]):
+    """An array as CuPy's are: what is on the host has to be fetched, and it has an address."""
+
+    def get(self, out: Any = None) -> Any:
+        if out is None:
+            return np.array(self)
+        out[...] = self
+        return out
+
+    @property
+    def data(self) -> Any:
+        return type("Address", (), {"ptr": self.ctypes.data})
+
+
+class _Refused(Exception):
+    """The driver's error."""
+
+
+class _Stream:
+    """One that is not captured."""
+
+    def __init__(self, *, non_blocking: bool) -> None:
+        self.entered = 0
+
+    def __enter__(self) -> None:
+        self.entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.entered -= 1
+
+    def begin_capture(self) -> None:
+        raise _Refused("no graphs here")
+
+
+class _Device:
+    """CuPy by NumPy, as far as launches need it."""
+
+    ndarray = _Array
+    uint64 = np.uint64
+
+    class cuda:
+        Stream = _Stream
+
+        class runtime:
+            CUDARuntimeError = _Refused
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        return lambda *given, **more: function(*given, **more).view(_Array)
+
+
+SINK = Groups(
+    (Key(Field((0, 9), False, 0), 0, 10),),
+    (Accumulator("add", Literal((1, 1), False, 1)), Accumulator("min", Field((0, 999), False, 1))),
+    "dense",
+)
+
+
+def _columns() -> tuple[Any, Any]:
+    draws = np.random.default_rng(5)
+    made = (pack(draws.integers(0, high, 5000), None) for high in (10, 1000))
+    return tuple(made)  # type: ignore[return-value]
+
+
+@pytest.fixture
+def bound(monkeypatch: pytest.MonkeyPatch) -> tuple[Replay, Pipeline, list[Segment], list[Any]]:
+    """A replay of one launch, which counts groups; its pipeline and segments; what the launch was given."""
+    monkeypatch.setattr(replay, "page_locked", lambda words: np.empty(words, np.int64))
+    segments = [Segment(5000, _columns())]
+    pipeline = in_forms(Pipeline((), (), SINK), segments[0])
+    target = Target(_Device(), SINK, 8)
+    asked: list[Any] = []
+
+    def function(grid: Any, block: Any, given: Any, shared_mem: int) -> None:
+        asked.append((grid, block, given, shared_mem))
+        grouped = run(pipeline, segments, (), ()).grouped
+        assert grouped is not None
+        held = target.words[:, grouped.groups[0]]
+        held[0] += grouped.words[0]
+        held[1] = np.minimum(held[1], grouped.words[1])
+        target.words[:, grouped.groups[0]] = held
+
+    data = np.asarray(segments[0].columns[0].data).view(_Array)
+    launch = Launch(function, 7, 128, 64, (data, np.int64(3)))
+    made = Replay(_Device(), pipeline, segments, [launch], target, lambda _: None)
+    return made, pipeline, segments, asked
+
+
+def test_every_time_gives_the_same(bound: Any) -> None:
+    made, pipeline, segments, asked = bound
+    assert not made.is_graph
+    wanted = run(pipeline, segments, (), ()).grouped
+    assert wanted is not None
+    for turn in range(1, 4):
+        found = made.outcome(keep=True).grouped
+        assert len(asked) == turn
+        assert np.array_equal(found.groups, wanted.groups)
+        assert all(map(np.array_equal, found.words, wanted.words))
+
+
+def test_a_launch_holds_addresses_alone(bound: Any) -> None:
+    made, _, segments, asked = bound
+    made.outcome(keep=True)
+    ((grid, block, (address, number), shared),) = asked
+    assert (grid, block, shared) == ((7,), (128,), 64)
+    assert address == np.uint64(segments[0].columns[0].data.ctypes.data)
+    assert (address.dtype, number) == (np.uint64, 3)
+
+
+def test_it_is_of_its_columns_alone_and_lets_them_go(bound: Any) -> None:
+    made, pipeline, segments, _ = bound
+    assert made.fits(pipeline, segments)
+    assert not made.fits(in_forms(Pipeline((), (), SINK), segments[0]), segments)
+    assert not made.fits(pipeline, [*segments, *segments])
+    assert not made.fits(pipeline, [Segment(4999, segments[0].columns)])
+    assert not made.fits(pipeline, [Segment(5000, _columns())])
+    segments.clear()
+    gc.collect()
+    assert [known() for known in made._columns] == [None, None]
+
+
+@pytest.mark.parametrize(("form", "slots"), [("one", 1), ("dense", 10), ("hash", 64)])
+def test_its_room_is_known_before(form: Any, slots: int) -> None:
+    sink = Groups(SINK.keys if form != "one" else (), SINK.accumulators, form)
+    target = Target(_Device(), sink, 64)
+    assert target.slots == slots
+    assert 0 < target.bytes <= room_of(sink, 64)

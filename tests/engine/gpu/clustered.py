@@ -44,7 +44,6 @@ def prepare(gpu: bool, dask_worker: Any) -> str:
     for columns in (stages.tables.columns, *([stages.kernels.tables.columns] if stages.kernels else [])):
         columns.forget(lambda key: True)
     if stages.kernels:
-        stages.kernels.tables._dictionaries.clear()
         stages.kernels.tables._runs.clear()
         stages.kernels._kept.clear()
     if gpu:

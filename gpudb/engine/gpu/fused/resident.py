@@ -6,17 +6,17 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.columns import Columns
+from gpudb.engine.gpu.fused.growing import Dictionaries, Growing
 from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack, packed_texts
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
 from gpudb.engine.gpu.fused.prepared import Known
 from gpudb.engine.gpu.fused.runs import Run, Runs
 from gpudb.engine.gpu.fused.texts import texts_of
 from gpudb.engine.gpu.fused.twin import Segment
-from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
+from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, NotFused
 from gpudb.engine.gpu.resident import files_of, pieces_of, side_by_side
 from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.nodes import Scan
@@ -33,26 +33,10 @@ AHEAD = 4
 DISTINCT = 0.5, 1 << 18
 """Where more than this share of so many texts are distinct, texts may lie as they are."""
 
-_Key = tuple[Run, int, SqlType, bool]
-"""A run, a column's field id and type, and whether it is texts as they are."""
-
-
-class _Growing:
-    """The dictionary of a table's column: codes stay, new texts get the next ones."""
-
-    def __init__(self) -> None:
-        self.dictionary = Dictionary(pl.Series([], dtype=pl.String))
-
-    def codes(self, keys: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """The codes of some texts, all different."""
-        values = self.dictionary.values
-        new = keys.filter(~keys.is_in(values.implode())) if len(values) else keys
-        if len(new):
-            values = pl.concat([values, new.alias("")])
-            self.dictionary = Dictionary(values)
-        places = pl.DataFrame({"v": values, "p": np.arange(len(values))})
-        found = keys.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
-        return found.to_numpy()
+Form = Growing | bool
+"""In which a column is packed: by a dictionary, as the texts that it has (True), or as it is."""
+_Key = tuple[Run, int, SqlType, Form]
+"""A run, a column's field id and type, and its form."""
 
 
 class PackedTables:
@@ -67,7 +51,7 @@ class PackedTables:
         self._pieces = pieces or HostPieces()
         self._lock = threading.RLock()
         self.columns: Columns[_Key, PackedColumn] = Columns()
-        self._dictionaries: dict[tuple[int, int], _Growing] = {}
+        self._dictionaries = Dictionaries()
         self._runs: dict[tuple[int, Share], Runs] = {}
         self.version = 0
         """Grows when a table's runs become others."""
@@ -111,15 +95,26 @@ class PackedTables:
                 self._distinct[key] = keys is not None and len(keys) > most * (min(first + rows, last) - first)
             return self._distinct[key]
 
-    def column(self, table: Table, column: Column, run: Run, share: Share, *, texts: bool = False) -> PackedColumn:
-        """A table's column over a run of its files, or its `texts` as they are; NotFused for one that kernels have no
-        form for."""
-        key = (run, column.field_id, column.type, texts)
+    def form(self, table: Table, column: Column, *, texts: bool = False) -> Form:
+        """In which a column is packed now, one of `texts` perhaps as they are."""
+        if column.type.name not in TEXT:
+            return False
+        if texts:
+            return True
+        with self._lock:
+            made, before = self._dictionaries.of(table, column)
+            if before is not None:
+                self.columns.forget(lambda key: key[3] is before)
+            return made
+
+    def column(self, table: Table, column: Column, run: Run, share: Share, form: Form) -> PackedColumn:
+        """A table's column over a run of its files; NotFused for one that kernels have no form for."""
+        key = (run, column.field_id, column.type, form)
         with self._lock:
             kept = self.columns.get(key)
             if kept is not None:
                 return kept
-            (made,) = self._made(table, [column], run, share, texts=texts)
+            (made,) = self._made(table, [column], run, share, form)
         if isinstance(made, NotFused):
             raise made
         return made
@@ -131,29 +126,31 @@ class PackedTables:
         """
         refused: list[Column] = []
         with self._lock:
-            texts = {each.field_id for each in columns if self.keeps_texts(table, each, share)}
-            keys = [(run, each.field_id, each.type, each.field_id in texts) for each in columns]
+            forms = {
+                each.field_id: self.form(table, each, texts=self.keeps_texts(table, each, share)) for each in columns
+            }
+            keys = [(run, each.field_id, each.type, forms[each.field_id]) for each in columns]
             missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.holds(key)]
             fixed = [each for each in missing if each.type.name not in TEXT]
             for some in [fixed, *([each] for each in missing if each not in fixed)]:
-                plain = any(each.field_id in texts for each in some)
-                for column, made in zip(some, self._made(table, some, run, share, texts=plain), strict=True):
+                form = forms[some[0].field_id] if some else False
+                for column, made in zip(some, self._made(table, some, run, share, form), strict=True):
                     if isinstance(made, NotFused):
                         refused.append(column)
         return refused
 
     def _made(
-        self, table: Table, columns: Sequence[Column], run: Run, share: Share, *, texts: bool
+        self, table: Table, columns: Sequence[Column], run: Run, share: Share, form: Form
     ) -> list[PackedColumn | NotFused]:
-        """Columns over a run, which are kept."""
+        """Columns of one form over a run, which are kept."""
         found: list[PackedColumn | NotFused] = []
-        for column, parts in zip(columns, self._parts(table, columns, run, share, texts=texts), strict=True):
+        for column, parts in zip(columns, self._parts(table, columns, run, share, form), strict=True):
             if isinstance(parts, NotFused):
                 found.append(parts)
                 continue
             made = joined(parts, self._pieces.xp)
             parts.clear()
-            key = (run, column.field_id, column.type, texts)
+            key = (run, column.field_id, column.type, form)
             before = {(part, *key[1:]) for part in run.parts}
             self.columns.forget(before.__contains__)
             self.columns.put(key, made, made.bytes, table.oid, column.name)
@@ -162,13 +159,13 @@ class PackedTables:
         return found
 
     def _parts(
-        self, table: Table, columns: Sequence[Column], run: Run, share: Share, *, texts: bool
+        self, table: Table, columns: Sequence[Column], run: Run, share: Share, form: Form
     ) -> list[list[PackedColumn] | NotFused]:
         """Columns packed piece by piece, or as they are in the runs of which this one was made."""
         found: list[list[PackedColumn] | NotFused] = []
         missing: list[int] = []
         for place, column in enumerate(columns):
-            held = [self.columns.get((part, column.field_id, column.type, texts)) for part in run.parts]
+            held = [self.columns.get((part, column.field_id, column.type, form)) for part in run.parts]
             there = [each for each in held if each is not None]
             found.append(there if len(there) == len(held) else [])
             missing += [place] if not there or len(there) < len(held) else []
@@ -179,19 +176,19 @@ class PackedTables:
         todo = [(file, first, last) for file in run.files for first, last in pieces_of(file, *rows[file.path], step)]
 
         def read(one: tuple[DataFile, int, int]) -> list[Piece | PackedColumn | NotFused]:
-            if texts:
+            if form is True:
                 return [self._texts(one[0], column, *one[1:]) for column in wanted]
             pieces = self._pieces.pieces(one[0], wanted, *one[1:])
             # A dictionary grows in the order of the files: texts wait.
             return [self._fixed(each) for each in pieces]
 
         for made in side_by_side(read, todo, AHEAD):
-            for place, column, each in zip(missing, wanted, made, strict=True):
+            for place, each in zip(missing, made, strict=True):
                 parts = found[place]
                 if isinstance(each, NotFused):
                     found[place] = each
                 elif not isinstance(parts, NotFused):
-                    parts.append(self._packed(table, column, each) if isinstance(each, Piece) else each)
+                    parts.append(self._packed(form, each) if isinstance(each, Piece) else each)
         return found
 
     def _texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
@@ -209,21 +206,16 @@ class PackedTables:
             return piece
         return pack(piece.values, piece.valid, self._pieces.xp)
 
-    def _packed(self, table: Table, column: Column, piece: Piece) -> PackedColumn:
-        """A piece of texts packed."""
+    def _packed(self, form: Form, piece: Piece) -> PackedColumn:
+        """A piece of texts packed by a dictionary."""
         xp = self._pieces.xp
         assert piece.keys is not None
-        growing = self._dictionaries.setdefault((table.oid, column.field_id), _Growing())
-        codes = growing.codes(piece.keys)
+        assert isinstance(form, Growing)
+        codes = form.codes(piece.keys)
         if not len(codes):
             return pack(xp.zeros(len(piece.values), np.int64), piece.valid, xp)
         # A NULL's place may be beyond the keys.
         return pack(xp.asarray(codes)[xp.minimum(piece.values, len(codes) - 1)], piece.valid, xp)
-
-    def dictionary(self, table: Table, column: Column) -> Dictionary:
-        """The texts of a column's codes, of all files that were packed."""
-        with self._lock:
-            return self._dictionaries.setdefault((table.oid, column.field_id), _Growing()).dictionary
 
 
 class PackedSource:
@@ -236,6 +228,7 @@ class PackedSource:
         self._share = share
         self._files = files
         self._found: tuple[int, list[Run]] | None = None
+        self._forms: dict[int, Form] = {}
         self._loaded = False
 
     def _runs(self) -> list[Run]:
@@ -249,6 +242,19 @@ class PackedSource:
         """How many rows a pipeline reads."""
         return sum(run.rows for run in self._runs())
 
+    def _form(self, column: int, *, texts: bool = False) -> Form:
+        """The one that a column has here from the first time on: codes are those of one dictionary."""
+        if texts:
+            return True
+        if column not in self._forms:
+            self._forms[column] = self._tables.form(self._table, self._columns[column])
+        return self._forms[column]
+
+    @property
+    def left(self) -> bool:
+        """Whether its table's texts are packed by another dictionary now."""
+        return any(form.left for form in self._forms.values() if isinstance(form, Growing))
+
     def _column(self, column: int, *, texts: bool = False) -> list[PackedColumn]:
         if not self._loaded:
             # One by one they would each be waited for.
@@ -256,8 +262,8 @@ class PackedSource:
                 fixed = [each for each in self._columns if each.type.name not in TEXT]
                 self._tables.load(self._table, fixed, run, self._share)
             self._loaded = True
-        declared = self._columns[column]
-        return [self._tables.column(self._table, declared, run, self._share, texts=texts) for run in self._runs()]
+        declared, form = self._columns[column], self._form(column, texts=texts)
+        return [self._tables.column(self._table, declared, run, self._share, form) for run in self._runs()]
 
     def known(self, column: int, *, texts: bool = False) -> Known:
         """What its segments tell of a column, which may be one of `texts` as they are."""
@@ -273,17 +279,20 @@ class PackedSource:
         ends = [(part.low, part.high) for part in parts if part.low is not None and part.high is not None]
         bounds = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0, 0)
         if declared.type.name in TEXT:
-            dictionary = self._tables.dictionary(self._table, declared)
+            codes = self._form(column)
+            assert isinstance(codes, Growing)
+            dictionary = codes.dictionary
             return Known((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
         return Known(bounds, nullable)
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[Segment]:
         """The rows, run by run."""
         runs = self._runs()
+        forms = [self._form(column, texts=column in texts) for column in columns]
         parts = [
             [
-                self._tables.column(self._table, self._columns[column], run, self._share, texts=column in texts)
-                for column in columns
+                self._tables.column(self._table, self._columns[column], run, self._share, form)
+                for column, form in zip(columns, forms, strict=True)
             ]
             for run in runs
         ]

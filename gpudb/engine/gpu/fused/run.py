@@ -199,6 +199,8 @@ class Twin:
 
     def _keep(self, key: Hashable, ready: Ready) -> None:
         with self._lock:
+            for left in [each for each, kept in self._kept.items() if kept.source.left]:
+                del self._kept[left]
             self._kept[id(ready.node), key] = ready
             size = sum(each.bytes for each in self._kept.values())
             while len(self._kept) > KEPT or (size > self.tables.budget // 8 and len(self._kept) > 1):

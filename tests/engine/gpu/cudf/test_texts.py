@@ -37,7 +37,7 @@ def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
         found = []
         for tables in (PackedTables(2**28, texts=0), PackedTables(2**28, CudfPieces(), texts=0)):
             (run,) = tables.runs(table, WHOLE, table.files)
-            packed = tables.column(table, column, run, WHOLE, texts=True)
+            packed = tables.column(table, column, run, WHOLE, True)
             assert packed.texts is not None
             texts = packed.texts
             if not isinstance(texts.data, type(cupy.zeros(0))):

@@ -146,10 +146,15 @@ def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.M
             assert [column.name for column in whole.load(table, table.columns, run, WHOLE)] == ["b"]
             assert whole.load(table, table.columns, run, WHOLE)  # it is looked at again, the others are there
             with pytest.raises(NotFused):
-                whole.column(table, table.columns[1], run, WHOLE)
+                whole.column(table, table.columns[1], run, WHOLE, False)
         for column in (each for each in table.columns if each.name != "b"):
-            (one,) = [whole.column(table, column, run, WHOLE) for run in whole.runs(table, WHOLE, table.files)]
-            (other,) = [single.column(table, column, run, WHOLE) for run in single.runs(table, WHOLE, table.files)]
+            (one,), (other,) = (
+                [
+                    each.column(table, column, run, WHOLE, each.form(table, column))
+                    for run in each.runs(table, WHOLE, table.files)
+                ]
+                for each in (whole, single)
+            )
             assert one.rows == other.rows == 3402
             assert (one.form, one.base, one.low, one.high) == (other.form, other.base, other.low, other.high)
             for ours, theirs in zip(one.values(), other.values(), strict=True):

@@ -1,0 +1,90 @@
+"""Dictionaries of texts go with the texts: what a table has had and has no more is not kept for ever."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from gpudb.engine.gpu.fused import growing
+from gpudb.engine.gpu.fused.resident import PackedTables
+from gpudb.engine.gpu.fused.results import frame_of
+from gpudb.engine.gpu.fused.run import Ready, Twin
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.share import WHOLE
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.straight import straight
+from gpudb.engine.protocol import Request
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
+
+ROWS = 100
+QUERY = "SELECT s, count(*), sum(n) FROM t WHERE n > 1 GROUP BY s"
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    monkeypatch.setattr(growing, "FEW", 10)
+    made = Lab()
+    made.run("CREATE TABLE t (s text, n int)")
+    yield made
+    made.close()
+
+
+def _replaced(lab: Lab, turn: int) -> Request:
+    """The query over rows none of whose texts was there before."""
+    lab.run("DELETE FROM t")
+    for part in range(2):
+        lab.run(f"INSERT INTO t SELECT '{turn} ' || {part} || i, i % 7 FROM generate_series(1, {ROWS // 2}) i")
+    return lab.request(QUERY)
+
+
+def _bound(lab: Lab, request: Request, kernels: Twin, key: int) -> Ready:
+    stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
+    plain = straight(stages)
+    assert plain is not None
+    compute(Task(stages[0], WHOLE, key=key), local.TABLES, {}, local.FRAMES, kernels)
+    ready = kernels.kept(plain.part, key)
+    assert ready is not None
+    return ready
+
+
+def _groups(kernels: Twin, ready: Ready) -> list[object]:
+    lanes = kernels.lanes(ready)
+    assert isinstance(lanes, list)
+    return sorted(frame_of(lanes).rows())
+
+
+def test_texts_that_a_table_has_no_more_are_let_go(lab: Lab) -> None:
+    kernels = Twin(PackedTables(2**28))
+    seen: list[weakref.ref[object]] = []
+    for turn in range(8):
+        request = _replaced(lab, turn)
+        rows = local.rows(request, 1, lab.database.cpu, EVERY, kernels=kernels)
+        assert sorted_rows(rows) == sorted_rows(embedded(lab, request))
+        dictionary = _bound(lab, request, kernels, turn).source.known(0).dictionary
+        assert dictionary is not None
+        assert len(dictionary.values) <= 3 * ROWS + growing.FEW
+        seen.append(weakref.ref(dictionary))
+        del dictionary
+    gc.collect()
+    assert sum(each() is not None for each in seen) < 4
+
+
+def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
+    """Its columns may have to be packed again, once the table's are packed by another dictionary."""
+    tables = PackedTables(2**28)
+    kernels = Twin(tables)
+    ready = _bound(lab, _replaced(lab, 0), kernels, 0)
+    wanted = _groups(kernels, ready)
+    others = [_bound(lab, _replaced(lab, turn), kernels, turn) for turn in range(1, 5)]
+    assert ready.source.left
+    assert not others[-1].source.left
+    assert _groups(kernels, others[-1]) != wanted
+    tables.columns.forget(lambda key: True)
+    assert _groups(kernels, ready) == wanted
+    assert len({_groups(kernels, each)[0] for each in others}) == len(others)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ import polars as pl
 
 from gpudb.engine.gpu.fused.results import Lane
 from gpudb.engine.gpu.fused.values import Dictionary
+from gpudb.engine.gpu.texts_kept import TextsKept
 
 Sent = list[tuple[str, pl.DataType, tuple[Any, ...], Any, bytes | None]]
 """Of each column its name, kind, parts, which values are there, and its texts, a pickled list (see `Lane`)."""
-KEPT_BYTES = 1 << 16
-"""Texts of so many bytes at most are kept for the next answer that has the same."""
 
 
 def sent(lanes: Sequence[Lane]) -> Sent:
@@ -44,12 +42,12 @@ def taken(data: Sent) -> list[Lane]:
 
 
 def _dictionary(texts: bytes) -> Dictionary:
-    """The same one for the same texts, with what it knows of their order and for Arrow."""
-    return _kept(texts) if len(texts) <= KEPT_BYTES else _made(texts)
+    """The same one for the same texts that come again, with what it knows of their order and for Arrow."""
+    return _KEPT.of(texts, len(texts)) or Dictionary(_listed(texts))
 
 
-def _made(texts: bytes) -> Dictionary:
-    return Dictionary(pl.Series(pickle.loads(texts), dtype=pl.String))
+def _listed(texts: bytes) -> pl.Series:
+    return pl.Series(pickle.loads(texts), dtype=pl.String)
 
 
-_kept = lru_cache(128)(_made)
+_KEPT: TextsKept[bytes, Dictionary] = TextsKept(lambda texts: Dictionary(_listed(texts), kept=True))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -16,10 +15,13 @@ import pyarrow.compute as pc
 
 from gpudb.engine.gpu.fused.results import Lane, frame_of
 from gpudb.engine.gpu.fused.values import Dictionary
-from gpudb.engine.gpu.states_sent import KEPT_BYTES
+from gpudb.engine.gpu.texts_kept import MOST_BYTES, TextsKept
 
 FEW = 4096
-"""So many rows of several workers at most; of more a frame's groups take less."""
+"""So many rows of several workers at most whose keys are texts that come for the first time; of more a frame's groups
+take less."""
+MANY = 1 << 15
+"""So many others."""
 Array = np.ndarray[Any, Any]
 How = Literal["sum", "min", "max", "any"]
 _BEYOND = 1 << 61
@@ -76,7 +78,7 @@ class WholeGroups:
         self._columns: dict[str, Column] = {}
         if not self.several:
             return
-        if self.height > FEW:
+        if self.height > (MANY if self._known(keys) else FEW):
             raise Apart
         columns = [self._column(f"k{number}") for number in range(keys)]
         if any(each.values.dtype.kind == "f" for each in columns):
@@ -92,13 +94,20 @@ class WholeGroups:
         """Whether states of a group are put together here."""
         return len(self._given) > 1
 
+    def _known(self, keys: int) -> bool:
+        """Whether all texts that groups have in common are those of dictionaries that come again."""
+        return all(
+            isinstance(each, OfLanes) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
+            for each in self._given
+            for number in range(keys)
+        )
+
     def _column(self, name: str) -> Column:
         """A column of all workers, one after the other."""
         found = self._columns.get(name)
         if found is None:
             parts = [each.column(name) for each in self._given]
-            again = all(isinstance(each, OfLanes) for each in self._given)
-            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts, again)
+            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
         return found
 
     def key(self, name: str) -> Column:
@@ -133,8 +142,8 @@ class WholeGroups:
         return Column(np.where(valid, made, np.zeros(1, made.dtype)), valid)
 
 
-def _joined(parts: Sequence[Column], again: bool) -> Column:
-    """Columns of workers one after the other; they have dictionaries of their own, which may come `again`."""
+def _joined(parts: Sequence[Column]) -> Column:
+    """Columns of workers one after the other; they have dictionaries of their own."""
     valid = None
     if any(each.valid is not None for each in parts):
         every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
@@ -142,8 +151,8 @@ def _joined(parts: Sequence[Column], again: bool) -> Column:
     if parts[0].texts is None:
         return Column(np.concatenate([each.values for each in parts]), valid)
     texts = tuple(each.texts for each in parts if each.texts is not None)
-    few = all(each.values.estimated_size() <= KEPT_BYTES for each in texts)
-    merged, places = (_kept if again and few else _merged)(texts)
+    size = sum(int(each.values.estimated_size()) for each in texts)
+    merged, places = (_KEPT.of(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
     return Column(np.concatenate(codes), valid, merged)
 
@@ -156,8 +165,8 @@ def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...
     return made, tuple(np.array(each, np.int64) for each in places)
 
 
-_kept = lru_cache(128)(_merged)
-"""For dictionaries that come again (see `states_sent.taken`): what is made of them has its texts' order."""
+_KEPT: TextsKept[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = TextsKept(_merged, few=MOST_BYTES)
+"""What is made of dictionaries that come again (see `states_sent.taken`) has its texts' order."""
 
 
 def _numbered(columns: Sequence[Column], count: int) -> Array:
@@ -217,6 +226,10 @@ class OfLanes:
     def frame(self) -> pl.DataFrame:
         """See `States`."""
         return frame_of(list(self._lanes.values()))
+
+    def texts(self, name: str) -> Dictionary | None:
+        """Those of a column, if it has some."""
+        return self._lanes[name].dictionary
 
     def column(self, name: str) -> Column:
         """See `States`."""

@@ -32,9 +32,10 @@ _FEW, _FEW_BYTES = 1 << 16, 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """The distinct texts that codes from 0 on stand for."""
+    """The distinct texts that codes from 0 on stand for. `kept` is that the same one comes for the same texts again."""
 
     values: pl.Series
+    kept: bool = False
 
     def texts(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pl.Series:
         """The texts of some codes, NULL where they are not `valid`."""

@@ -19,9 +19,10 @@ from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Task, compute
-from gpudb.engine.gpu.states_sent import KEPT_BYTES, sent, taken
+from gpudb.engine.gpu.states_sent import sent, taken
 from gpudb.engine.gpu.straight import straight
-from gpudb.engine.gpu.whole_groups import Column, OfLanes, WholeGroups, _numbered
+from gpudb.engine.gpu.texts_kept import FEW_BYTES, MOST_BYTES, TextsKept
+from gpudb.engine.gpu.whole_groups import MANY, Apart, Column, OfLanes, WholeGroups, _numbered
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
@@ -179,16 +180,17 @@ def _keys(*workers: OfLanes) -> list[str | None]:
     return WholeGroups(workers, 1).key("k0").listed()
 
 
-@pytest.mark.parametrize("long", [0, KEPT_BYTES])
+@pytest.mark.parametrize("long", [0, FEW_BYTES, MOST_BYTES])
 def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
-    """What is kept is of the same texts in the same places; of long ones nothing is."""
+    """What is kept is of the same texts in the same places; long ones are from the second time on, longer ones never."""
     b, c = "b" + "x" * long, "c"
 
     def first() -> OfLanes:
         return _sent_texts(["a", b, c], [1, 0])
 
-    again = [first().column("k0").texts for _ in range(2)]
+    again = [first().column("k0").texts for _ in range(3)]
     assert (again[0] is again[1]) == (not long)
+    assert (again[1] is again[2]) == (long < MOST_BYTES)
     for _ in range(2):
         assert sorted(_keys(first(), _sent_texts([c, b], [0, 1])), key=str) == ["a", b, c]
         assert sorted(_keys(_sent_texts([c, b], [0, 1]), first()), key=str) == ["a", b, c]
@@ -197,3 +199,37 @@ def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
             [None, "a", b], key=str
         )
         assert sorted(_keys(_sent_texts([], [0], [False]), first()), key=str) == sorted([None, "a", b], key=str)
+
+
+@pytest.mark.parametrize("count", [MANY // 2, MANY // 2 + 1])
+def test_many_groups_of_several_workers_are_put_together_where_their_texts_are_known(count: int) -> None:
+    texts = [f"name {number * 7919 % count}" for number in range(count)]
+
+    def workers() -> tuple[OfLanes, OfLanes]:
+        return _sent_texts(texts, list(range(count))), _sent_texts(texts, list(range(count - 1, -1, -1)))
+
+    with pytest.raises(Apart):  # for the first time
+        _keys(*workers())
+    if 2 * count > MANY:
+        with pytest.raises(Apart):
+            _keys(*workers())
+        return
+    for _ in range(2):
+        assert sorted(filter(None, _keys(*workers()))) == sorted(texts)
+
+
+def test_texts_are_kept_as_long_as_there_is_room() -> None:
+    made: list[str] = []
+
+    def make(key: str) -> str:
+        made.append(key)
+        return key
+
+    kept = TextsKept(make, few=10, room=25)
+    assert [kept.of(key, 10) for key in "abac"] == list("abac")  # c for b
+    assert [kept.of(key, 10) for key in "acb"] == list("acb")
+    assert made == ["a", "b", "c", "b"]
+    assert kept.of("many", 11) is None
+    assert kept.of("many", 11) == kept.of("many", 11) == "many"
+    assert kept.of("more", MOST_BYTES + 1) is kept.of("more", MOST_BYTES + 1) is None
+    assert made == ["a", "b", "c", "b", "many"]

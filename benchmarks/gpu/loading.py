@@ -29,20 +29,25 @@ from benchmarks.gpu.spent import Spent, timed_functions
 from benchmarks.harness import Row, row_of, save
 
 RUNS = 2
+_PLACES = "gpudb.engine.gpu."
 _PACKING = {
-    "texts as they are": "gpudb.engine.gpu.fused.resident:texts_of",
-    "bounds and zones": "gpudb.engine.gpu.fused.packed:zones_of",
-    "steps between values": "gpudb.engine.gpu.fused.packed:_steps",
-    "packing": "gpudb.engine.gpu.fused.resident:pack",
-    "joining pieces": "gpudb.engine.gpu.fused.resident:joined",
-    "dictionaries": "gpudb.engine.gpu.fused.resident:_Growing.codes",
+    "texts as they are": "fused.resident:texts_of",
+    "dictionaries": "fused.growing:Growing.codes",
 }
-_ON_HOST = {"decoding": "gpudb.engine.gpu.fused.pieces:stored_lanes"}
+_ON_HOST = {
+    "decoding": "fused.pieces:stored_lanes",
+    "bounds and zones": "fused.packed:zones_of",
+    "packing": "fused.pieces:pack",
+    "joining pieces": "fused.pieces:joined",
+}
 _ON_GPU = {
-    "decoding": "gpudb.engine.gpu.cudf.pieces:read",
-    "waiting for the decoder": "gpudb.engine.gpu.cudf.pieces:waited",
-    "as 64 bits": "gpudb.engine.gpu.cudf.pieces:_piece",
-    "coding texts": "gpudb.engine.gpu.cudf.pieces:coded",
+    "footers": "cudf.read:footer",
+    "decoding": "cudf.pieces:read",
+    "waiting for the decoder": "cudf.pieces:waited",
+    "coding texts": "cudf.pieces:coded_places",
+    "looking at values": "fused.packing:Packing._look",
+    "packing": "fused.packing:Packing._written",
+    "joining pieces": "fused.packing:Packing.joined",
 }
 
 
@@ -130,7 +135,7 @@ def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None
     """What takes how many seconds (and calls) of packing."""
     from gpudb.engine.gpu.fused import resident
 
-    places = _PACKING | (_ON_GPU if gpu else _ON_HOST)
+    places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
     told = []
     for kind, settled, ahead in (("of all threads", None, resident.AHEAD), ("one by one", done, 1)):
         spent = Spent(settled or (lambda: None))

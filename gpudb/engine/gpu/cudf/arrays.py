@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
+from gpudb.engine.gpu.fused.pieces import Bits
+
 KINDS: dict[Any, Any] = {
     plc.TypeId.BOOL8: np.uint8,
     plc.TypeId.INT8: np.int8,
@@ -42,9 +44,21 @@ def valid_of(column: Any) -> Any | None:
     return cupy.unpackbits(bits, bitorder="little")[first:last].view(np.bool_)
 
 
+def bits_of(column: Any) -> Bits | None:
+    """The same as bits, where they lie."""
+    if not column.null_count():
+        return None
+    return Bits(view_of(column.null_mask(), (column.offset() + column.size() + 7) // 8, column), column.offset())
+
+
+def halves_of(column: Any) -> Any:
+    """128-bit integers as two of 64 bits a row, the low one first."""
+    return _from(column.offset(), column, 16).view(np.int64).reshape(-1, 2)
+
+
 def narrowed(column: Any, valid: Any | None) -> Any | None:
     """128-bit integers as 64-bit ones; None where one does not fit."""
-    halves = _from(column.offset(), column, 16).view(np.int64).reshape(-1, 2)
+    halves = halves_of(column)
     low, high = halves[:, 0], halves[:, 1]
     fits = (low >> 63) == high
     if not bool((fits if valid is None else fits | ~valid).all()):
@@ -55,12 +69,18 @@ def narrowed(column: Any, valid: Any | None) -> Any | None:
 def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:
     """Texts as the places of each among those that differ (a NULL's is any), which are there (None: all), and those
     that differ, on the host."""
+    values, texts = coded_places(column)
+    return values, valid_of(column), texts
+
+
+def coded_places(column: Any) -> tuple[Any, pl.Series]:
+    """Texts as places and those that differ alone; see `coded`."""
     keys, places = plc.transform.encode(plc.Table([column]))
     texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow())).cast(pl.String).drop_nulls()
     waited()
     # NULL is the last of the keys.
     values = cupy.minimum(values_of(places), max(len(texts) - 1, 0)).astype(np.int64)
-    return values, valid_of(column), texts
+    return values, texts
 
 
 def _from(first: int, column: Any, width: int) -> Any:

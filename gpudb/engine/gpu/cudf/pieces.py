@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import cupy
@@ -10,28 +11,51 @@ import numpy as np
 import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, view_of, waited
+from gpudb.engine.gpu.cudf.arrays import (
+    KINDS,
+    bits_of,
+    coded_places,
+    halves_of,
+    valid_of,
+    values_of,
+    view_of,
+    waited,
+)
 from gpudb.engine.gpu.cudf.read import read
+from gpudb.engine.gpu.fused import nvrtc, packed
+from gpudb.engine.gpu.fused.generate import headers
+from gpudb.engine.gpu.fused.packed import PackedColumn
+from gpudb.engine.gpu.fused.packing import BLOCK, Packing, source
 from gpudb.engine.gpu.fused.pieces import Piece, TextPiece
-from gpudb.engine.gpu.fused.values import FLOATS, TEXT, NotFused
+from gpudb.engine.gpu.fused.values import TEXT, NotFused
 
 _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
 
 
 class CudfPieces:
-    """Reads pieces into the memory of this process's GPU."""
+    """Reads pieces into the memory of this process's GPU, and packs them there."""
 
     xp: Any = cupy
+
+    def __init__(self) -> None:
+        self._packing = Packing(cupy, _Kernels())
+
+    def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
+        """See `Pieces`."""
+        return self._packing.packed(pieces)
+
+    def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
+        """See `Pieces`."""
+        return packed.joined(parts, cupy) if parts and parts[0].form.text else self._packing.joined(parts)
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
         decoded = read(file, columns, first, last)
         waited()
         found: list[Piece | NotFused] = []
-        for column in columns:
+        for column, lanes in zip(columns, decoded, strict=True):
             try:
-                # A column's lanes go as soon as its piece is made.
-                found.append(_piece(column, *decoded.pop(0)))
+                found.append(_piece(column, *lanes))
             except NotFused as reason:
                 found.append(reason)
         return found
@@ -51,13 +75,31 @@ class CudfPieces:
 def _piece(column: Column, made: Any, *more: Any) -> Piece:
     if more or (made.type().id() not in KINDS and made.type().id() not in _OTHERS):
         raise NotFused(f"a column of type {column.type.plain}")
+    valid = bits_of(made)
     if column.type.name in TEXT:
-        return Piece(*coded(made))
-    valid = valid_of(made)
-    if made.type().id() == plc.TypeId.DECIMAL128:
-        values = narrowed(made, valid)
-        if values is None:
-            raise NotFused("a numeric of more than 64 bits")
-        return Piece(values, valid)
-    values = values_of(made)
-    return Piece(values if column.type.name in FLOATS else values.astype(np.int64), valid)
+        places, keys = coded_places(made)
+        return Piece(places, valid, keys)
+    return Piece(halves_of(made) if made.type().id() == plc.TypeId.DECIMAL128 else values_of(made), valid)
+
+
+class _Kernels:
+    """The kernels that pack, compiled and loaded when one is first started; any thread may start one."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Any] = {}
+        self._modules: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def __call__(self, name: str, blocks: int, given: Sequence[Any]) -> None:
+        function = self._functions.get(name) or self._function(name)
+        function((blocks,), (BLOCK,), tuple(given))
+
+    def _function(self, name: str) -> Any:
+        kind = name.partition("_")[2] or "i64"
+        with self._lock:
+            if kind not in self._modules:
+                architecture = f"sm_{cupy.cuda.Device().compute_capability}"
+                module = cupy.cuda.function.Module()
+                module.load(nvrtc.compiled(source(kind), headers(), architecture).cubin)
+                self._modules[kind] = module
+            return self._functions.setdefault(name, self._modules[kind].get_function(name))

@@ -64,7 +64,9 @@ def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, An
     options.set_skip_rows(first)
     options.set_num_rows(last - first)
     try:
-        made = plc.io.parquet.read_parquet(options)
+        made = plc.io.parquet.read_parquet(options, parquet_metadatas=footer(path, Path(path).stat().st_mtime_ns))
+    except OSError as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
     except RuntimeError as error:
         if is_full(error):
             raise MemoryError(str(error)[:200]) from error
@@ -83,6 +85,13 @@ def _names(path: str) -> Mapping[int, str]:
         return _names_at(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+
+
+@lru_cache(64)
+def footer(path: str, changed: int) -> list[Any]:
+    """What a file says of its row groups, as libcudf reads it: a file that is read piece by piece has it read once."""
+    found: list[Any] = plc.io.parquet_metadata.read_parquet_footers(plc.io.SourceInfo([path]))
+    return found
 
 
 @lru_cache(4096)

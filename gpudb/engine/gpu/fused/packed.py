@@ -8,7 +8,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from gpudb.engine.gpu.fused.zones import Zones, together, zones_of
 ROWS = 64
 """What a column's rows are padded to."""
 DAY = 86_400_000_000
-_UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 100, 10)
+UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 100, 10)
 _SAMPLE = 4096
 _AT_ONCE = 1 << 26
 
@@ -101,14 +101,15 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
     zones = zones_of(values, valid if nullable else None, xp)
     if zones.bounds is None:
         form = Form(1, 1, False, nullable)
-        return PackedColumn(form, 0, rows, xp.zeros(_length(rows, 1), np.uint8), bitmap, None, None, zones)
+        return PackedColumn(form, 0, rows, xp.zeros(length_of(rows, 1), np.uint8), bitmap, None, None, zones)
     low, high = zones.bounds
     known = values[valid] if nullable else values
-    base, unit = _steps(known, low, high) if width is None and high - low >= 256 else (low, 1)
-    top = (high - base) // unit
-    width = width or _width(top)
-    if width == 8:
-        base, unit = 0, 1
+
+    def divides(base: int, unit: int) -> bool:
+        few = bool(((known[:_SAMPLE] - base) % unit).any())
+        return not few and not bool(((known - base) % unit).any())
+
+    base, unit, width = stored_as(low, high, divides) if width is None else (0 if width == 8 else low, 1, width)
     stored = (values - base) // unit if unit > 1 else values - base
     if nullable:
         stored = xp.where(valid, stored, 0)
@@ -133,16 +134,9 @@ def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
         bits = [part.values(0, None, xp)[1] for part in parts] if nullable else []
         masks = [xp.ones(part.rows, bool) if each is None else each for part, each in zip(parts, bits, strict=False)]
         return packed_texts(held, rows, xp.concatenate(masks) if nullable else None, xp)
-    known = [(part, part.low, part.high) for part in parts if part.low is not None and part.high is not None]
-    real = bool(parts) and parts[0].form.real
-    low = min((low for _, low, _ in known), default=None)
-    high = max((high for _, _, high in known), default=None)
-    base, unit, width = 0, 1, parts[0].form.width if real else 1
-    if low is not None and high is not None:
-        base, unit = _common([(part, least) for part, least, _ in known], low, high)
-        width = _width((high - base) // unit)
-        base, unit = (0, 1) if width == 8 else (base, unit)
-    data = xp.zeros(_length(rows, width), np.uint8)
+    form, base, low, high = form_of_all(parts)
+    width, unit, real = form.width, form.unit, form.real
+    data = xp.zeros(length_of(rows, width), np.uint8)
     there = xp.ones(rows, bool) if nullable else None
     start = 0
     for part in parts:
@@ -158,28 +152,39 @@ def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
             if there is not None and part.form.nullable:
                 there[start + first : start + last] = _bits(part.valid, first, last, xp)
         start += part.rows
-    form = Form(width, unit, real, nullable)
     zones = together([(part.rows, part.zones) for part in parts])
     return PackedColumn(form, base, rows, data, None if there is None else _bitmap(there, xp), low, high, zones)
 
 
-def _common(parts: Sequence[tuple[PackedColumn, int]], low: int, high: int) -> tuple[int, int]:
-    """What all values are a whole number of steps from, and the step, by the parts' own."""
-    for base, unit in _candidates(low, high):
-        if all(
+def form_of_all(parts: Sequence[PackedColumn]) -> tuple[Form, int, int | None, int | None]:
+    """What the rows of several columns of one type lie as together: their form, from what values are counted, and the
+    least and greatest of them. (Not of texts as they are.)"""
+    known = [(part, part.low, part.high) for part in parts if part.low is not None and part.high is not None]
+    real, nullable = bool(parts) and parts[0].form.real, any(part.form.nullable for part in parts)
+    low = min((low for _, low, _ in known), default=None)
+    high = max((high for _, _, high in known), default=None)
+    if low is None or high is None:
+        return Form(parts[0].form.width if real else 1, 1, real, nullable), 0, None, None
+
+    def divides(base: int, unit: int) -> bool:
+        return all(
             (part.low == part.high or part.form.unit % unit == 0) and (least - base) % unit == 0
-            for part, least in parts
-        ):
-            return base, unit
-    return low, 1
+            for part, least, _ in known
+        )
+
+    base, unit, width = stored_as(low, high, divides)
+    return Form(width, unit, real, nullable), base, low, high
 
 
-def _steps(known: Any, low: int, high: int) -> tuple[int, int]:
-    """What values are a whole number of steps from, and the step."""
-    for base, unit in _candidates(low, high):
-        if not bool(((known[:_SAMPLE] - base) % unit).any()) and not bool(((known - base) % unit).any()):
-            return base, unit
-    return low, 1
+def stored_as(low: int, high: int, divides: Callable[[int, int], bool]) -> tuple[int, int, int]:
+    """From what values between two are counted, in which steps, and in how many bytes.
+
+    `divides` tells whether all of them are whole numbers of steps from something.
+    """
+    steps = ((base, unit) for base, unit in _candidates(low, high) if divides(base, unit))
+    base, unit = next(steps, (low, 1)) if high - low >= 256 else (low, 1)
+    width = _width((high - base) // unit)
+    return (0, 1, 8) if width == 8 else (base, unit, width)
 
 
 def _candidates(low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -187,7 +192,7 @@ def _candidates(low: int, high: int) -> Iterator[tuple[int, int]]:
 
     Timestamps count from a midnight, so that their days need no 64 bits.
     """
-    for unit in _UNITS:
+    for unit in UNITS:
         base = low // DAY * DAY if unit >= 1_000_000 else low
         if base >= -(2**63) and high - base < 2**63:
             yield base, unit
@@ -204,18 +209,18 @@ def _narrow(stored: Any, width: int) -> Any:
     return stored.astype(kind).view(np.uint8)
 
 
-def _length(rows: int, width: int) -> int:
+def length_of(rows: int, width: int) -> int:
     return -(-max(rows, 1) // ROWS) * ROWS * width
 
 
 def _padded(data: Any, rows: int, width: int, xp: Any) -> Any:
-    made = xp.zeros(_length(rows, width), np.uint8)
+    made = xp.zeros(length_of(rows, width), np.uint8)
     made[: len(data)] = data
     return made
 
 
 def _bitmap(valid: Any, xp: Any) -> Any:
-    made = xp.zeros(_length(len(valid), 1) // 8, np.uint8)
+    made = xp.zeros(length_of(len(valid), 1) // 8, np.uint8)
     packed = xp.packbits(valid, bitorder="little")
     made[: len(packed)] = packed
     return made

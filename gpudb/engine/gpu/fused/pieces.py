@@ -13,15 +13,26 @@ import numpy as np
 import polars as pl
 
 from gpudb.catalog.model import Column, DataFile
+from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack
 from gpudb.engine.gpu.fused.values import TEXT, NotFused
 from gpudb.engine.gpu.resident import stored_lanes
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows of a column: `values` are int64, float32 or float64, `valid` a mask of booleans (None: none is NULL).
+class Bits:
+    """Which rows are there, by bits, the least significant of a byte first; the one of number `first` is the first."""
 
-    Values of text are places among `keys`. NULLs have any value, of text a place that may be beyond them.
+    data: Any
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of a column, as integers, or float32 or float64; `valid` says which are there (None: none is NULL).
+
+    On the host integers are int64, and `valid` is a mask of booleans; on a GPU integers are of any width, those of 128
+    bits as two of 64 bits a row, the low one first, and `valid` is Bits. Values of text are places among `keys`. NULLs
+    have any value, of text a place that may be beyond them.
     """
 
     values: Any
@@ -50,6 +61,12 @@ class Pieces(Protocol):
     def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
         """Rows `first` to `last` of a file's column of text, as they are."""
 
+    def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
+        """Pieces packed, of texts the places; NotFused in the place of one that needs more than 64 bits a value."""
+
+    def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
+        """The rows of several packed columns of one type, one after the other, as one column."""
+
 
 class HostPieces:
     """Reads pieces into this process's memory."""
@@ -65,6 +82,14 @@ class HostPieces:
             except NotFused as reason:
                 found.append(reason)
         return found
+
+    def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
+        """See `Pieces`."""
+        return [pack(piece.values, piece.valid) for piece in pieces]
+
+    def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
+        """See `Pieces`."""
+        return joined(parts)
 
     def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
         """See `Pieces`."""

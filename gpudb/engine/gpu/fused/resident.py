@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-import numpy as np
-
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.fused.growing import Dictionaries, Growing
-from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack, packed_texts
+from gpudb.engine.gpu.fused.packed import PackedColumn, packed_texts
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
 from gpudb.engine.gpu.fused.prepared import Known
 from gpudb.engine.gpu.fused.runs import Run, Runs
@@ -148,7 +146,7 @@ class PackedTables:
             if isinstance(parts, NotFused):
                 found.append(parts)
                 continue
-            made = joined(parts, self._pieces.xp)
+            made = self._pieces.joined(parts)
             parts.clear()
             key = (run, column.field_id, column.type, form)
             before = {(part, *key[1:]) for part in run.parts}
@@ -180,7 +178,9 @@ class PackedTables:
                 return [self._texts(one[0], column, *one[1:]) for column in wanted]
             pieces = self._pieces.pieces(one[0], wanted, *one[1:])
             # A dictionary grows in the order of the files: texts wait.
-            return [self._fixed(each) for each in pieces]
+            fixed = [each for each in pieces if not isinstance(each, NotFused) and each.keys is None]
+            made = iter(self._pieces.packed(fixed))
+            return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
 
         for made in side_by_side(read, todo, AHEAD):
             for place, each in zip(missing, made, strict=True):
@@ -200,22 +200,17 @@ class PackedTables:
         except NotFused as reason:
             return reason
 
-    def _fixed(self, piece: Piece | NotFused) -> Piece | PackedColumn | NotFused:
-        """A piece packed, unless it is of texts."""
-        if isinstance(piece, NotFused) or piece.keys is not None:
-            return piece
-        return pack(piece.values, piece.valid, self._pieces.xp)
-
     def _packed(self, form: Form, piece: Piece) -> PackedColumn:
         """A piece of texts packed by a dictionary."""
         xp = self._pieces.xp
         assert piece.keys is not None
         assert isinstance(form, Growing)
         codes = form.codes(piece.keys)
-        if not len(codes):
-            return pack(xp.zeros(len(piece.values), np.int64), piece.valid, xp)
         # A NULL's place may be beyond the keys.
-        return pack(xp.asarray(codes)[xp.minimum(piece.values, len(codes) - 1)], piece.valid, xp)
+        places = xp.asarray(codes)[xp.minimum(piece.values, len(codes) - 1)] if len(codes) else piece.values * 0
+        (made,) = self._pieces.packed([Piece(places, piece.valid)])
+        assert isinstance(made, PackedColumn)
+        return made
 
 
 class PackedSource:

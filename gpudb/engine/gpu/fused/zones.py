@@ -14,6 +14,8 @@ import numpy as np
 ROWS = 1 << 20
 """Rows of a zone at most."""
 _MIN, _MAX = -(2**63), 2**63 - 1
+EMPTY = _MAX, _MIN
+"""The least and the greatest value of a zone that has none."""
 _Array = np.ndarray[Any, Any]
 
 
@@ -36,8 +38,12 @@ def zones_of(values: Any, valid: Any, xp: Any) -> Zones:
     """The zones of int64 values in NumPy's or CuPy's arrays; `valid` says which of them are there (None: all)."""
     least = values if valid is None else xp.where(valid, values, _MAX)
     most = values if valid is None else xp.where(valid, values, _MIN)
-    ends = np.append(np.arange(ROWS, len(values), ROWS), len(values))[: -(-len(values) // ROWS)]
-    return Zones(ends.astype(np.int64), _of_each(least, "min"), _of_each(most, "max"))
+    return Zones(ends_of(len(values)), _of_each(least, "min"), _of_each(most, "max"))
+
+
+def ends_of(rows: int) -> _Array:
+    """The row after the last of each zone of so many rows."""
+    return np.append(np.arange(ROWS, rows, ROWS), rows)[: -(-rows // ROWS)].astype(np.int64)
 
 
 def _of_each(values: Any, what: str) -> _Array:

@@ -42,3 +42,10 @@ extern "C" void run_blocks(void (*kernel)(void**), void** given, unsigned grid, 
         for (auto& each : threads) each.join();
     }
 }
+
+// The same for a kernel whose threads know nothing of one another: they run one after the other.
+extern "C" void run_alone(void (*kernel)(void**), void** given, unsigned grid, unsigned block) {
+    blockDim.x = block, gridDim.x = grid;
+    for (blockIdx.x = 0; blockIdx.x < grid; ++blockIdx.x)
+        for (threadIdx.x = 0; threadIdx.x < block; ++threadIdx.x) kernel(given);
+}

@@ -52,6 +52,7 @@ template <class T> T swapped(T* at, T held, T made) {
     __atomic_compare_exchange_n(at, &held, made, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return held;
 }
+template <class T> T atomicOr(T* at, T x) { return __atomic_fetch_or(at, x, __ATOMIC_SEQ_CST); }
 inline double atomicAdd(double* at, double x) {
     long long* bits = (long long*)at;
     for (long long held = *bits;;) {

@@ -40,8 +40,8 @@ def _of(function: Any) -> Any:
     return lambda *given, **more: function(*given, **more).view(_Array)
 
 
-_XP = SimpleNamespace(
-    **{name: _of(getattr(np, name)) for name in ("empty", "zeros", "flatnonzero", "argsort", "lexsort")},
+XP = SimpleNamespace(
+    **{name: _of(getattr(np, name)) for name in ("empty", "zeros", "asarray", "flatnonzero", "argsort", "lexsort")},
     ascontiguousarray=np.ascontiguousarray,
 )
 
@@ -69,7 +69,7 @@ class Hosted:
         resident: int = 2,
     ) -> Outcome:
         """What a pipeline's kernel gives over segments, on a device that has so many blocks at once."""
-        target = Target(_XP, pipeline.sink, _CAPACITY)
+        target = Target(XP, pipeline.sink, _CAPACITY)
         for segment in segments:
             made = in_forms(pipeline, segment)
             kernel = generated(made, self._options)
@@ -82,19 +82,59 @@ class Hosted:
         return outcome
 
     def _launch(self, kernel: Kernel, given: Sequence[Any], grid: int) -> None:
-        held: list[Any] = []
-        for each in given:
-            if each is None:
-                held.append(ctypes.c_void_p(0))
-            elif isinstance(each, np.ndarray) and each.ndim:
-                assert each.flags.c_contiguous
-                held.append(ctypes.c_void_p(each.ctypes.data))
-            else:
-                held.append(np.ascontiguousarray(each).ctypes)
-        places = [ctypes.addressof(each) if isinstance(each, ctypes.c_void_p) else each.data for each in held]
-        pointers = (ctypes.c_void_p * len(places))(*places)
         entry = getattr(self._library, self._names[kernel.source])
-        self._library.run_blocks(entry, pointers, grid, kernel.block, kernel.shared)
+        self._library.run_blocks(entry, _pointers(given), grid, kernel.block, kernel.shared)
+
+
+class HostedFile:
+    """The kernels of a file of kernels/, compiled in a folder; threads of those that are `alone` see no others."""
+
+    def __init__(self, text: str, alone: Sequence[str], folder: Path) -> None:
+        self._alone = alone
+        for name, header in headers().items():
+            (folder / name).write_text(header)
+        names = re.findall(r"__launch_bounds__\(\d+\) (\w+)\(", text)
+        if "##T" in text:
+            kinds = re.findall(r"\bOF\((\w+)\)", text.replace("define OF(T)", ""))
+            names = [name for name in names if not name.endswith("_")]
+            names += [f"{stem}_{kind}" for stem in re.findall(r"(\w+)_##T", text) for kind in kinds]
+        made = "".join(f'extern "C" void of_{name}(void** given) {{ call({name}, given); }}\n' for name in names)
+        (folder / "kernels.cc").write_text(f'#include "hosted.h"\n{text}\n{_CALL}{made}')
+        self._library = ctypes.CDLL(str(_compiled(folder)))
+
+    def __call__(self, name: str, blocks: int, given: Sequence[Any], block: int = 256) -> None:
+        """Runs one of them."""
+        entry, pointers = getattr(self._library, f"of_{name}"), _pointers(given)
+        if name.partition("_")[0] in self._alone:
+            self._library.run_alone(entry, pointers, blocks, block)
+        else:
+            self._library.run_blocks(entry, pointers, blocks, block, 0)
+
+
+_CALL = """
+#include <utility>
+template <class... A, std::size_t... I>
+void call_with(void (*kernel)(A...), void** given, std::index_sequence<I...>) { kernel(*(A*)given[I]...); }
+template <class... A>
+void call(void (*kernel)(A...), void** given) { call_with(kernel, given, std::index_sequence_for<A...>{}); }
+"""
+
+
+def _pointers(given: Sequence[Any]) -> Any:
+    """Where the arguments of a kernel lie: arrays as their addresses."""
+    held: list[Any] = []
+    for each in given:
+        if each is None:
+            held.append(ctypes.c_void_p(0))
+        elif isinstance(each, np.ndarray) and each.ndim:
+            assert each.flags.c_contiguous
+            held.append(ctypes.c_void_p(each.ctypes.data))
+        else:
+            held.append(np.ascontiguousarray(each).ctypes)
+    places = [ctypes.addressof(each) if isinstance(each, ctypes.c_void_p) else each.data for each in held]
+    pointers = (ctypes.c_void_p * len(places))(*places)
+    pointers.held = held  # type: ignore[attr-defined]
+    return pointers
 
 
 def _callable(name: str, kernel: Kernel) -> str:

@@ -18,6 +18,7 @@ from gpudb.engine.gpu.at_once import AtOnce
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.coordinator import Execution, Measured, parameters_of
 from gpudb.engine.gpu.display import displayed
+from gpudb.engine.gpu.dropped import Dropped
 from gpudb.engine.gpu.members import Members
 from gpudb.engine.gpu.outcome import schema_of, unpacked
 from gpudb.engine.gpu.planning import Planned, Planner, costs_of
@@ -42,6 +43,7 @@ class ClusterEngine:
         )
         self._at_once = AtOnce(cluster)
         self.members = Members(cluster)
+        self._dropped = Dropped(self.members.let_go)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream | GivenStream:
@@ -59,8 +61,11 @@ class ClusterEngine:
     def _planned(self, request: Request) -> Planned:
         """A plan for all workers, or for the rows that the one has which a request is for."""
         if request.settings.node is None:
-            return self._planner.planned(request, self._cluster.space())
-        return self._planner.alone(request, request.settings.node)
+            planned = self._planner.planned(request, self._cluster.space())
+        else:
+            planned = self._planner.alone(request, request.settings.node)
+        self._dropped.reading(planned.tables, request.snapshot)
+        return planned
 
     def _started(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:
         finer = partial(self._planner.planned, request, self._cluster.space())

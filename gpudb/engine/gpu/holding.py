@@ -41,7 +41,8 @@ class Holding:
         """Loads a share of a table (and pins it), or lets it go; the bytes that it takes, or that are free again."""
         wanted: Table = pickle.loads(table)
         if action == "evict":
-            return sum(columns.evict(wanted.oid) for _, columns in self._forms())
+            packed = 0 if self._packed is None else self._packed.evict(wanted.oid)
+            return packed + self._tables.columns.evict(wanted.oid)
         for _, columns in self._forms():
             (columns.pinned.add if action == "pin" else columns.pinned.discard)(wanted.oid)
         if action != "unpin":

@@ -83,6 +83,10 @@ class Members:
         finally:
             cancel.detach(work.cancel)
 
+    def let_go(self, table: Table) -> None:
+        """Has every worker let go of a table that is gone; nobody waits for it."""
+        self._cluster.run(self._hold(pickle.dumps(table), "evict"))
+
     async def _hold(self, table: bytes, action: Action) -> Sequence[int]:
         peers = await self._cluster.peers()
         calls = (self._held(address, table, share, action) for share, address in enumerate(peers))

@@ -67,6 +67,11 @@ class Planned:
         return hashlib.blake2b(self.sent, digest_size=16).digest()
 
     @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that they read."""
+        return tuple(node.table for node in walk_nodes(self.plan.root) if isinstance(node, Scan))
+
+    @cached_property
     def scattered(self) -> Scattered | None:
         """The stages in halves, where workers can do theirs each by itself."""
         return scattered(self.stages)

@@ -287,6 +287,23 @@ def test_columns_are_loaded_pinned_and_let_go(session: Session) -> None:
     assert ("DEVICE_TOTAL_MEM",) in facts
 
 
+def test_columns_of_a_dropped_table_are_let_go(session: Session) -> None:
+    run(session, "CREATE TABLE gone AS SELECT i, 'text ' || i AS t FROM generate_series(1, 100) i")
+    ((oid,),) = run(session, "SELECT 'gone'::regclass::oid")
+    held = f'SELECT count(*) > 0 FROM gpudb_resident WHERE "table" = {oid}'
+    for _ in range(2):
+        assert run(session, "SELECT count(t) FROM gone WHERE i > 50") == [(50,)]
+        assert run(session, held) == [(True,)]
+        run(session, "CREATE TABLE other (i int); DROP TABLE other")
+        assert _answers_again(session)
+    run(session, "DROP TABLE gone")
+    assert _answers_again(session)
+    ends = time.monotonic() + 60
+    while run(session, held) == [(True,)]:
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+
+
 def test_a_cancel_ends_the_statement(session: Session) -> None:
     """Both workers are in a cross join of 2.4 billion rows, which Polars does not stop."""
     timer = threading.Timer(1.0, session.cancel)

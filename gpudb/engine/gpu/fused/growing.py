@@ -45,6 +45,13 @@ class Dictionaries:
     def __init__(self) -> None:
         self._known: WeakValueDictionary[tuple[int, int], Growing] = WeakValueDictionary()
 
+    def leave(self, table: int) -> None:
+        """Leaves those of a table."""
+        for key, found in list(self._known.items()):
+            if key[0] == table:
+                found.left = True
+                del self._known[key]
+
     def of(self, table: Table, column: Column) -> tuple[Growing, Growing | None]:
         """A column's, and the one that it is instead of, where that has become too large."""
         key = table.oid, column.field_id

@@ -77,6 +77,15 @@ class PackedTables:
             self.columns.forget(lambda key: key[0] in gone)
         return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
 
+    def evict(self, table: int) -> int:
+        """Lets go of a table's columns and of what is known of it; how many bytes the columns took."""
+        with self._lock:
+            self._dictionaries.leave(table)
+            self._runs = {key: runs for key, runs in self._runs.items() if key[0] != table}
+            self._distinct = {key: known for key, known in self._distinct.items() if key[0] != table}
+            self.version += 1
+            return self.columns.evict(table)
+
     def keeps_texts(self, table: Table, column: Column, share: Share) -> bool:
         """Whether a column of texts lies as it is, for who can do with that: most are distinct, as far as is seen."""
         if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:

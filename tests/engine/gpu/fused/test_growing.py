@@ -75,6 +75,28 @@ def test_texts_that_a_table_has_no_more_are_let_go(lab: Lab) -> None:
     assert sum(each() is not None for each in seen) < 4
 
 
+def test_a_table_that_is_let_go_leaves_nothing(lab: Lab) -> None:
+    tables = PackedTables(2**28)
+    kernels = Twin(tables)
+    request = _replaced(lab, 0)
+    ready = _bound(lab, request, kernels, 0)
+    dictionary = weakref.ref(ready.source.known(0).dictionary)
+    wanted = _groups(kernels, ready)
+    ((table,),) = lab.run("SELECT 't'::regclass::oid")
+    size = tables.bytes
+    assert tables.evict(table) == size > 0
+    assert tables.bytes == 0
+    assert ready.source.left
+    assert _groups(kernels, ready) == wanted
+    tables.evict(table)
+    del ready
+    lab.run("CREATE TABLE u (s text, n int)")
+    lab.run("INSERT INTO u VALUES ('a', 5)")
+    _bound(lab, lab.request(QUERY.replace("FROM t", "FROM u")), kernels, 1)
+    gc.collect()
+    assert dictionary() is None
+
+
 def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
     """Its columns may have to be packed again, once the table's are packed by another dictionary."""
     tables = PackedTables(2**28)

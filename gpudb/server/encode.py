@@ -25,8 +25,12 @@ ROWS = 16_384
 """Rows that are encoded at once: their columns stay within the processor's caches."""
 
 FEW = 128
-"""Rows that are framed sooner one by one than as columns, unless they are long."""
+"""Rows that are framed sooner one by one than by joining columns, unless they are long."""
 
+_FEWEST = 48
+"""Rows that are framed sooner one by one than by any other way."""
+_SHORT = 8192
+"""Rows, of `_FEW_BYTES` at most, that are framed sooner than handed to another thread."""
 _SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
 _BYTES, _FEW_BYTES = 32 << 20, 1 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
@@ -59,18 +63,21 @@ def encoders(
     resolve: Resolve | None = None,
 ) -> Iterator[Callable[[], bytes | memoryview]]:
     """What makes each of these pieces, to be called in any order and from any thread."""
-    if is_few(batch):
-        yield partial(few_rows, batch, types, formats, zone, resolve)
+    if is_short(batch):
+        yield partial(framed, batch, types, formats, zone, resolve)
         return
     for start, count in _pieces(batch):
-        yield partial(_rows, batch.slice(start, count), types, formats, zone, resolve)
+        yield partial(framed, batch.slice(start, count), types, formats, zone, resolve)
 
 
-def is_few(batch: pa.RecordBatch) -> bool:
-    """Whether `few_rows` frames a batch soonest."""
+def is_short(batch: pa.RecordBatch) -> bool:
+    """Whether a batch is best framed whole, and where it is."""
+    return batch.num_rows <= _SHORT and _is_small(batch)
+
+
+def _is_small(batch: pa.RecordBatch) -> bool:
     # What the buffers take is known at once; of a slice they have more than its rows.
-    held = batch.num_rows <= FEW and (batch.get_total_buffer_size() <= _FEW_BYTES or batch.nbytes <= _FEW_BYTES)
-    return bool(held)
+    return bool(batch.get_total_buffer_size() <= _FEW_BYTES or batch.nbytes <= _FEW_BYTES)
 
 
 def few_rows(
@@ -114,16 +121,18 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
         start += count
 
 
-def _rows(
+def framed(
     batch: pa.RecordBatch,
     types: Sequence[SqlType],
     formats: Sequence[int],
     zone: str,
     resolve: Resolve | None,
-) -> memoryview:
-    narrow = narrow_rows(batch, types, formats)
-    if narrow is not None:
+) -> bytes | memoryview:
+    """The DataRow messages of a batch of so many rows and bytes that one piece holds them, in the quickest way."""
+    if batch.num_rows > _FEWEST and (narrow := narrow_rows(batch, types, formats)) is not None:
         return narrow
+    if batch.num_rows <= FEW and _is_small(batch):
+        return few_rows(batch, types, formats, zone, resolve)
     rows = RowPieces(batch.num_rows)
     length = np.empty(batch.num_rows, np.int64)
     rows.fixed("u1", ord("D"))

@@ -1,13 +1,14 @@
 """Rows of short values as DataRow messages, faster than by joining texts: integers, numerics and short texts.
 
-Byte by byte, over all rows at once: every row has as many bytes as the longest of each column could take, and those
-that it lacks (leading zeros, a sign) are left out at last.
+All rows at once, as records of one layout, in which each value has as many bytes as the longest of its column. Bytes
+that a value lacks (leading zeros, a sign, letters) are `_LEFT_OUT`, which no message has otherwise, and go at last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,81 +16,96 @@ import pyarrow.compute as pc
 
 from gpudb.types import SqlType
 
+Array = np.ndarray[Any, Any]
+
 _WIDEST = 160
-"""Bytes of a row at most: of wider ones too much would be left out, and each length is to be one byte."""
+"""Bytes of a row at most: of wider ones too much would be left out, and no length is to be as large as `_LEFT_OUT`."""
 _LONGEST = 16
 """Bytes of a text at most: longer ones are joined as fast."""
 _MOST = 8192
 """Rows at most: the bytes of more leave the processor's caches, and joining texts is as fast."""
 _LARGEST = (1 << 32) - 1
 """Numbers of more than 32 bits are divided slowly."""
-_TOGETHER = 4
+_LEFT_OUT = 0xFE
+"""No byte of UTF-8, of a length up to `_WIDEST`, nor of NULL's, which is four times 0xFF."""
+_LEFT_OUT_4 = 0xFEFEFEFE
+_GROUP = 4
 """So many digits are looked up at once."""
-_UNIT = 10**_TOGETHER
-_PLACES = np.frombuffer(b"".join(b"%04d" % number for number in range(_UNIT)), np.uint8).reshape(-1, 4).T.copy()
-"""The digits of each number below that, a row of the array for each place."""
-_TENS = np.array([[10**number] for number in range(20)], np.uint64)
+_UNIT = 10**_GROUP
+_TENS = np.array([10**number for number in range(1, 20)], np.uint64)
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
 _HELD = _INTEGERS | _TEXTS | {"numeric"}
 
-Array = np.ndarray[Any, Any]
-Cells = tuple[Array, Array, Array]
-"""The bytes of a column's values, a row of the array for each place; which of them are there; and each value's length,
-which of NULL is -1."""
+
+class _Cells(NamedTuple):
+    """A column's values: the fields of the records (a NumPy format, and what each row has there, or all have), and each
+    value's length, or all values'. `blank` says whether anything is left out."""
+
+    fields: Sequence[tuple[str, Array | int]]
+    lengths: Array | int
+    blank: bool
 
 
-def narrow_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> memoryview | None:
+def narrow_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> bytes | None:
     """The messages of a batch; None for other types than these, many or wide rows, and binary format."""
     if any(formats) or not types or not 0 < batch.num_rows <= _MOST:
         return None
     if any(type_.name not in _HELD for type_ in types):
         return None
-    parts: list[Cells] = []
-    wide = 7
+    size: Array | int = 6 + 4 * len(types)
+    fields: list[tuple[str, Array | int]] = [("u1", ord("D")), (">i4", 0), (">i2", len(types))]
+    blank, wide = False, 1
     for type_, column in zip(types, batch.columns, strict=True):
         made = _cells(type_, column)
         if made is None:
             return None
-        wide += 4 + len(made[0])
-        if wide > _WIDEST:
+        cells, lengths, some = made
+        wide += sum(int(form[1:]) for form, _ in cells)
+        if wide + 6 + 4 * len(types) > _WIDEST:
             return None
-        parts.append(made)
-    count = batch.num_rows
-    rows, there = np.empty((wide, count), np.uint8), np.ones((wide, count), bool)
-    sizes = np.full(count, 6 + 4 * len(parts), np.int16)
-    at = 7
-    for cells, some, lengths in parts:
-        # No length takes more than its last byte; of NULL all four are 255.
-        rows[at : at + 3] = lengths >> 15
-        rows[at + 3] = lengths
-        at += 4
-        rows[at : at + len(cells)], there[at : at + len(cells)] = cells, some
-        at += len(cells)
-        sizes += np.maximum(lengths, 0)
-    rows[0], rows[1:4], rows[4], rows[5], rows[6] = ord("D"), 0, sizes, 0, len(types)
-    bits = np.packbits(np.ascontiguousarray(there.T), bitorder="little")
-    kept = pa.BooleanArray.from_buffers(pa.bool_(), rows.size, [None, pa.py_buffer(bits)])
-    found = pc.filter(pa.array(np.ascontiguousarray(rows.T).reshape(-1)), kept)
-    return memoryview(found.buffers()[1])[: len(found)]
+        fields.append((">i4", lengths))
+        fields += cells
+        blank = blank or some
+        size = size + (lengths if isinstance(lengths, int) else np.maximum(lengths, 0))
+    fields[1] = ">i4", size
+    records = np.empty(batch.num_rows, _layout(tuple(form for form, _ in fields)))
+    for name, (_, values) in zip(records.dtype.names or (), fields, strict=True):
+        records[name] = values
+    found = records.tobytes()
+    return found.translate(None, bytes((_LEFT_OUT,))) if blank else found
 
 
-def _cells(type_: SqlType, column: pa.Array) -> Cells | None:
-    """A column's values."""
+@lru_cache(1024)
+def _layout(forms: tuple[str, ...]) -> np.dtype[Any]:
+    return np.dtype([(f"f{at}", form) for at, form in enumerate(forms)])
+
+
+def _cells(type_: SqlType, column: pa.Array) -> _Cells | None:
+    """A column's values; None where one is too long."""
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False) if column.null_count else None
     made = None
     if type_.name in _INTEGERS and pa.types.is_integer(column.type):
         filled = column if valid is None else pc.fill_null(column, 0)
         made = _digits(filled.to_numpy().astype(np.int64, copy=False), 0)
-    elif type_.name == "numeric" and pa.types.is_decimal128(column.type):
+    elif type_.name == "numeric" and pa.types.is_decimal128(column.type) and column.type.scale >= 0:
         values = _whole(column, valid)
         made = None if values is None else _digits(values, column.type.scale)
     elif type_.name in _TEXTS and column.type == pa.string():
-        made = _letters(column, valid)
+        made = _letters(column)
     if made is None or valid is None:
         return made
-    cells, there, lengths = made
-    return cells, there & valid, np.where(valid, lengths, np.int16(-1))
+    fields = [(form, _there(values, valid)) for form, values in made.fields]
+    return _Cells(fields, np.where(valid, made.lengths, -1), True)
+
+
+def _there(values: Array | int, valid: Array) -> Array:
+    """A field, left out of the rows whose value is NULL."""
+    if isinstance(values, int):
+        return np.where(valid, np.uint8(values), np.uint8(_LEFT_OUT))
+    kept = values.copy()
+    kept.view(np.uint8).reshape(len(kept), -1)[~valid] = _LEFT_OUT
+    return kept
 
 
 def _whole(column: pa.Array, valid: Array | None) -> Array | None:
@@ -100,44 +116,89 @@ def _whole(column: pa.Array, valid: Array | None) -> Array | None:
     return values if (fits if valid is None else fits | ~valid).all() else None
 
 
-def _letters(column: pa.Array, valid: Array | None) -> Cells | None:
-    """Texts as they are; None where one is long."""
+def _letters(column: pa.Array) -> _Cells | None:
+    """Texts as they are; None where one is long, or no text."""
+    count = len(column)
     _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    lengths = np.diff(ends) if valid is None else np.where(valid, np.diff(ends), 0)
+    ends = np.frombuffer(offsets, np.int32, count + 1, 4 * column.offset)
+    start, end = int(ends[0]), int(ends[-1])
+    lengths = np.diff(ends)
     width = int(lengths.max())
     if width > _LONGEST:
         return None
-    places = np.arange(width, dtype=np.int32)[:, None]
-    letters = np.frombuffer(data or b"\0", np.uint8)
-    # What is behind a short text is left out again; behind the last one there may be nothing.
-    cells = letters.take(ends[:-1] + places, mode="clip")
-    return cells, places < lengths, lengths.astype(np.int16)
-
-
-def _digits(values: Array, scale: int) -> Cells | None:
-    """Integers as decimals of a scale: a sign, digits, a point."""
-    if scale < 0:
+    if not width:
+        return _Cells([], 0, False)
+    letters = memoryview(data)[start:end]
+    if bytes((_LEFT_OUT,)) in bytes(letters):
         return None
-    sizes = np.abs(values).view(np.uint64)
-    top = int(sizes.max())
-    width = max(len(str(top)), scale + 1)
-    parts = -(-width // _TOGETHER)
-    digits = np.empty((parts, _TOGETHER, len(values)), np.uint8)
-    rest = sizes.astype(np.uint32) if top <= _LARGEST else sizes
-    for part in digits[:0:-1]:
-        above = rest // _UNIT
-        part[:] = _PLACES.take(rest - above * _UNIT, axis=1)
-        rest = above
-    digits[0] = _PLACES.take(rest, axis=1)
-    shown = digits.reshape(-1, len(values))[-width:]
-    point, whole = (1 if scale else 0), width - scale
-    cells = np.empty((1 + width + point, len(values)), np.uint8)
-    there = np.ones(cells.shape, bool)
-    cells[0], there[0] = ord("-"), values < 0
-    cells[1 : 1 + whole] = shown[:whole]
-    # The one before the point is always there.
-    there[1:whole] = sizes >= _TENS[scale + 1 : scale + whole][::-1]
+    form = f"V{width}"
+    if end - start == count * width:
+        return _Cells([(form, np.frombuffer(letters, form))], width, False)
+    cells = np.full((count, width), _LEFT_OUT, np.uint8)
+    cells[np.arange(width, dtype=np.int32) < lengths[:, None]] = np.frombuffer(letters, np.uint8)
+    return _Cells([(form, cells.view(form).reshape(count))], lengths, True)
+
+
+def _digits(values: Array, scale: int) -> _Cells:
+    """Integers as decimals of a scale: a sign, digits in groups of four, a point."""
+    least, most = int(values.min()), int(values.max())
+    signed = least < 0
+    rest = (np.abs(values) if signed else values).view(np.uint64)
+    low, top = (max(-most, 0), max(-least, most)) if signed else (least, most)
+    fields: list[tuple[str, Array | int]] = []
+    for digits in [_GROUP] * (scale // _GROUP) + [scale % _GROUP] * (scale % _GROUP > 0):
+        rest, group = _split(rest, top, 10**digits)
+        low, top = low // 10**digits, top // 10**digits
+        fields.append(("u4", _fraction(digits).take(group)))
     if scale:
-        cells[1 + whole], cells[2 + whole :] = ord("."), shown[whole:]
-    return cells, there, there[:whole].sum(0, dtype=np.int16) + np.int16(1 + point + scale)
+        fields.append(("u1", ord(".")))
+    lengths = _lengths(rest, low, top)
+    blank = signed or scale % _GROUP > 0 or len(str(top)) % _GROUP > 0 or not isinstance(lengths, int)
+    table = _leading(b"0")
+    while top >= _UNIT:
+        rest, group = _split(rest, top, _UNIT)
+        low, top = low // _UNIT, top // _UNIT
+        # behind a group that is not nothing all four digits are there
+        fields.append(("u4", table.take(group + np.uint32(_UNIT) if low else group + (rest > 0) * np.uint32(_UNIT))))
+        table = _leading(b"")
+    fields.append(("u4", table.take(rest)))
+    more = scale + 1 if scale else 0
+    if signed:
+        negative = values < 0
+        fields.append(("u1", np.where(negative, np.uint8(ord("-")), np.uint8(_LEFT_OUT))))
+        lengths = lengths + negative
+    return _Cells(fields[::-1], lengths + more, blank)
+
+
+def _split(values: Array, top: int, unit: int) -> tuple[Array, Array]:
+    """Quotients and remainders of numbers up to `top`."""
+    if top <= _LARGEST and values.dtype != np.uint32:
+        values = values.astype(np.uint32)
+    above = values // values.dtype.type(unit)
+    return above, (values - above * values.dtype.type(unit)).astype(np.uint32, copy=False)
+
+
+def _lengths(values: Array, low: int, top: int) -> Array | int:
+    """How many digits numbers from `low` to `top` have."""
+    digits = len(str(top))
+    if digits == len(str(low)):
+        return digits
+    found: Array = np.searchsorted(_TENS, values, side="right") + 1
+    return found
+
+
+@cache
+def _leading(zero: bytes) -> Array:
+    """The digits of four-digit groups: without leading zeros, `zero` for nothing; from `_UNIT` on with them."""
+    short = [zero, *(b"%d" % number for number in range(1, _UNIT))]
+    return np.concatenate([_table(short), _fraction(_GROUP)])
+
+
+@cache
+def _fraction(digits: int) -> Array:
+    """Each number of so many digits, with leading zeros."""
+    return _table([b"%0*d" % (digits, number) for number in range(10**digits)])
+
+
+def _table(texts: Sequence[bytes]) -> Array:
+    return np.frombuffer(b"".join(text.rjust(_GROUP, bytes((_LEFT_OUT,))) for text in texts), np.uint32)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.server import messages, replies
-from gpudb.server.encode import copy_data, encoders, few_rows, is_few
+from gpudb.server.encode import copy_data, encoders, framed, is_short
 from gpudb.session.results import CopyOut, Result
 from gpudb.storage.copy.pipeline import in_order
 from gpudb.values.columns import Resolve
@@ -41,8 +41,8 @@ class Rows:
         batches = self._within(limit)
         try:
             first = next(batches, None)
-            if first is not None and is_few(first):
-                send(few_rows(first, self._types, self._formats, zone, resolve))
+            if first is not None and is_short(first):
+                send(framed(first, self._types, self._formats, zone, resolve))
                 first = next(batches, None)
             if first is not None:
                 self._send_many(send, chain((first,), batches), zone, resolve)

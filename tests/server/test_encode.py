@@ -81,6 +81,21 @@ def test_few_numerics_are_spelled_as_many(scale: int, monkeypatch: pytest.Monkey
     assert rows(data, types, (0, 0)) == few
 
 
+@pytest.mark.parametrize("count", [0, 1, 48, 49, 128, 129, 8192, 8193])
+def test_rows_are_the_same_by_whichever_way_so_many_go(count: int) -> None:
+    numbers = np.arange(count)
+    columns = [
+        pa.array(numbers - 40).cast(pa.int32()),
+        pa.array([f"t{n % 90}" if n % 7 else None for n in numbers], pa.string()),
+    ]
+    more = [pa.array(numbers / 8), pa.array(numbers).cast(pa.int32()).cast(pa.date32())]
+    types = INT4, TEXT, SqlType("float8"), SqlType("date")
+    for kinds, chosen in ((types[:2], columns), (types, columns + more)):
+        data = pa.RecordBatch.from_arrays(chosen, names=list("abcd")[: len(chosen)])
+        expected = encode.few_rows(data, kinds, (0,) * len(kinds), "UTC", None)
+        assert b"".join(encode_rows(data, kinds, (0,) * len(kinds))) == expected
+
+
 def test_formats_may_differ_by_column() -> None:
     data = pa.record_batch({"a": pa.array([7], pa.int32()), "b": pa.array([8], pa.int32())})
     assert rows(data, (INT4, INT4), (0, 1)) == [[b"7", b"\0\0\0\x08"]]
@@ -100,7 +115,7 @@ def test_rows_without_columns() -> None:
 
 def test_wide_rows_come_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "_BYTES", 10_000)
-    monkeypatch.setattr(encode, "FEW", 32)
+    monkeypatch.setattr(encode, "_FEW_BYTES", 10_000)
     data = pa.record_batch({"a": pa.array(["x" * 1000] * 100)})
     pieces = [len(piece) for piece in encode_rows(data, (TEXT,), (0,))]
     assert len(pieces) >= 10

@@ -75,6 +75,39 @@ def test_texts_that_are_empty_or_last(texts: list[str | None]) -> None:
     assert same(batch.slice(3), (VARCHAR,))
 
 
+@pytest.mark.parametrize("nulls", [0.0, 0.3])
+@pytest.mark.parametrize("digits", range(1, 19))
+def test_values_of_one_length(digits: int, nulls: float) -> None:
+    draws = np.random.default_rng(digits)
+    values = draws.integers(10 ** (digits - 1), 10**digits, 200)
+    values[:2] = 10 ** (digits - 1), 10**digits - 1
+    there = draws.random(200) >= nulls
+    for sign in (1, -1):
+        numbers = pa.array([sign * int(value) if ok else None for value, ok in zip(values, there)], pa.int64())
+        texts = pa.array([str(value)[:16] if ok else None for value, ok in zip(values, there)])
+        batch = pa.RecordBatch.from_arrays([numbers, texts], names=["a", "b"])
+        assert same(batch, (INT8, TEXT))
+        for scale in (1, 4, 6, 8):
+            made = [None if value is None else Decimal(value).scaleb(-scale) for value in numbers.to_pylist()]
+            kind = numeric(38, scale)
+            assert same(pa.record_batch([pa.array(made, kind.arrow)], ["a"]), (kind,))
+
+
+def test_a_damaged_text_is_left_to_the_usual_way() -> None:
+    damaged = pa.array([b"a", b"\xfe", b"ccc"] * 50, pa.binary())
+    batch = pa.record_batch([pa.StringArray.from_buffers(150, *damaged.buffers()[1:])], ["a"])
+    assert narrow_rows(batch, (TEXT,), (0,)) is None
+    assert same(batch.slice(2, 1), (TEXT,))
+
+
+def test_letters_under_nulls_are_not_sent() -> None:
+    texts = pa.array(["aa", "bbbb", "c"], pa.string())
+    mask = pa.py_buffer(bytes([0b101]))
+    batch = pa.record_batch([pa.StringArray.from_buffers(3, *texts.buffers()[1:], mask, 1)], ["a"])
+    assert batch.column(0).to_pylist() == ["aa", None, "c"]
+    assert same(batch, (TEXT,))
+
+
 def test_what_is_left_to_the_usual_way() -> None:
     numbers = pa.array(range(200), pa.int32())
 

@@ -31,11 +31,11 @@ from benchmarks.harness import Row, row_of, save
 RUNS = 2
 _PLACES = "gpudb.engine.gpu."
 _PACKING = {
-    "texts as they are": "fused.resident:texts_of",
     "dictionaries": "fused.growing:Growing.codes",
 }
 _ON_HOST = {
     "decoding": "fused.pieces:stored_lanes",
+    "texts as they are": "fused.pieces:texts_of",
     "bounds and zones": "fused.packed:zones_of",
     "packing": "fused.pieces:pack",
     "joining pieces": "fused.pieces:joined",
@@ -48,6 +48,7 @@ _ON_GPU = {
     "looking at values": "fused.packing:Packing._look",
     "packing": "fused.packing:Packing._written",
     "joining pieces": "fused.packing:Packing.joined",
+    "codes": "fused.packing:Packing.coded",
 }
 
 

@@ -69,18 +69,16 @@ def narrowed(column: Any, valid: Any | None) -> Any | None:
 def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:
     """Texts as the places of each among those that differ (a NULL's is any), which are there (None: all), and those
     that differ, on the host."""
-    values, texts = coded_places(column)
-    return values, valid_of(column), texts
+    places, texts = coded_places(column)
+    return cupy.minimum(places, max(len(texts) - 1, 0)).astype(np.int64), valid_of(column), texts
 
 
 def coded_places(column: Any) -> tuple[Any, pl.Series]:
-    """Texts as places and those that differ alone; see `coded`."""
+    """Texts as places (int32; a NULL's is after the last), and those that differ; see `coded`."""
     keys, places = plc.transform.encode(plc.Table([column]))
     texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow())).cast(pl.String).drop_nulls()
     waited()
-    # NULL is the last of the keys.
-    values = cupy.minimum(values_of(places), max(len(texts) - 1, 0)).astype(np.int64)
-    return values, texts
+    return values_of(places), texts
 
 
 def _from(first: int, column: Any, width: int) -> Any:

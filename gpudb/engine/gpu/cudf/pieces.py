@@ -16,17 +16,16 @@ from gpudb.engine.gpu.cudf.arrays import (
     bits_of,
     coded_places,
     halves_of,
-    valid_of,
     values_of,
     view_of,
     waited,
 )
 from gpudb.engine.gpu.cudf.read import read
-from gpudb.engine.gpu.fused import nvrtc, packed
+from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.generate import headers
 from gpudb.engine.gpu.fused.packed import PackedColumn
-from gpudb.engine.gpu.fused.packing import BLOCK, Packing, source
-from gpudb.engine.gpu.fused.pieces import Piece, TextPiece
+from gpudb.engine.gpu.fused.packing import BLOCK, Packing, source, source_of
+from gpudb.engine.gpu.fused.pieces import Piece
 from gpudb.engine.gpu.fused.values import TEXT, NotFused
 
 _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
@@ -34,8 +33,6 @@ _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
 
 class CudfPieces:
     """Reads pieces into the memory of this process's GPU, and packs them there."""
-
-    xp: Any = cupy
 
     def __init__(self) -> None:
         self._packing = Packing(cupy, _Kernels())
@@ -46,7 +43,11 @@ class CudfPieces:
 
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """See `Pieces`."""
-        return packed.joined(parts, cupy) if parts and parts[0].form.text else self._packing.joined(parts)
+        return self._packing.joined(parts)
+
+    def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
+        """See `Pieces`."""
+        return self._packing.coded(piece, codes)
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
@@ -60,16 +61,16 @@ class CudfPieces:
                 found.append(reason)
         return found
 
-    def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
+    def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
         """See `Pieces`."""
         ((made,),) = read(file, [column], first, last)
         if made.type().id() != plc.TypeId.STRING or made.offset():
             raise NotFused(f"a column of type {column.type.plain} as it is")
         waited()
         if not made.size():
-            return TextPiece(cupy.empty(0, np.uint8), cupy.empty(0, np.int64), None)
-        ends = values_of(made.child(0))[1 : made.size() + 1].astype(np.int64)
-        return TextPiece(view_of(made.data(), int(ends[-1]), made), ends, valid_of(made))
+            return self._packing.texts(cupy.empty(0, np.uint8), cupy.empty(0, np.int32), None)
+        ends = values_of(made.child(0))[1 : made.size() + 1]
+        return self._packing.texts(view_of(made.data(), int(ends[-1]), made), ends, bits_of(made))
 
 
 def _piece(column: Column, made: Any, *more: Any) -> Piece:
@@ -95,7 +96,7 @@ class _Kernels:
         function((blocks,), (BLOCK,), tuple(given))
 
     def _function(self, name: str) -> Any:
-        kind = name.partition("_")[2] or "i64"
+        kind = source_of(name)
         with self._lock:
             if kind not in self._modules:
                 architecture = f"sm_{cupy.cuda.Device().compute_capability}"

@@ -1,8 +1,8 @@
-"""Packs decoded columns by kernels (kernels/pack.cu): the host waits once for what several columns' values are.
+"""Packs decoded columns by kernels (kernels/pack*.cu): the host waits once for what several columns' values are.
 
-Of all columns a kernel each finds the least and the greatest value of each zone, and which steps divide them; one copy
-brings that to the host, which says how each column is to lie; then a kernel each writes it. `packed.pack` and
-`packed.joined` are the twins.
+Of columns of fixed width a kernel each finds the least and the greatest value of each zone, and which steps divide
+them; one copy brings that to the host, which says how each column is to lie; then a kernel each writes it. What is in
+`packed` are the twins.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from gpudb.engine.gpu.fused import texts
 from gpudb.engine.gpu.fused.generate import building_block
 from gpudb.engine.gpu.fused.packed import UNITS, Form, PackedColumn, form_of_all, length_of, stored_as
 from gpudb.engine.gpu.fused.pieces import Bits, Piece
 from gpudb.engine.gpu.fused.refusal import NotFused
+from gpudb.engine.gpu.fused.texts import Texts
 from gpudb.engine.gpu.fused.zones import EMPTY, Zones, ends_of, together
 
 BLOCK = 256
@@ -29,9 +31,18 @@ Launch = Callable[[str, int, Sequence[Any]], None]
 """Starts a kernel by its name, so many blocks of it, with arrays and NumPy's scalars."""
 
 
+TEXTS = "text_starts", "text_ends", "text_bytes", "recode"
+"""The kernels of texts."""
+
+
 def source(kind: str = "i64") -> str:
-    """The kernels over values of a kind (u8, i8, i16, i32, i64 or i128), and those over what is packed."""
-    return f"{building_block('pack.cu')}\nOF({kind})\n"
+    """The kernels over values of a kind (u8, i8, i16, i32, i64 or i128), and those over what is packed; or of texts."""
+    return building_block("pack_texts.cu") if kind == "texts" else f"{building_block('pack.cu')}\nOF({kind})\n"
+
+
+def source_of(name: str) -> str:
+    """Of which `source` a kernel is."""
+    return "texts" if name in TEXTS else name.partition("_")[2] or "i64"
 
 
 class Packing:
@@ -80,8 +91,28 @@ class Packing:
         self._launch(f"pack_{column.kind}", -(-padded // BLOCK), (*given, data))
         return PackedColumn(Form(width, unit, column.real, nullable), base, rows, data, valid, low, high, zones)
 
+    def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
+        """A column of texts, whose places are int32, by its texts' codes in a dictionary."""
+        rows = len(piece.values)
+        held = self._xp.empty(rows, np.int32)
+        if rows:
+            given = (piece.values, np.int64(rows), self._xp.asarray(codes.astype(np.int32)), np.int32(len(codes) - 1))
+            self._launch("recode", -(-rows // BLOCK), (*given, held))
+        (made,) = self.packed([Piece(held, piece.valid)])
+        assert isinstance(made, PackedColumn)
+        return made
+
+    def texts(self, data: Any, ends: Any, valid: Bits | None) -> PackedColumn:
+        """A part of texts as they are, to be joined: their bytes, and where each ends among these (int32 or int64)."""
+        rows = len(ends)
+        bitmap = self._bits(rows, [(valid, rows)]) if valid is not None else None
+        held = Texts(ends, None, data, len(data), ascii=False)
+        return PackedColumn(Form(4, 1, False, valid is not None, True), 0, rows, None, bitmap, None, None, None, held)
+
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
-        """The rows of several columns of one type and fixed width, one after the other, as one column."""
+        """The rows of several columns of one type, one after the other, as one column; NotFused for texts too long."""
+        if parts and parts[0].form.text:
+            return self._texts_joined(parts)
         if len(parts) == 1:
             return parts[0]
         form, base, low, high = form_of_all(parts)
@@ -102,6 +133,37 @@ class Packing:
         valid = self._bits(rows, masks) if form.nullable else None
         zones = together([(part.rows, part.zones) for part in parts])
         return PackedColumn(form, base, rows, data, valid, low, high, zones)
+
+    def _texts_joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
+        held = [part.texts for part in parts if part.texts is not None]
+        if len(held) == 1 and held[0].starts is not None:
+            return parts[0]
+        rows, size = sum(part.rows for part in parts), sum(each.size for each in held)
+        group_bits = texts.GROUP.bit_length() - 1
+        ends = self._xp.zeros(length_of(rows, 1), np.uint32)
+        starts = self._xp.zeros((rows >> group_bits) + 1, np.int64)
+        data, beyond = self._xp.zeros(texts.length_of(size), np.uint8), self._xp.zeros(1, np.uint32)
+        given, start, before = [], 0, 0
+        for part, each in zip(parts, held, strict=True):
+            width = 0 if each.starts is not None else each.ends.dtype.itemsize
+            own = each.ends, np.int32(width), _NONE if each.starts is None else each.starts, np.int32(group_bits)
+            given.append((*own, np.int64(part.rows), np.int64(start), np.int64(before)))
+            if part.rows:
+                self._launch("text_starts", -(-((part.rows >> group_bits) + 1) // BLOCK), (*given[-1], starts))
+            if each.size:
+                copied = each.data, np.int64(each.size), data, np.int64(before), beyond
+                self._launch("text_bytes", -(-each.size // BLOCK), copied)
+            start, before = start + part.rows, before + each.size
+        for part, some in zip(parts, given, strict=True):
+            if part.rows:
+                self._launch("text_ends", -(-part.rows // BLOCK), (*some, starts, ends))
+        if np.diff(starts.get(), append=size).max() >= 2**32:
+            raise NotFused(texts.TOO_LONG)
+        masks = [(None if part.valid is None else Bits(part.valid, 0), part.rows) for part in parts]
+        nullable = any(part.form.nullable for part in parts)
+        valid = self._bits(rows, masks) if nullable else None
+        made = Texts(ends, starts, data, size, not int(beyond.get()[0]))
+        return PackedColumn(Form(4, 1, False, nullable, True), 0, rows, None, valid, None, None, None, made)
 
     def _bits(self, rows: int, masks: Sequence[tuple[Bits | None, int]]) -> Any:
         """Bitmaps of so many rows each (None: all are there), one after the other, as one."""

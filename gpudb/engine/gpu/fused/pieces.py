@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack, packed_texts
+from gpudb.engine.gpu.fused.texts import texts_of
 from gpudb.engine.gpu.fused.values import TEXT, NotFused
 from gpudb.engine.gpu.resident import stored_lanes
 
@@ -40,38 +41,28 @@ class Piece:
     keys: pl.Series | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """Rows of a column of texts: the bytes of all, where each ends (int64), and which are there (None: all)."""
-
-    data: Any
-    ends: Any
-    valid: Any
-
-
 class Pieces(Protocol):
-    """What reads pieces, into the arrays of `xp` (NumPy or CuPy)."""
-
-    xp: Any
+    """What reads pieces, and packs them."""
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """Rows `first` to `last` of some of a file's columns, read at once; NotFused in the place of one that needs
         more than 64 bits a value."""
 
-    def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
-        """Rows `first` to `last` of a file's column of text, as they are."""
+    def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
+        """Rows `first` to `last` of a file's column of text, as they are, to be joined; NotFused if they cannot be."""
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
-        """Pieces packed, of texts the places; NotFused in the place of one that needs more than 64 bits a value."""
+        """Pieces packed, not of text; NotFused in the place of one that needs more than 64 bits a value."""
+
+    def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
+        """A piece of text packed, by its keys' codes (int64)."""
 
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """The rows of several packed columns of one type, one after the other, as one column."""
 
 
 class HostPieces:
-    """Reads pieces into this process's memory."""
-
-    xp = np
+    """Reads pieces into this process's memory, and packs them there."""
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
@@ -87,18 +78,24 @@ class HostPieces:
         """See `Pieces`."""
         return [pack(piece.values, piece.valid) for piece in pieces]
 
+    def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
+        """See `Pieces`."""
+        if not len(codes):
+            return pack(np.zeros(len(piece.values), np.int64), piece.valid)
+        return pack(codes[np.minimum(piece.values, len(codes) - 1)], piece.valid)
+
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """See `Pieces`."""
         return joined(parts)
 
-    def texts(self, file: DataFile, column: Column, first: int, last: int) -> TextPiece:
+    def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
         """See `Pieces`."""
         (held,) = stored_lanes(file, [column], first, last)
         series = held[""].cast(pl.String)
         valid = series.is_not_null().to_numpy() if series.null_count() else None
         sizes = series.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)
         data = np.frombuffer("".join(series.fill_null("")).encode(), np.uint8)
-        return TextPiece(data, np.cumsum(sizes), valid)
+        return packed_texts(texts_of(np.cumsum(sizes), data), last - first, valid)
 
 
 def piece_of(series: pl.Series, *, text: bool = False) -> Piece:

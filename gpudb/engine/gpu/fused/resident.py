@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.fused.growing import Dictionaries, Growing
-from gpudb.engine.gpu.fused.packed import PackedColumn, packed_texts
+from gpudb.engine.gpu.fused.packed import PackedColumn
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
 from gpudb.engine.gpu.fused.prepared import Known
 from gpudb.engine.gpu.fused.runs import Run, Runs
-from gpudb.engine.gpu.fused.texts import texts_of
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, NotFused
 from gpudb.engine.gpu.resident import files_of, pieces_of, side_by_side
@@ -202,24 +201,16 @@ class PackedTables:
 
     def _texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
         """A piece of texts as they are."""
-        xp = self._pieces.xp
         try:
-            piece = self._pieces.texts(file, column, first, last)
-            return packed_texts(texts_of(piece.ends, piece.data, xp), last - first, piece.valid, xp)
+            return self._pieces.texts(file, column, first, last)
         except NotFused as reason:
             return reason
 
     def _packed(self, form: Form, piece: Piece) -> PackedColumn:
         """A piece of texts packed by a dictionary."""
-        xp = self._pieces.xp
         assert piece.keys is not None
         assert isinstance(form, Growing)
-        codes = form.codes(piece.keys)
-        # A NULL's place may be beyond the keys.
-        places = xp.asarray(codes)[xp.minimum(piece.values, len(codes) - 1)] if len(codes) else piece.values * 0
-        (made,) = self._pieces.packed([Piece(places, piece.valid)])
-        assert isinstance(made, PackedColumn)
-        return made
+        return self._pieces.coded(piece, form.codes(piece.keys))
 
 
 class PackedSource:

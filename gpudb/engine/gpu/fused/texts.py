@@ -17,6 +17,7 @@ from gpudb.engine.gpu.fused.refusal import NotFused
 
 GROUP = 1 << 16
 """Rows whose texts' ends are counted from one place."""
+TOO_LONG = "texts of more than 4 GiB in 65,536 rows"
 _PADDING = 16
 _AT_ONCE = 1 << 24
 
@@ -25,7 +26,8 @@ _AT_ONCE = 1 << 24
 class Texts:
     """Bytes of some rows: `ends` are u32, `starts` int64; `size` bytes are texts', all of them `ascii` or not.
 
-    The row of number `skip` is the first.
+    The row of number `skip` is the first. Of a part that is to be joined yet `starts` is None, and `ends`, of 32 or 64
+    bits, are counted from its first byte; whether it is ASCII is not known.
     """
 
     ends: Any
@@ -70,10 +72,15 @@ def texts_of(ends: Any, data: Any, xp: Any = np) -> Texts:
         most = max(most, int(counted.max()))
         made[first : first + len(some)] = counted.astype(np.uint32)
     if most >= 2**32:
-        raise NotFused("texts of more than 4 GiB in 65,536 rows")
-    held = xp.zeros(-(-size // _PADDING) * _PADDING + _PADDING, np.uint8)
+        raise NotFused(TOO_LONG)
+    held = xp.zeros(length_of(size), np.uint8)
     held[:size] = data[:size]
     return Texts(made, starts, held, size, size == 0 or int(held[:size].max()) < 128)
+
+
+def length_of(size: int) -> int:
+    """The bytes that lie there for so many of texts."""
+    return -(-size // _PADDING) * _PADDING + _PADDING
 
 
 def together(parts: Sequence[tuple[int, Texts]], xp: Any = np) -> Texts:

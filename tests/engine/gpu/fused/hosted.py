@@ -105,7 +105,7 @@ class HostedFile:
     def __call__(self, name: str, blocks: int, given: Sequence[Any], block: int = 256) -> None:
         """Runs one of them."""
         entry, pointers = getattr(self._library, f"of_{name}"), _pointers(given)
-        if name.partition("_")[0] in self._alone:
+        if name in self._alone or name.partition("_")[0] in self._alone:
             self._library.run_alone(entry, pointers, blocks, block)
         else:
             self._library.run_blocks(entry, pointers, blocks, block, 0)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import nvrtc, zones
+from gpudb.engine.gpu.fused import nvrtc, texts, zones
 from gpudb.engine.gpu.fused.generate import headers
-from gpudb.engine.gpu.fused.packed import DAY, UNITS, PackedColumn, joined, pack
-from gpudb.engine.gpu.fused.packing import Packing, source
-from gpudb.engine.gpu.fused.pieces import Bits, Piece
+from gpudb.engine.gpu.fused.packed import DAY, UNITS, PackedColumn, joined, pack, packed_texts
+from gpudb.engine.gpu.fused.packing import TEXTS, Launch, Packing, source, source_of
+from gpudb.engine.gpu.fused.pieces import Bits, HostPieces, Piece
 from gpudb.engine.gpu.fused.refusal import NotFused
 from tests.engine.gpu.fused.hosted import COMPILER, XP, HostedFile
 
@@ -24,12 +25,18 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture(scope="module")
-def packing(tmp_path_factory: pytest.TempPathFactory) -> Packing:
+def launch(tmp_path_factory: pytest.TempPathFactory) -> Launch:
     if COMPILER is None:
         pytest.skip("needs g++")
-    return Packing(
-        XP, HostedFile(source() + "".join(f"OF({kind})\n" for kind in _KINDS), _ALONE, tmp_path_factory.mktemp("pack"))
-    )
+    values = source() + "".join(f"OF({kind})\n" for kind in _KINDS)
+    of_values = HostedFile(values, _ALONE, tmp_path_factory.mktemp("values"))
+    of_texts = HostedFile(source("texts"), TEXTS, tmp_path_factory.mktemp("texts"))
+    return lambda name, *given: (of_texts if source_of(name) == "texts" else of_values)(name, *given)
+
+
+@pytest.fixture(scope="module")
+def packing(launch: Launch) -> Packing:
+    return Packing(XP, launch)
 
 
 def _bits(valid: Array | None, first: int) -> Bits | None:
@@ -132,7 +139,63 @@ def test_zones_end_where_they_do_for_the_twin(packing: Packing) -> None:
     _same(made, pack(values.astype(np.int64), there))
 
 
-@pytest.mark.parametrize("kind", [*_KINDS, "i64"])
+def _texts(packing: Packing, held: list[str | None], kind: type[np.signedinteger[Any]], first: int) -> PackedColumn:
+    """A part of texts, as they are decoded."""
+    encoded = [(each or "").encode() for each in held]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(kind)[1:]
+    there = np.array([each is not None for each in held], bool)
+    valid = None if there.all() else _bits(there, first)
+    return packing.texts(np.frombuffer(b"".join(encoded), np.uint8), np.ascontiguousarray(ends), valid)
+
+
+def test_texts_are_joined_as_their_twins(packing: Packing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "GROUP", 32)
+    draws = np.random.default_rng(7)
+    for number in range(60):
+        some = ["", "a", "bc" * 20, *(["ä", "日本"] if number % 3 else []), *([None] if number % 2 else [])]
+        held = [[some[place] for place in draws.integers(0, len(some), draws.integers(0, 200))] for _ in range(3)]
+        kinds = np.int32, np.int64, np.int32
+        parts = [_texts(packing, part, kind, 3) for part, kind in zip(held, kinds, strict=True)]
+        if number % 4 == 0:
+            parts[:2] = [packing.joined(parts[:2])]
+        if number % 4 == 1:
+            del parts[1:], held[1:]
+        whole = packing.joined(parts)
+        wanted = [each for part in held for each in part]
+        encoded = [(each or "").encode() for each in wanted]
+        there = np.array([each is not None for each in wanted], bool)
+        ends = np.cumsum([0, *map(len, encoded)])[1:]
+        twin = packed_texts(texts.texts_of(ends, np.frombuffer(b"".join(encoded), np.uint8)), len(wanted), there)
+        assert (whole.form, whole.rows) == (twin.form, twin.rows)
+        assert (whole.valid is None) == (twin.valid is None)
+        assert whole.valid is None or np.array_equal(whole.valid, twin.valid)
+        assert whole.texts is not None
+        assert twin.texts is not None
+        for name in ("ends", "starts", "data", "size", "ascii"):
+            assert np.array_equal(getattr(whole.texts, name), getattr(twin.texts, name)), name
+
+
+def test_texts_too_long_are_refused(launch: Launch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "GROUP", 32)
+    packing = Packing(XP, lambda name, *given: None if name == "text_bytes" else launch(name, *given))
+    part = packing.texts(np.zeros(5, np.uint8), np.array([5, 2**32]), None)
+    assert part.texts is not None
+    long = replace(part, texts=replace(part.texts, size=2**32))
+    with pytest.raises(NotFused, match="4 GiB"):
+        packing.joined([long, _texts(packing, ["a"] * 40, np.int32, 0)])
+
+
+def test_texts_are_coded_as_by_their_twin(packing: Packing) -> None:
+    draws = np.random.default_rng(8)
+    for keys in (0, 1, 40):
+        codes = draws.integers(0, 400, keys)
+        valid = draws.random(300) > 0.3 if keys else np.zeros(300, bool)
+        places = np.where(valid, draws.integers(0, max(keys, 1), 300), keys).astype(np.int32)
+        made = packing.coded(Piece(places, _bits(valid, 1)), codes)
+        _same(made, HostPieces().coded(Piece(places.astype(np.int64), valid), codes))
+
+
+@pytest.mark.parametrize("kind", [*_KINDS, "i64", "texts"])
 def test_the_kernels_compile(kind: str, tmp_path: Path) -> None:
     made = nvrtc.compiled(source(kind), headers(), "sm_90", folder=tmp_path)
     assert made.cubin[:4] == b"\x7fELF"

@@ -98,7 +98,8 @@ class Replay:
         """All that it starts as one graph; None where the driver makes none."""
         if self._target.gathers:
             self._gather(self._target)  # its kernel is not to be loaded meanwhile
-        stream = self._xp.cuda.Stream(non_blocking=True)
+        cuda = self._xp.cuda
+        stream = cuda.Stream(non_blocking=True)
         try:
             with stream:
                 stream.begin_capture()
@@ -108,7 +109,7 @@ class Replay:
                         self._gather(self._target)
                 finally:
                     graph = stream.end_capture()
-        except self._xp.cuda.runtime.CUDARuntimeError as error:
+        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
             _LOG.info("launches go one by one: %s", error)
             return None
         return graph

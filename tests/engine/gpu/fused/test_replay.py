@@ -59,6 +59,9 @@ class _Device:
     class cuda:
         Stream = _Stream
 
+        class driver:
+            CUDADriverError = _Refused
+
         class runtime:
             CUDARuntimeError = _Refused
 

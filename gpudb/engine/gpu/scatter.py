@@ -93,7 +93,7 @@ def _joined(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: 
 
 def read(data: bytes | Sent) -> States:
     """What a worker has sent of a part: an IPC stream, or a kernel's columns."""
-    return OfFrame(given.read(data)) if isinstance(data, bytes) else OfLanes(taken(data))
+    return OfFrame(given.read(data)) if isinstance(data, bytes) else OfLanes(*taken(data))
 
 
 def finished(

@@ -5,8 +5,10 @@ By NumPy and a dictionary of the keys: frames would take longer, since all their
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -76,10 +78,13 @@ class WholeGroups:
         self.height = sum(each.height for each in self._given)
         self._order: Array | None = None
         self._columns: dict[str, Column] = {}
+        self._integers: Array | None = None
+        self._places: dict[str, int] = {}
         if not self.several:
             return
         if self.height > (MANY if self._known(keys) else FEW):
             raise Apart
+        self._join()
         columns = [self._column(f"k{number}") for number in range(keys)]
         if any(each.values.dtype.kind == "f" for each in columns):
             raise Apart
@@ -93,6 +98,41 @@ class WholeGroups:
     def several(self) -> bool:
         """Whether states of a group are put together here."""
         return len(self._given) > 1
+
+    def _join(self) -> None:
+        """Puts integers that all workers have sent together, all columns at once: those whose texts are the same."""
+        given = [each for each in self._given if isinstance(each, OfLanes) and each.matrix is not None]
+        if len(given) < len(self._given):
+            return
+        first, *others = given
+        if any(each.places != first.places for each in others):
+            return
+        self._integers = np.concatenate([each.matrix for each in given], axis=1)
+        self._places = {
+            name: place
+            for name, place in first.places.items()
+            if all(each.texts(name) is first.texts(name) for each in others)
+        }
+        for name, place in self._places.items():
+            self._columns[name] = Column(self._integers[place], None, first.texts(name))
+
+    @cached_property
+    def _ordered(self) -> Array:
+        """The integers of all workers, group by group."""
+        assert self._integers is not None
+        return self._integers[:, self._order]
+
+    @cached_property
+    def _firsts(self) -> Array:
+        """The integers of each group's first state."""
+        return self._ordered[:, self._starts]
+
+    @cached_property
+    def _sums(self) -> Array | None:
+        """The sums of each group's integers; None where they could be too large."""
+        most = max(-int(self._ordered.min()), int(self._ordered.max()))
+        fits = most <= _BEYOND // self._ordered.shape[1]
+        return np.add.reduceat(self._ordered, self._starts, axis=1) if fits else None
 
     def _known(self, keys: int) -> bool:
         """Whether all texts that groups have in common are those of dictionaries that come again."""
@@ -115,6 +155,8 @@ class WholeGroups:
         found = self._column(name)
         if self._order is None:
             return found
+        if name in self._places:
+            return replace(found, values=self._firsts[self._places[name]])
         firsts = self._order[self._starts]
         return replace(found, values=found.values[firsts], valid=None if found.valid is None else found.valid[firsts])
 
@@ -123,6 +165,8 @@ class WholeGroups:
         found = self._column(name)
         if self._order is None:
             return found
+        if how == "sum" and name in self._places and self._sums is not None:
+            return Column(self._sums[self._places[name]])
         values, valid = found.values, found.valid
         if how == "any" or (how != "sum" and values.dtype.kind == "f"):
             raise Apart
@@ -151,6 +195,8 @@ def _joined(parts: Sequence[Column]) -> Column:
     if parts[0].texts is None:
         return Column(np.concatenate([each.values for each in parts]), valid)
     texts = tuple(each.texts for each in parts if each.texts is not None)
+    if all(each is texts[0] for each in texts):
+        return Column(np.concatenate([each.values for each in parts]), valid, texts[0])
     size = sum(int(each.values.estimated_size()) for each in texts)
     merged, places = (_KEPT.of(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
@@ -216,11 +262,15 @@ class OfFrame:
 
 
 class OfLanes:
-    """States as a kernel has left them on the host; `lanes` are at least one."""
+    """States as a kernel has left them on the host, as they are there or as they were sent (see `states_sent.Taken`);
+    `lanes` are at least one."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+    def __init__(
+        self, lanes: Sequence[Lane], matrix: Array | None = None, places: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         self._lanes = {lane.name: lane for lane in lanes}
         self.height = lanes[0].rows
+        self.matrix, self.places = matrix, places
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -28,6 +29,8 @@ HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "num
 _EPOCH = dt.datetime(1970, 1, 1)
 _FEW, _FEW_BYTES = 1 << 16, 1 << 24
 """Of so many texts at most, of so many bytes, the order of all is kept, and what Arrow needs of them."""
+_SENT = 1 << 14
+"""So many texts at most, of so many bytes, go from one process to another whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,12 @@ class Dictionary:
         if self._few:
             return self._arrow.take(places)
         return self.texts(codes, valid).to_arrow().cast(pa.string())
+
+    @cached_property
+    def pickled(self) -> bytes | None:
+        """All texts as a pickled list; None for many bytes."""
+        small = len(self.values) <= _SENT and self.values.estimated_size() <= _SENT
+        return pickle.dumps(self.values.to_list()) if small else None
 
     @cached_property
     def _few(self) -> bool:

@@ -127,7 +127,7 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
         assert ready is not None
         lanes = kernels.lanes(ready)
         assert isinstance(lanes, list)
-        found.append(OfLanes(taken(pickle.loads(pickle.dumps(sent(lanes))))))
+        found.append(OfLanes(*taken(pickle.loads(pickle.dumps(sent(lanes))))))
     done = plain.tail.rows(found, request.parameters)
     assert done is not None
     kinds = stages[-1].root.types
@@ -173,7 +173,7 @@ def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = N
     """A key of texts as a worker sends it, and as it is read."""
     there = None if valid is None else np.array(valid)
     lane = Lane("k0", pl.String(), (np.array(codes, np.int64),), there, Dictionary(pl.Series(texts, dtype=pl.String)))
-    return OfLanes(taken(pickle.loads(pickle.dumps(sent([lane])))))
+    return OfLanes(*taken(pickle.loads(pickle.dumps(sent([lane])))))
 
 
 def _keys(*workers: OfLanes) -> list[str | None]:
@@ -233,3 +233,22 @@ def test_texts_are_kept_as_long_as_there_is_room() -> None:
     assert kept.of("many", 11) == kept.of("many", 11) == "many"
     assert kept.of("more", MOST_BYTES + 1) is kept.of("more", MOST_BYTES + 1) is None
     assert made == ["a", "b", "c", "b", "many"]
+
+
+def test_few_texts_are_sent_whole_and_integers_are_joined_as_they_are() -> None:
+    """Workers with the same texts have one dictionary, though the groups of one lack texts of the other's."""
+    texts = [f"t{number}" for number in range(9)]
+    lanes = [Lane("k0", pl.String(), (np.array([8, 3]),), None, Dictionary(pl.Series(texts)))]
+    lanes.append(Lane("a0", pl.Int128(), (np.array([2**60, -5]),)))
+    lanes.append(Lane("a1", pl.Float64(), (np.array([0.5, 2.0]),)))
+    others = [replace(lanes[0], parts=(np.array([3, 0]),)), *lanes[1:]]
+    taken_by = [OfLanes(*taken(pickle.loads(pickle.dumps(sent(each))))) for each in (lanes, others)]
+    assert taken_by[0].texts("k0") is taken_by[1].texts("k0")
+    assert taken_by[0].places == {"k0": 0, "a0": 1}
+    states = WholeGroups(taken_by, 1)
+    assert dict(zip(states.key("k0").listed(), states.values("a0", "sum").listed(), strict=True)) == {
+        "t0": -5, "t3": 2**60 - 5, "t8": 2**60,
+    }  # fmt: skip
+    assert sorted(states.values("a1", "sum").listed()) == [0.5, 2.0, 2.5]
+    more = [OfLanes(*taken(sent([lanes[0], Lane("a0", pl.Int128(), (np.array([2**62, 2**62]),))]))) for _ in range(2)]
+    assert WholeGroups(more, 1).values("a0", "sum").listed() == [2**63, 2**63]

@@ -152,7 +152,8 @@ class Execution:
         if self._node is not None or self._measure:
             raise error
         self._full = error
-        _LOG.warning("statement %s ran out of memory: it runs again in %s chunks", self._statement, chunks)
+        why = error.detail or error
+        _LOG.warning("statement %s ran out of memory: it runs again in %s chunks: %s", self._statement, chunks, why)
         self.tried.append(self.planned.chunks)
         statement, self._statement = self._statement, 0
         await self._cluster.forget(statement, self._peers)

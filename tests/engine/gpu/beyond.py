@@ -1,6 +1,7 @@
 """One GPU of which little may be used: data three times as large, memory that runs out, a worker that is lost.
 
-    python -m tests.engine.gpu.beyond OUT.json [--limit 192] [--rows 24000000] [--each 20] [--machine NAME] [--twin]
+    python -m tests.engine.gpu.beyond OUT.json [--limit 192] [--rows 24000000] [--each 20] [--only "a sort" …]
+        [--machine NAME] [--twin]
 
 Each answer is compared with the embedded engine's, whose time is told apart; a part that takes more than `--each`
 seconds is cancelled, and the next one begins. What is found goes to OUT.json and to benchmarks/results/
@@ -82,6 +83,21 @@ class Run:
         self.cluster = self.part("cluster", lambda: Cluster(processes))
         self.engine = ClusterEngine(self.cluster, self.lab.database.cpu, "twin" if options.twin else "gpu")
 
+    def parts(self) -> dict[str, Callable[[], Any]]:
+        """What is asked, in this order."""
+        return {
+            "a join": lambda: self.answer(JOIN),
+            "many groups": lambda: self.answer(GROUPS),
+            "a sort": lambda: self.sorted(SORT, lambda v, i: v * 2**30 + i),
+            "a window of one partition": lambda: self.answer(WINDOW),
+            "distinct values": lambda: self.answer(DISTINCT),
+            "a worker killed": self.killed,
+            "after it": lambda: self.answer(JOIN),
+            "memory that runs out": self.runs_out,
+            "a sort by few values": lambda: self.sorted(FEW_VALUED, lambda b, i: b * 2**30 - i),
+            "after all": lambda: self.answer(JOIN),
+        }
+
     def part(self, name: str, do: Callable[[], Any]) -> Any:
         """Runs a part and keeps what it tells, and its time; an error is kept too."""
         started = time.monotonic()
@@ -89,6 +105,7 @@ class Run:
             told = do()
         except Exception as error:
             told = f"{type(error).__name__} {getattr(error, 'sqlstate', '')}: {str(error)[:500]}"
+            told += f" ({detail})" if (detail := getattr(error, "detail", None)) else ""
         spent = round(time.monotonic() - started, 2)
         if told is None or isinstance(told, str | dict | bool):
             self.found[name] = {"told": told, "seconds": spent}
@@ -212,22 +229,16 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=192, help="MiB")
     parser.add_argument("--rows", type=int, default=24_000_000)
     parser.add_argument("--each", type=float, default=20, help="seconds of a part")
+    parser.add_argument("--only", nargs="+", metavar="PART", help="of the parts that ask statements")
     parser.add_argument("--after", type=float, default=0.3, help="seconds after which the worker is killed")
     parser.add_argument("--machine", help="the results' label; h200x1, say")
     parser.add_argument("--twin", action="store_true")
     logging.basicConfig(level=logging.WARNING)
     run = Run(parser.parse_args())
     try:
-        run.part("a join", lambda: run.answer(JOIN))
-        run.part("many groups", lambda: run.answer(GROUPS))
-        run.part("a sort", lambda: run.sorted(SORT, lambda v, i: v * 2**30 + i))
-        run.part("a window of one partition", lambda: run.answer(WINDOW))
-        run.part("distinct values", lambda: run.answer(DISTINCT))
-        run.part("a worker killed", run.killed)
-        run.part("after it", lambda: run.answer(JOIN))
-        run.part("memory that runs out", run.runs_out)
-        run.part("a sort by few values", lambda: run.sorted(FEW_VALUED, lambda b, i: b * 2**30 - i))
-        run.part("after all", lambda: run.answer(JOIN))
+        for name, do in run.parts().items():
+            if run.options.only is None or name in run.options.only:
+                run.part(name, do)
     finally:
         run.engine.close()
         run.lab.close()

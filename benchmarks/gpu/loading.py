@@ -2,10 +2,10 @@
 
     python -m benchmarks.gpu.loading [--scale 30] [--threads 16] [--data DIR] [--disk DIR] [--machine NAME]
 
-Of two tables (SSB's lineorder, TPC-H's lineitem without its texts): reading the files' bytes; bringing them to the GPU
-by KvikIO; decoding them by libcudf, all columns at once and one by one, with few and many of KvikIO's threads; and as
-the tables that workers keep, packed and plain. Each is the best of some runs; GB/s are of the files' bytes. Notes tell
-where the time of packing goes: as it is, of all threads together, and with one thread that waits for each step's end.
+Of two tables (SSB's lineorder, TPC-H's lineitem with its texts apart): reading the files' bytes; bringing them to the
+GPU by KvikIO; decoding them by libcudf (see `decoding`); and as the tables that workers keep, packed and plain. Each is
+the best of some runs; GB/s are of the files' bytes. Notes tell where the time of packing goes: as it is, of all threads
+together, and with one thread that waits for each step's end.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks import report, tables
+from benchmarks.gpu.decoding import steps
 from benchmarks.gpu.served import read_once, read_rate
 from benchmarks.gpu.spent import Spent, timed_functions
 from benchmarks.harness import Row, row_of, save
@@ -62,48 +63,6 @@ def stored_bytes(paths: Sequence[Path], columns: Sequence[str]) -> int:
             chunks = (group.column(place) for place in range(group.num_columns))
             found += sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema in columns)
     return found
-
-
-def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
-    """The steps that need no table of gpudb's."""
-    import cupy
-    import kvikio
-    import kvikio.defaults
-    import pylibcudf as plc
-
-    rows = [pq.read_metadata(path).num_rows for path in paths]
-    most = 1 << 25
-
-    def to_device(count: int) -> None:
-        kvikio.defaults.set("num_threads", count)
-        for path in paths:
-            size = path.stat().st_size
-            room = cupy.empty(size, "u1")
-            with kvikio.CuFile(path, "r") as file:
-                file.pread(room, size).get()
-
-    def decoded(count: int, names: Sequence[Sequence[str]]) -> None:
-        kvikio.defaults.set("num_threads", count)
-        for path, length in zip(paths, rows, strict=True):
-            for some in names:
-                for first in range(0, length, most):
-                    source = plc.io.SourceInfo([str(path)])
-                    wanted = plc.io.parquet.ParquetReaderOptions.builder(source).column_names(list(some)).build()
-                    wanted.set_skip_rows(first)
-                    wanted.set_num_rows(min(most, length - first))
-                    plc.io.parquet.read_parquet(wanted)
-        cupy.cuda.runtime.deviceSynchronize()
-
-    each = [[name] for name in columns]
-    decoded(threads, [columns[:1]])  # the first read of a process sets KvikIO up
-    return {
-        f"to the GPU, {threads} threads": lambda: to_device(threads),
-        "to the GPU, 4 threads": lambda: to_device(4),
-        f"decoded, all columns, {threads} threads": lambda: decoded(threads, [columns]),
-        "decoded, all columns, 4 threads": lambda: decoded(4, [columns]),
-        f"decoded, one by one, {threads} threads": lambda: decoded(threads, each),
-        "decoded, one by one, 4 threads": lambda: decoded(4, each),
-    }
 
 
 def kept(

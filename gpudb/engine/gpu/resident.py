@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
+from functools import lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
@@ -138,9 +140,14 @@ def pieces_of(file: DataFile, first: int, last: int, step: int) -> list[tuple[in
 def _group_ends(path: str) -> tuple[int, ...]:
     """After how many rows each row group of a file ends; nothing for one that cannot be read: its reader tells."""
     try:
-        described = pq.read_metadata(path)
+        return _group_ends_at(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException):
         return ()
+
+
+@lru_cache(1024)
+def _group_ends_at(path: str, changed: int) -> tuple[int, ...]:
+    described = pq.read_metadata(path)
     return tuple(accumulate(described.row_group(number).num_rows for number in range(described.num_row_groups)))
 
 

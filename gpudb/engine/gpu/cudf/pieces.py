@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 import cupy
@@ -24,7 +24,7 @@ from gpudb.engine.gpu.cudf.read import read
 from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.generate import headers
 from gpudb.engine.gpu.fused.packed import PackedColumn
-from gpudb.engine.gpu.fused.packing import BLOCK, Packing, source, source_of
+from gpudb.engine.gpu.fused.packing import BLOCK, VALUES, Packing, source, source_of
 from gpudb.engine.gpu.fused.pieces import Piece
 from gpudb.engine.gpu.fused.values import TEXT, NotFused
 
@@ -35,7 +35,10 @@ class CudfPieces:
     """Reads pieces into the memory of this process's GPU, and packs them there."""
 
     def __init__(self) -> None:
-        self._packing = Packing(cupy, _Kernels())
+        kernels = _Kernels()
+        self._packing = Packing(cupy, kernels)
+        # What a process compiles first takes a second; then it lies on the disk.
+        Thread(target=kernels.compile, name="packing").start()
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
         """See `Pieces`."""
@@ -87,6 +90,7 @@ class _Kernels:
     """The kernels that pack, compiled and loaded when one is first started; any thread may start one."""
 
     def __init__(self) -> None:
+        self._architecture = f"sm_{cupy.cuda.Device().compute_capability}"
         self._functions: dict[str, Any] = {}
         self._modules: dict[str, Any] = {}
         self._lock = Lock()
@@ -95,12 +99,16 @@ class _Kernels:
         function = self._functions.get(name) or self._function(name)
         function((blocks,), (BLOCK,), tuple(given))
 
+    def compile(self) -> None:
+        """Has all of them compiled, that no statement waits for one."""
+        for kind in (*VALUES, "texts"):
+            nvrtc.compiled(source(kind), headers(), self._architecture)
+
     def _function(self, name: str) -> Any:
         kind = source_of(name)
         with self._lock:
             if kind not in self._modules:
-                architecture = f"sm_{cupy.cuda.Device().compute_capability}"
                 module = cupy.cuda.function.Module()
-                module.load(nvrtc.compiled(source(kind), headers(), architecture).cubin)
+                module.load(nvrtc.compiled(source(kind), headers(), self._architecture).cubin)
                 self._modules[kind] = module
             return self._functions.setdefault(name, self._modules[kind].get_function(name))

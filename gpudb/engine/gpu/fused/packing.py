@@ -31,12 +31,14 @@ Launch = Callable[[str, int, Sequence[Any]], None]
 """Starts a kernel by its name, so many blocks of it, with arrays and NumPy's scalars."""
 
 
+VALUES = "i32", "i64", "u8", "i8", "i16", "i128"
+"""What kernels have values in, the usual ones first."""
 TEXTS = "text_starts", "text_ends", "text_bytes", "recode"
 """The kernels of texts."""
 
 
 def source(kind: str = "i64") -> str:
-    """The kernels over values of a kind (u8, i8, i16, i32, i64 or i128), and those over what is packed; or of texts."""
+    """The kernels over VALUES of a kind, and those over what is packed; or those of texts."""
     return building_block("pack_texts.cu") if kind == "texts" else f"{building_block('pack.cu')}\nOF({kind})\n"
 
 

@@ -1,0 +1,89 @@
+"""The steps of loading that need no table of gpudb's: files' bytes brought to a GPU, and decoded there by libcudf.
+
+All columns at once and one by one, with few and many of KvikIO's threads; and in the pieces that workers read, some at
+once, whose work the GPU does in one order, or as each stream comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+
+def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[str, Callable[[], None]]:
+    """The steps by their names."""
+    import cupy
+    import kvikio
+    import kvikio.defaults
+    import pylibcudf as plc
+    from rmm.pylibrmm.stream import CudaStreamFlags, Stream
+
+    from gpudb.catalog.model import DataFile
+    from gpudb.engine.gpu.fused import resident
+    from gpudb.engine.gpu.resident import pieces_of
+
+    rows = [pq.read_metadata(path).num_rows for path in paths]
+    most = 1 << 25
+
+    def to_device(count: int) -> None:
+        kvikio.defaults.set("num_threads", count)
+        for path in paths:
+            size = path.stat().st_size
+            room = cupy.empty(size, "u1")
+            with kvikio.CuFile(path, "r") as file:
+                file.pread(room, size).get()
+
+    def decoded(count: int, names: Sequence[Sequence[str]]) -> None:
+        kvikio.defaults.set("num_threads", count)
+        for path, length in zip(paths, rows, strict=True):
+            for some in names:
+                for first in range(0, length, most):
+                    source = plc.io.SourceInfo([str(path)])
+                    wanted = plc.io.parquet.ParquetReaderOptions.builder(source).column_names(list(some)).build()
+                    wanted.set_skip_rows(first)
+                    wanted.set_num_rows(min(most, length - first))
+                    plc.io.parquet.read_parquet(wanted)
+        cupy.cuda.runtime.deviceSynchronize()
+
+    def side_by_side(streams: Sequence[Any]) -> None:
+        kvikio.defaults.set("num_threads", threads)
+        step = resident.PIECE // len(columns)
+        pieces = [
+            (path, *piece)
+            for path, length in zip(paths, rows, strict=True)
+            for piece in pieces_of(DataFile(str(path), length, path.stat().st_size), 0, length, step)
+        ]
+        heads = {path: plc.io.parquet_metadata.read_parquet_footers(plc.io.SourceInfo([str(path)])) for path in paths}
+
+        def read(place: int) -> None:
+            path, first, count = pieces[place]
+            wanted = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([str(path)])).column_names(
+                [*columns]
+            )
+            options = wanted.build()
+            options.set_skip_rows(first)
+            options.set_num_rows(count)
+            stream = streams[place % len(streams)]
+            plc.io.parquet.read_parquet(wanted, stream, parquet_metadatas=heads[path])
+
+        with ThreadPoolExecutor(resident.AHEAD) as pool:
+            list(pool.map(read, range(len(pieces))))
+        cupy.cuda.runtime.deviceSynchronize()
+
+    apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(resident.AHEAD)]
+    each = [[name] for name in columns]
+    decoded(threads, [columns[:1]])  # the first read of a process sets KvikIO up
+    return {
+        f"to the GPU, {threads} threads": lambda: to_device(threads),
+        "to the GPU, 4 threads": lambda: to_device(4),
+        f"decoded, all columns, {threads} threads": lambda: decoded(threads, [columns]),
+        "decoded, all columns, 4 threads": lambda: decoded(4, [columns]),
+        f"decoded, one by one, {threads} threads": lambda: decoded(threads, each),
+        "decoded, one by one, 4 threads": lambda: decoded(4, each),
+        "decoded, pieces side by side": lambda: side_by_side([None]),
+        "decoded, pieces side by side, on streams of their own": lambda: side_by_side(apart),
+    }

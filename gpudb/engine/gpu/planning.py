@@ -222,8 +222,9 @@ class Planner:
         check_functions(query)
         plan = plan_query(query, estimate, optimize=self._optimize)
         folded = fold_constants(plan.root, evaluate, immutable=True)
+        # A table counts, too, that rules have found to be of no use.
+        scanned = tuple(node.table for node in walk_nodes(folded) if isinstance(node, Scan))
         plan = Plan(optimized(folded, self._rules), plan.columns)
-        scanned = tuple(node.table for node in walk_nodes(plan.root) if isinstance(node, Scan))
         kept = _Kept(query, plan, tuple({table.oid: table for table in scanned}.values()))
         with self._lock:
             self._plans[id(query)] = kept

@@ -11,12 +11,14 @@ from gpudb.plan.optimize.inline_shared import inline_shared
 from gpudb.plan.optimize.late_columns import late_columns
 from gpudb.plan.optimize.lower_semi_joins import lower_semi_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
+from gpudb.plan.optimize.nothing_wanted import nothing_wanted
 from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
 from gpudb.plan.optimize.share_subplans import share_subplans
 
 Rule = Callable[[Node], Node]
 RULES: tuple[Rule, ...] = (
+    nothing_wanted,
     inline_shared,
     merge_projects,
     filters_into_joins,

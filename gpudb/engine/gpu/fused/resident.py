@@ -39,6 +39,8 @@ _Key = tuple[Run, int, SqlType, Form]
 class PackedTables:
     """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie.
 
+    One thread at a time reads what is not there yet; who wants what is there does not wait for it.
+
     Of tables of at least `texts` rows columns of mostly distinct texts lie as they are; None is that none does.
     """
 
@@ -46,7 +48,7 @@ class PackedTables:
         self.budget, self._least = budget, texts
         self._distinct: dict[tuple[int, int], bool] = {}
         self._pieces = pieces or HostPieces()
-        self._lock = threading.RLock()
+        self._lock, self._loading = threading.RLock(), threading.RLock()
         self.columns: Columns[_Key, PackedColumn] = Columns()
         self._dictionaries = Dictionaries()
         self._runs: dict[tuple[int, Share], Runs] = {}
@@ -78,7 +80,7 @@ class PackedTables:
 
     def evict(self, table: int) -> int:
         """Lets go of a table's columns and of what is known of it; how many bytes the columns took."""
-        with self._lock:
+        with self._loading, self._lock:
             self._dictionaries.leave(table)
             self._runs = {key: runs for key, runs in self._runs.items() if key[0] != table}
             self._distinct = {key: known for key, known in self._distinct.items() if key[0] != table}
@@ -116,7 +118,10 @@ class PackedTables:
     def column(self, table: Table, column: Column, run: Run, share: Share, form: Form) -> PackedColumn:
         """A table's column over a run of its files; NotFused for one that kernels have no form for."""
         key = (run, column.field_id, column.type, form)
-        with self._lock:
+        kept = self.columns.get(key)
+        if kept is not None:
+            return kept
+        with self._loading:
             kept = self.columns.get(key)
             if kept is not None:
                 return kept
@@ -131,11 +136,9 @@ class PackedTables:
         Columns of fixed width are read at once; a text's dictionary is made of it alone.
         """
         refused: list[Column] = []
-        with self._lock:
-            forms = {
-                each.field_id: self.form(table, each, texts=self.keeps_texts(table, each, share)) for each in columns
-            }
-            keys = [(run, each.field_id, each.type, forms[each.field_id]) for each in columns]
+        forms = {each.field_id: self.form(table, each, texts=self.keeps_texts(table, each, share)) for each in columns}
+        keys = [(run, each.field_id, each.type, forms[each.field_id]) for each in columns]
+        with self._loading:
             missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.holds(key)]
             fixed = [each for each in missing if each.type.name not in TEXT]
             for some in [fixed, *([each] for each in missing if each not in fixed)]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
-from gpudb.catalog.model import DataFile, Table
+from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.bound import needed
 from gpudb.engine.gpu.fused import resident
 from gpudb.engine.gpu.fused.packed import DAY, PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.pieces import HostPieces, Piece
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.fused.run import Twin
 from gpudb.engine.gpu.fused.runs import Runs
@@ -161,4 +164,51 @@ def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.M
                 assert (ours is None) == (theirs is None)
                 assert ours is None or (ours == theirs).all()
     finally:
+        lab.close()
+
+
+class _Held(HostPieces):
+    """Reads nothing of a column `b` until it may."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = Event(), Event()
+
+    def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
+        if any(column.name == "b" for column in columns):
+            self.asked.set()
+            assert self.may.wait(120)
+        return super().pieces(file, columns, first, last)
+
+
+@pytest.mark.timeout(300)
+def test_who_wants_what_is_there_does_not_wait_for_what_is_read() -> None:
+    lab, held = Lab(), _Held()
+    try:
+        lab.run("CREATE TABLE f AS SELECT i AS a, i AS b FROM generate_series(1, 100) i")
+        table = lab.database.store.catalog().relation("public", "f")
+        assert isinstance(table, Table)
+        one, other = table.columns
+        tables = PackedTables(2**28, held)
+        (run,) = tables.runs(table, WHOLE, table.files)
+        first = tables.column(table, one, run, WHOLE, False)
+        reading = [Thread(target=tables.load, args=(table, [other], run, WHOLE)) for _ in range(2)]
+        for each in reading:
+            each.start()
+        assert held.asked.wait(120)
+        found: list[object] = []
+
+        def want() -> None:
+            (again,) = tables.runs(table, WHOLE, table.files)
+            found.append(tables.column(table, one, again, WHOLE, tables.form(table, one)))
+
+        wanting = Thread(target=want)
+        wanting.start()
+        wanting.join(60)
+        assert found == [first]
+        held.may.set()
+        for each in reading:
+            each.join(120)
+        assert tables.columns.holds((run, other.field_id, other.type, False))
+    finally:
+        held.may.set()
         lab.close()

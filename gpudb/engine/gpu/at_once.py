@@ -1,7 +1,7 @@
 """Statements that workers answer at once: their only worker, or all of them, and what they give put together here.
 
-A few groups' states are finished in this process; any other rest is left to one of the workers. Whatever keeps one
-worker from answering, the statement goes the usual way: no answer is made of some workers' rows.
+A few groups' states, or other rows, are finished in this process; any other rest is left to one of the workers.
+Whatever keeps one worker from answering, the statement goes the usual way: no answer is made of some workers' rows.
 """
 
 from __future__ import annotations

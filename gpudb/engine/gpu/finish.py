@@ -1,4 +1,5 @@
-"""The last stage of a statement over whole groups that lie on the host, by NumPy: frames would take longer.
+"""The last stage of a statement over whole groups, or other rows, that lie on the host, by NumPy: frames would take
+longer.
 
 It knows the usual aggregates, columns in another order, sorting by columns and LIMIT, over types whose values NumPy or
 Python has; what else there is, and what fails, is the lowering's.
@@ -33,6 +34,8 @@ MOST = 1 << 16
 """So many groups at most."""
 FEW = 1024
 """So many where values are made one by one: averages of numbers."""
+ROWS = 2048
+"""So many rows that are no groups."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
 _TEXT = frozenset({"text", "varchar", "bpchar"})
@@ -86,7 +89,7 @@ class Finished:
 
 
 def tail_of(root: Node) -> Tail | None:
-    """What a stage does with the states of groups; None where the lowering is wanted."""
+    """What a stage does with rows, or the states of groups; None where the lowering is wanted."""
     try:
         return Tail(root)
     except _Other:
@@ -94,9 +97,10 @@ def tail_of(root: Node) -> Tail | None:
 
 
 class Tail:
-    """A stage's nodes above its groups: how the groups' columns are made, and the sorts that rows go through."""
+    """A stage's nodes above its groups, or where there is no `aggregate` above other rows: how their columns are made,
+    and the sorts that they go through."""
 
-    aggregate: Aggregate
+    aggregate: Aggregate | None = None
 
     def __init__(self, root: Node) -> None:
         self._kinds: list[SqlType] = []
@@ -110,6 +114,10 @@ class Tail:
         match node:
             case Final(input=Receive(), aggregate=aggregate):
                 self._groups(aggregate)
+                return list(range(len(self._kinds)))
+            case Receive():
+                for number, (_, kind) in enumerate(node.columns):
+                    self._add(kind, _held(f"c{number}", kind))
                 return list(range(len(self._kinds)))
             case Project(exprs=exprs):
                 below = self._over(node.input)
@@ -140,16 +148,18 @@ class Tail:
         self._makers.append(maker)
 
     def rows(self, given: Sequence[States], parameters: Sequence[object]) -> Finished | None:
-        """The rows that come of the states that each worker gave, none of which has a group twice; None where the
+        """The rows that come of what each worker gave: rows, or states, none of which has a group twice. None where the
         lowering is wanted."""
-        if sum(each.height for each in given) > MOST:
+        aggregate = self.aggregate
+        if sum(each.height for each in given) > (ROWS if aggregate is None else MOST):
             return None
-        keys = len(self.aggregate.keys)
+        keys = None if aggregate is None else len(aggregate.keys)
         try:
             try:
                 return Finished(self._batch(WholeGroups(given, keys), parameters))
             except Apart:
-                merged = Groups.merged(pl.concat([each.frame for each in given]).lazy(), self.aggregate).collect()
+                assert aggregate is not None
+                merged = Groups.merged(pl.concat([each.frame for each in given]).lazy(), aggregate).collect()
                 return Finished(self._batch(WholeGroups([OfFrame(merged)], keys), parameters))
         except (_Other, GpudbError):
             return None

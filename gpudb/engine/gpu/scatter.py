@@ -16,7 +16,7 @@ from gpudb.engine.gpu.states_sent import Sent, taken
 from gpudb.engine.gpu.whole_groups import OfFrame, OfLanes, States
 from gpudb.plan.fused import Fused
 from gpudb.plan.nodes import Node
-from gpudb.plan.physical import Final, Receive
+from gpudb.plan.physical import Receive
 from gpudb.plan.stages import Stage
 
 BYTES = 2**20
@@ -33,8 +33,8 @@ class Scattered:
 
     @cached_property
     def tail(self) -> Tail | None:
-        """What the rest does with the states of groups, where these are all that is left to finish."""
-        return tail_of(self.rest.root) if _is_of_groups(self.rest.root) else None
+        """What the rest does with rows, or the states of groups, where these are all that is left to finish."""
+        return tail_of(self.rest.root)
 
 
 class _Whole(Exception):
@@ -99,15 +99,8 @@ def read(data: bytes | Sent) -> States:
 def finished(
     halves: Scattered, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
 ) -> Finished | None:
-    """The result, where workers' states of a few groups are all that is left to finish; else None."""
+    """The result, where workers' rows, or states of groups, are few and all that is left to finish; else None."""
     if halves.tail is None:
         return None
     (states,) = received.values()
     return halves.tail.rows(states, parameters)
-
-
-def _is_of_groups(node: Node) -> bool:
-    """Whether a stage ends the one aggregate whose states are received."""
-    while len(node.inputs) == 1 and not isinstance(node, Final):
-        (node,) = node.inputs
-    return isinstance(node, Final) and isinstance(node.input, Receive)

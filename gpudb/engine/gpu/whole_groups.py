@@ -68,19 +68,20 @@ class States(Protocol):
 
 
 class WholeGroups:
-    """The states of groups, whose keys are the columns k0, k1, … of each worker's, of which none has a group twice.
+    """The states of groups, whose keys are the columns k0, k1, … of each worker's, of which none has a group twice;
+    without `keys` rows, one worker's after the other's.
 
     Raises Apart for what several workers have that only frames put together.
     """
 
-    def __init__(self, given: Sequence[States], keys: int) -> None:
+    def __init__(self, given: Sequence[States], keys: int | None) -> None:
         self._given = [each for each in given if each.height] or given[:1]
         self.height = sum(each.height for each in self._given)
         self._order: Array | None = None
         self._columns: dict[str, Column] = {}
         self._integers: Array | None = None
         self._places: dict[str, int] = {}
-        if not self.several:
+        if keys is None or not self.several:
             return
         if self.height > (MANY if self._known(keys) else FEW):
             raise Apart

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from gpudb.engine.gpu import scatter
@@ -137,3 +138,36 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
         assert found == wanted or "ORDER" not in sql, sql
         apart += len(parts) > 1
     assert apart > 10 or workers == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k, b, i, l, n, x, r, s, d, m, z, p FROM t ORDER BY i",
+        "SELECT s, i, x FROM t ORDER BY s DESC NULLS LAST, x, i DESC LIMIT 9 OFFSET 4",
+        "SELECT r, i FROM t ORDER BY r DESC, i",
+        "SELECT i, m, z FROM t WHERE k = 77 ORDER BY z",
+        "SELECT x, b, i FROM t WHERE i > 3 ORDER BY b NULLS FIRST, x DESC, i LIMIT 30",
+    ],
+)
+@pytest.mark.parametrize("workers", [2, 3])
+def test_rows_of_several_workers_are_finished(lab: Lab, sql: str, workers: int) -> None:
+    request = lab.request(sql)
+    stage, last = Planner(lab.database.cpu, Costs(workers=workers)).planned(request).stages
+    tasks = [Task(stage, Share(index, workers)) for index in range(workers)]
+    given = [OfFrame(part.frame()) for task in tasks for part in compute(task, local.TABLES, {}, local.FRAMES)]
+    done = scatter.finished(scatter.Scattered((stage,), last), {stage.number: given}, ())
+    assert done is not None
+    kinds = last.root.types
+    assert local.as_text([done.batch], kinds) == local.as_text(lab.database.cpu.run(request), kinds)
+
+
+def test_many_rows_are_the_lowerings(lab: Lab) -> None:
+    request = lab.request("SELECT i, j FROM t, generate_series(1, 40) j ORDER BY i, j")
+    *above, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
+    frame = pl.DataFrame({"c0": range(2049), "c1": range(2049)}, schema={"c0": pl.Int32, "c1": pl.Int32})
+    halves = scatter.Scattered((above[-1],), last)
+    assert scatter.finished(halves, {above[-1].number: [OfFrame(frame)]}, ()) is None
+    few = scatter.finished(halves, {above[-1].number: [OfFrame(frame.head(1000)), OfFrame(frame.tail(1000))]}, ())
+    assert few is not None
+    assert few.rows == 2000

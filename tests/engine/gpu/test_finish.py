@@ -35,7 +35,7 @@ FINISHED = (
     "SELECT s, min(d), max(m), min(z), bool_and(b), bool_or(b), max(n), min(x) FROM t GROUP BY s ORDER BY 1 NULLS FIRST",
     "SELECT b, s, sum(n) FROM t GROUP BY s, b ORDER BY 3 DESC, b NULLS FIRST, s LIMIT 5 OFFSET 2",
     "SELECT max(r) AS h, k FROM t GROUP BY k ORDER BY h DESC NULLS LAST, k",
-    "SELECT min(r) AS h, k FROM t WHERE i > 0 GROUP BY k ORDER BY h, k NULLS FIRST LIMIT 0",
+    "SELECT min(r) AS h, k FROM t WHERE i > 0 GROUP BY k ORDER BY h, k NULLS FIRST LIMIT 1 OFFSET 9",
     "SELECT max(p), min(p), every(b) FROM t",
     "SELECT d, m, z, x, count(*) FROM t GROUP BY d, m, z, x ORDER BY z DESC, d, m, x LIMIT 7",
     "SELECT d, m, z, l, count(*) FROM t, generate_series(1, 20) j GROUP BY d, m, z, l, j ORDER BY l DESC, d, 5",

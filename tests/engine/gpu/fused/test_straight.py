@@ -46,7 +46,7 @@ STRAIGHT = (
     "SELECT max(r) AS h, k FROM t GROUP BY k ORDER BY h DESC NULLS LAST, k",
     "SELECT e, d, s, count(*) FROM t GROUP BY e, d, s ORDER BY s DESC, e, d DESC LIMIT 300",
     "SELECT d, m, b, count(*) FROM t GROUP BY d, m, b ORDER BY m DESC, d, b LIMIT 70",
-    "SELECT e, s FROM t GROUP BY e, s ORDER BY e LIMIT 0",
+    "SELECT e, s FROM t GROUP BY e, s ORDER BY e LIMIT 1 OFFSET 9000",
     "SELECT s, e, max(e) FROM t WHERE k IS NULL AND s IS NULL GROUP BY s, e ORDER BY e DESC",
 )
 FRAMES = (

@@ -1,0 +1,97 @@
+"""What the first load of a table takes in a new process, on a machine that has compiled nothing: a process by itself.
+
+    python -m benchmarks.gpu.cold [--scale 30] [--data DIR]
+
+It prints seconds as JSON: until the GPU was `opened`, those of the `first` load of lineorder's columns, packed, and of
+a `second` one. `seconds` starts it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from benchmarks import tables
+
+
+def adopted(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
+    """A table of a suite, whose files are taken as they are."""
+    from gpudb.catalog.model import Table
+
+    files = f"{where}/*.parquet" if where.is_dir() else str(where)
+    (declared,) = [each for each in tables.adopted(suite) if each.split()[2] == name]
+    for statement in (declared, f"SELECT add_files('{name}', '{files}')"):
+        for result in database.session("gpudb").run(statement):
+            list(result.batches if result.columns is not None else ())
+    table = database.store.catalog().relation("public", name)
+    assert isinstance(table, Table)
+    return table
+
+
+def load_packed(device: Any, table: Any, columns: list[str]) -> None:
+    """Packs some columns, of which nothing is kept before."""
+    from gpudb.engine.gpu.share import WHOLE
+
+    packed = device.kernels.tables
+    packed.columns.evict(table.oid)
+    for run in packed.runs(table, WHOLE, table.files):
+        packed.load(table, [column for column in table.columns if column.name in columns], run, WHOLE)
+
+
+def seconds(scale: float, data: Path) -> dict[str, float]:
+    """What a process says that finds nothing compiled. Nobody else may have the GPU."""
+    from gpudb.engine.gpu.warm import caches
+
+    with tempfile.TemporaryDirectory() as folder:
+        places = caches(Path(folder)) | {"GPUDB_KERNEL_CACHE": folder}
+        command = [sys.executable, "-m", "benchmarks.gpu.cold", "--scale", f"{scale:g}", "--data", str(data)]
+        made = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, timeout=600)
+    if made.returncode:
+        raise RuntimeError(made.stderr[-2000:])
+    found: dict[str, float] = json.loads(made.stdout.splitlines()[-1])
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Loads, and prints."""
+    parser = argparse.ArgumentParser(description="the first load of a process")
+    parser.add_argument("--scale", type=float, default=30)
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
+    options = parser.parse_args(arguments)
+    from gpudb.cli import machine
+    from gpudb.engine.gpu.device import on_gpu, on_host
+    from gpudb.session.database import Database
+
+    suite = tables.ssb_lines(options.scale, options.data)
+    where, database = suite.tables["lineorder"], Database(None)
+    try:
+        table = adopted(database, suite, "lineorder", where)
+        columns = [field.name for field in pq.read_schema(tables.files_of(where)[0])]
+        gpu, found = machine.engine_of(machine.gpus())[0] == "gpu", {}
+        begun = time.perf_counter()
+        device = on_gpu(0, fuse=True) if gpu else on_host(2**31, 2**30, fuse=True)
+        for name in ("opened", "first", "second"):
+            if name != "opened":
+                load_packed(device, table, columns)
+            if gpu:
+                import cupy
+
+                cupy.cuda.runtime.deviceSynchronize()
+            found[name], begun = time.perf_counter() - begun, time.perf_counter()
+        print(json.dumps(found))
+    finally:
+        database.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

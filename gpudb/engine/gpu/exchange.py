@@ -1,4 +1,4 @@
-"""Who gives rows to whom: of each exchange the shares that give, and those that take."""
+"""Who gives rows to whom: of each exchange the shares that give, and those that take; and what is begun first."""
 
 from __future__ import annotations
 
@@ -34,3 +34,13 @@ def takers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks:
             runs = runners(stage, count)[::step]
             found += [taker for taker in runs if giver in givers(stages[number], taker, count)]
     return tuple(found)
+
+
+def in_need(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages, those first for which most others wait one after the other: a worker computes those that it can in
+    the order in which they are begun."""
+    waiting = dict.fromkeys((stage.number for stage in stages), 0)
+    for stage in reversed(stages):
+        for number in stage.inputs:
+            waiting[number] = max(waiting.get(number, 0), waiting[stage.number] + 1)
+    return sorted(stages, key=lambda stage: -waiting[stage.number])

@@ -12,7 +12,7 @@ from typing import Any
 from gpudb.engine.gpu.bound import fused_parts, needed, without
 from gpudb.engine.gpu.computing import INLINE_BYTES, Computing, Figures
 from gpudb.engine.gpu.entry import Question
-from gpudb.engine.gpu.exchange import givers, runners, takers
+from gpudb.engine.gpu.exchange import givers, in_need, runners, takers
 from gpudb.engine.gpu.failures import Lost, TooLarge, told
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import FEW, Held
@@ -85,7 +85,7 @@ class Work:
                 await self._in_turn(shares)
             else:
                 async with asyncio.TaskGroup() as group:
-                    for stage in self._stages:
+                    for stage in in_need(self._stages):
                         for share in self._here(stage, shares) if stage.number in self._wanted else ():
                             group.create_task(self._stage(stage, share, {}))
         except BaseExceptionGroup as failed:

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.exchange import givers, runners, takers
+from gpudb.engine.gpu.exchange import givers, in_need, runners, takers
 from gpudb.engine.gpu.frames import HostHeld
 from gpudb.engine.gpu.given import Parts, ResultRoom, SpillFile, joined
 from gpudb.engine.gpu.running import Running
@@ -173,3 +173,12 @@ def test_a_frame_is_looked_at_while_it_is_written() -> None:
     """Polars' lock of a frame and Python's of all threads must not wait for each other: none of them would end."""
     done = subprocess.run([sys.executable, "-c", _LOOKED_AT], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "ended\n"
+
+
+def test_what_most_stages_wait_for_is_begun_first() -> None:
+    inputs: dict[int, tuple[int, ...]] = {0: (), 1: (), 2: (1,), 3: (2,), 4: (0, 3), 5: (4,)}
+    stages = [_stage(number, "gather", given) for number, given in inputs.items()]
+    assert [stage.number for stage in in_need(stages)] == [1, 2, 0, 3, 4, 5]
+    # What nobody reads any more is last.
+    left = [_stage(number, "gather", tuple(each for each in given if each != 2)) for number, given in inputs.items()]
+    assert [stage.number for stage in in_need(left)] == [0, 3, 1, 4, 2, 5]

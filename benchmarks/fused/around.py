@@ -87,7 +87,7 @@ def written(planned: Any, data: bytes) -> int:
     from gpudb.server.results import Rows
 
     types = tuple(column.type for column in planned.plan.columns)
-    batches = iter([unpacked(data, types)])
+    batches = iter([unpacked(data, planned.schema)])
     result: Any = SimpleNamespace(columns=planned.plan.columns, batches=batches, tag="SELECT", close=lambda: None)
     sent: list[int] = []
     rows = Rows(result, (0,) * len(types))

@@ -67,7 +67,7 @@ def narrow_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequen
         fields.append((">i4", lengths))
         fields += cells
         blank = blank or some
-        size = size + (lengths if isinstance(lengths, int) else np.maximum(lengths, 0))
+        size = size + (np.maximum(lengths, 0) if column.null_count else lengths)
     fields[1] = ">i4", size
     records = np.empty(batch.num_rows, _layout(tuple(form for form, _ in fields)))
     for name, (_, values) in zip(records.dtype.names or (), fields, strict=True):
@@ -122,8 +122,8 @@ def _letters(column: pa.Array) -> _Cells | None:
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32, count + 1, 4 * column.offset)
     start, end = int(ends[0]), int(ends[-1])
-    lengths = np.diff(ends)
-    width = int(lengths.max())
+    lengths = ends[1:] - ends[:-1]
+    width = int(np.maximum.reduce(lengths))
     if width > _LONGEST:
         return None
     if not width:
@@ -141,7 +141,7 @@ def _letters(column: pa.Array) -> _Cells | None:
 
 def _digits(values: Array, scale: int) -> _Cells:
     """Integers as decimals of a scale: a sign, digits in groups of four, a point."""
-    least, most = int(values.min()), int(values.max())
+    least, most = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
     signed = least < 0
     rest = (np.abs(values) if signed else values).view(np.uint64)
     low, top = (max(-most, 0), max(-least, most)) if signed else (least, most)
@@ -183,7 +183,7 @@ def _lengths(values: Array, low: int, top: int) -> Array | int:
     digits = len(str(top))
     if digits == len(str(low)):
         return digits
-    found: Array = np.searchsorted(_TENS, values, side="right") + 1
+    found: Array = _TENS.searchsorted(values, side="right") + 1
     return found
 
 

@@ -79,7 +79,6 @@ class AtOnce:
         parameters: bytes,
     ) -> pa.RecordBatch | None:
         shares = len(entries)
-        types = tuple(column.type for column in planned.plan.columns)
         asked = [Question(statement, planned.digest, parameters, share, shares) for share in range(shares)]
         answers = self._shortcuts.ask(entries, asked, request.cancel)
         if answers is None:
@@ -93,4 +92,4 @@ class AtOnce:
             # Statements take turns among the workers.
             one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
             answers = self._shortcuts.ask([one], [rest], request.cancel, entries)
-        return unpacked(answers[0], types) if answers is not None else None
+        return unpacked(answers[0], planned.schema) if answers is not None else None

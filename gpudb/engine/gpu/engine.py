@@ -61,7 +61,7 @@ class ClusterEngine:
     def _planned(self, request: Request) -> Planned:
         """A plan for all workers, or for the rows that the one has which a request is for."""
         if request.settings.node is None:
-            planned = self._planner.planned(request, self._cluster.space())
+            planned = self._planner.again(request) or self._planner.planned(request, self._cluster.space())
         else:
             planned = self._planner.alone(request, request.settings.node)
         self._dropped.reading(planned.tables, request.snapshot)
@@ -126,8 +126,7 @@ class ClusterStream:
     """The rows of a running statement."""
 
     def __init__(self, cluster: Cluster, plan: Plan, execution: Execution, request: Request) -> None:
-        self._types = tuple(column.type for column in plan.columns)
-        self.schema = schema_of(self._types)
+        self.schema = schema_of(tuple(column.type for column in plan.columns))
         self._cluster = cluster
         self._cancel = request.cancel
         self._execution = execution
@@ -179,7 +178,7 @@ class ClusterStream:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
             for chunk in self._chunks():
-                batch = unpacked(chunk, self._types)
+                batch = unpacked(chunk, self.schema)
                 for start in range(0, batch.num_rows, BATCH_ROWS):
                     self._cancel.check()
                     yield batch.slice(start, BATCH_ROWS) if batch.num_rows > BATCH_ROWS else batch

@@ -30,6 +30,6 @@ def packed(batch: pa.RecordBatch) -> bytes:
     return found
 
 
-def unpacked(data: bytes, types: Sequence[SqlType]) -> pa.RecordBatch:
-    """The batch of such a message."""
-    return pa.ipc.read_record_batch(pa.py_buffer(data), schema_of(tuple(types)))
+def unpacked(data: bytes, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch of such a message, by its schema (see `schema_of`)."""
+    return pa.ipc.read_record_batch(pa.py_buffer(data), schema)

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import pyarrow as pa
+
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.admission import Cost, cost_of
 from gpudb.engine.gpu.carried import check, check_functions
@@ -19,6 +21,7 @@ from gpudb.engine.gpu.chunks import Space, build_rows, chunks_of, kept_rows
 from gpudb.engine.gpu.constants import evaluator
 from gpudb.engine.gpu.fused.match import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.outcome import schema_of
 from gpudb.engine.gpu.scatter import Scattered, scattered
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.logical import plan_query
@@ -70,6 +73,11 @@ class Planned:
     def tables(self) -> tuple[Table, ...]:
         """The tables that they read."""
         return tuple(node.table for node in walk_nodes(self.plan.root) if isinstance(node, Scan))
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of its rows."""
+        return schema_of(tuple(column.type for column in self.plan.columns))
 
     @cached_property
     def scattered(self) -> Scattered | None:
@@ -128,11 +136,9 @@ class Planner:
         kept = self._kept(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
         fuse = self._fuses(request)
-        with self._lock:
-            if kept.planned is not None and chunks in {0, kept.planned.chunks} and time.monotonic() < kept.ends:
-                same = all(a is b for a, b in zip(tables, kept.tables, strict=True))
-                if same and kept.fused == fuse:
-                    return kept.planned
+        found = self._current(kept, tables, fuse)
+        if found is not None and chunks in {0, found.chunks}:
+            return found
         ends = time.monotonic() + CAREFUL_SECONDS if chunks else math.inf
         computed = False
 
@@ -163,6 +169,23 @@ class Planner:
             with self._lock:
                 kept.tables, kept.planned, kept.ends, kept.fused = tables, made, ends, fuse
         return made
+
+    def again(self, request: Request) -> Planned | None:
+        """What `planned` finds of a query that has been planned; None where it would plan."""
+        with self._lock:
+            kept = self._plans.get(id(request.query))
+            if kept is None:
+                return None
+            self._plans.move_to_end(id(request.query))
+        return self._current(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
+
+    def _current(self, kept: _Kept, tables: tuple[Table, ...], fuse: bool) -> Planned | None:
+        """The stages of a planned query, if they are those over these tables."""
+        with self._lock:
+            if kept.planned is None or kept.fused != fuse or time.monotonic() >= kept.ends:
+                return None
+            same = all(a is b for a, b in zip(tables, kept.tables, strict=True))
+            return kept.planned if same else None
 
     def _limits(self, space: Space | None) -> Limits:
         """What kernels take of the `space` of each worker."""

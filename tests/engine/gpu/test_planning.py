@@ -1,0 +1,47 @@
+"""Plans that are found again: while tables have the same files and settings say the same, and only then."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.protocol import Settings
+from gpudb.plan.placing import Costs
+from tests.engine.conftest import Lab
+
+SETUP = "CREATE TABLE kept (a int4, b int4); INSERT INTO kept SELECT g, g % 3 FROM generate_series(1, 50) g"
+SQL = "SELECT b, sum(a) FROM kept GROUP BY b"
+
+
+def test_a_plan_is_found_again_until_its_tables_change(lab: Lab) -> None:
+    planner = Planner(lab.database.cpu, Costs(workers=1), fuse=True)
+    request = lab.request(SQL)
+    assert planner.again(request) is None
+    made = planner.planned(request)
+    assert planner.again(request) is made
+    assert planner.again(lab.request(SQL)) is None  # bound anew, it is another query
+    assert planner.again(replace(request, settings=Settings(fused=False))) is None
+    lab.run("INSERT INTO kept VALUES (1, 1)")
+    later = replace(request, snapshot=lab.request(SQL).snapshot)
+    assert planner.again(later) is None
+    grown = planner.planned(later)
+    assert planner.again(later) is grown is not made
+    assert planner.again(request) is None
+
+
+def test_what_depends_on_the_request_is_planned_each_time(lab: Lab) -> None:
+    planner = Planner(lab.database.cpu, Costs(workers=1))
+    request = lab.request("SELECT sum(a) FROM kept WHERE b < extract(hour FROM '2001-01-01 00:00+00'::timestamptz)")
+    planner.planned(request)
+    assert planner.again(request) is None
+
+
+def test_chunks_that_were_asked_for_are_kept_for_a_while(lab: Lab) -> None:
+    planner = Planner(lab.database.cpu, Costs(workers=1))
+    request = lab.request(SQL)
+    made = planner.planned(request, chunks=2)
+    assert planner.again(request) is made
+    (kept,) = planner._plans.values()
+    kept.ends = time.monotonic()
+    assert planner.again(request) is None

@@ -77,7 +77,15 @@ template <int WIDTH, class T>
 __device__ __forceinline__ void load_row(const u8* data, i64 row, T (&out)[1]) {
     const u8* at = data + row * WIDTH;
     if constexpr (WIDTH == 2) out[0] = *reinterpret_cast<const u16*>(at);
-    else if constexpr (WIDTH == 3) out[0] = (T)(at[0] | at[1] << 8 | at[2] << 16);
+    else if constexpr (WIDTH == 3) {
+        // The word that they begin in and, for half of the rows, the next one: a lane's reads each take their turn.
+        const u32* const words = reinterpret_cast<const u32*>(data) + (row * 3 >> 2);
+        const u32 shift = (u32)row * 24 & 31;
+        u32 above = 0;
+        const u32 below = words[0];
+        if (shift > 8) above = words[1];
+        out[0] = (T)(__funnelshift_r(below, above, shift) & 0xFFFFFF);
+    }
     else if constexpr (WIDTH == 4) out[0] = *reinterpret_cast<const u32*>(at);
     else if constexpr (WIDTH == 8) out[0] = *reinterpret_cast<const u64*>(at);
     else out[0] = *at;

@@ -10,6 +10,20 @@ __device__ __forceinline__ u32 shared_word(const uint4* shared, u32 offset, u32 
     return *reinterpret_cast<const u32*>(reinterpret_cast<const u8*>(shared) + ((place >> 5) * 4 + offset));
 }
 
+// One of a thread's values, whichever `at` (below V, a power of two) says: in registers, which have no addresses.
+template <int V, class T>
+__device__ __forceinline__ T picked(const T (&of)[V], int at) {
+    T left[V];
+#pragma unroll
+    for (int k = 0; k < V; ++k) left[k] = of[k];
+#pragma unroll
+    for (int half = V / 2; half; half /= 2) {
+#pragma unroll
+        for (int k = 0; k < half; ++k) left[k] = at & half ? left[k + half] : left[k];
+    }
+    return left[0];
+}
+
 // MurmurHash3's finalizer; gpudb's lookups.py is the same in NumPy.
 __device__ __forceinline__ u64 mixed(u64 x) {
     x ^= x >> 33;

@@ -120,6 +120,11 @@ class _Bench:
         return times, found[0] if found else target.outcome(), loaded
 
 
+def _told(way: Any) -> str:
+    """How a kernel is made: eager or not, rows a thread, together, kept, large."""
+    return f"{'el'[not way.eager]}{way.rows}{'t' * way.together}{'k' * way.kept}{'L' * way.large}"
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GPUDB_KERNEL_CACHE"] = folder
@@ -133,6 +138,7 @@ def _measure() -> None:
 
     from benchmarks.fused.outcomes import same
     from gpudb.engine.gpu.fused.generate import Options, options_for
+    from gpudb.engine.gpu.fused.pipeline import Lookup
 
     found = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
     out = Path(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -155,9 +161,12 @@ def _measure() -> None:
         agrees = bench.checked(case, segment)
         ways = {}
         default = options_for(case.pipeline)
-        more = replace(default, together=True) if case.pipeline.steps else Options(16, False)
+        more = [replace(default, together=True) if case.pipeline.steps else Options(16, False)]
+        if any(isinstance(step, Lookup) for step in case.pipeline.steps):
+            larger = replace(default, large=True)
+            more += [larger, replace(default, kept=True), replace(larger, kept=True)]
         for options in dict.fromkeys(
-            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), more)
+            (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), *more)
         ):
             times, outcome, loaded = bench.measured(case, segment, options)
             ways[options] = (statistics.median(times), min(times), outcome, loaded)
@@ -175,9 +184,7 @@ def _measure() -> None:
             "ways": {str(key): round(value[0], 4) for key, value in ways.items()},
         }  # fmt: skip
         lines.append(line)
-        told = " ".join(
-            f"{'el'[not o.eager]}{o.rows}{'t' * o.together}:{way[0]:.2f}/{way[3].registers}" for o, way in ways.items()
-        )
+        told = " ".join(f"{_told(each)}:{way[0]:.2f}/{way[3].registers}" for each, way in ways.items())
         print(
             f"{case.name:9s} {size / 1e9:6.2f} GB {median:7.3f} ms roof {line['roofline_ms']:6.3f} ="
             f" {line['share']:4.0%} {line['rows_per_s'] / 1e9:6.1f} G/s twin {agrees} ways {alike}"

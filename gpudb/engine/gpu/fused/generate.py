@@ -25,6 +25,8 @@ HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cu
 TEXT = "text.cuh"
 """The header of kernels that read texts as they are."""
 BLOCK = 256
+LARGE_SHARED = 31 * 1024
+"""Shared memory of a large block, so that two of them leave three quarters of it to the L1 cache."""
 _GROUP_BITS = GROUP.bit_length() - 1
 _MUCH = 40
 """Of so much weight, in expressions, a thread has 4 rows: SSB's heaviest query weighs 30 and compiles in 270 ms."""
@@ -34,12 +36,18 @@ _LITTLE = 6
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a kernel is made: rows a thread has at once, whether all columns are loaded first, and whether rows that are
-    left are done `together` even where these are few."""
+    """How a kernel is made: rows a thread has at once, whether all columns are loaded first, whether rows that are left
+    are done `together` even where these are few, or few ones' partners are `kept` in registers, not looked for again.
+
+    With `large` blocks of the most threads, and few copies of groups, bitmaps are in a multiprocessor's shared memory
+    twice at most: what they do not take of it is L1 cache, for the lookups that do not fit into it.
+    """
 
     rows: int = 8
     eager: bool = False
     together: bool = False
+    kept: bool = False
+    large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +113,24 @@ class _Generator:
         self._filtered = bool(pipeline.steps) or any(form.text for form in pipeline.columns)
         self._loaded: set[int] = set()
         self._left: RowsLeft | None = None
-        self._probes = Probes(pipeline, self._out, self._v, together=options.together)
+        self._probes = Probes(pipeline, self._out, self._v, together=options.together, kept=options.kept)
         sink, held = pipeline.sink, self._probes.bytes
         lookups = [step for step in pipeline.steps if isinstance(step, Lookup)]
         if isinstance(sink, Groups):
             once = all(step.unique or step.kind in {"semi", "anti"} for step in lookups)
-            self._sink: GroupWords | RowValues = GroupWords(sink, self._out, held, once=once, often=not lookups)
+            room = max(LARGE_SHARED - held, 0) if options.large and held else SHARED
+            self._sink: GroupWords | RowValues = GroupWords(
+                sink, self._out, held, once=once, often=not lookups, room=room
+            )
         else:
             self._sink = RowValues(sink, self._out)
         self._block = max(self._sink.block, BLOCK)
         if held > SHARED // 3:
             self._block = max(self._block, 2 * BLOCK if held <= 2 * SHARED else 4 * BLOCK)
+        self._bounds = str(self._block)
+        if options.large and held:
+            self._block = 4 * BLOCK
+            self._bounds = f"{self._block}, 2"
         self._shared = self._sink.shared + held
 
     def made(self) -> Kernel:
@@ -129,7 +144,7 @@ class _Generator:
         includes = "".join(f'#include "{each}"\n' for each in (*HEADERS, *more))
         source = (
             f"{includes}\n"
-            f'extern "C" __global__ void __launch_bounds__({self._block}) {name}(\n    {declared}) {{\n'
+            f'extern "C" __global__ void __launch_bounds__({self._bounds}) {name}(\n    {declared}) {{\n'
             + "\n".join(self._out.lines)
             + "\n}\n"
         )

@@ -38,8 +38,9 @@ class RowsLeft:
         for step in reversed(self._probes.together):
             if isinstance(step, Lookup) and step.number in wanted - self._again:
                 again.insert(0, step)
-                wanted |= {number for each in step.keys for number in lookups_of(each)}
-        read = [*exprs, *(key for step in again for key in step.keys)]
+                if not self._probes.kept:
+                    wanted |= {number for each in step.keys for number in lookups_of(each)}
+        read = [*exprs, *(key for step in again for key in step.keys if not self._probes.kept)]
         new = {column for each in read for column in fields_of(each)} - self._loaded
         load_row(self._out, new)
         self._loaded |= new

@@ -49,11 +49,12 @@ class Probes:
 
     `together` are the steps that are done for all of them; `few`: they leave few, done one by one from there.
     `near` are the lookups whose bitmaps every block has in shared memory, the first ones that fit; `bytes` is what
-    these take.
+    these take. Few rows' partners are `kept`, or looked for again.
     """
 
-    def __init__(self, pipeline: Pipeline, out: Emitter, v: int, *, together: bool) -> None:
+    def __init__(self, pipeline: Pipeline, out: Emitter, v: int, *, together: bool, kept: bool) -> None:
         self._out, self._v = out, v
+        self.kept = kept
         steps = pipeline.steps
         first = next((place for place, step in enumerate(steps) if alone(step)), len(steps))
         together = together or any(form.text for form in pipeline.columns)
@@ -149,10 +150,15 @@ class Probes:
         out.partners[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
 
     def again(self, step: Lookup, at: str) -> None:
-        """The partner, which was found before, of the thread's row number `at`, without the places of all its rows."""
+        """The partner, which was found before, of the thread's row number `at`: without the places of all its rows,
+        unless they are kept."""
         out, n = self._out, step.number
         place, first = f"place{n}", None
-        if step.hashed:
+        if self.kept:
+            out.line(f"const {'i64' if step.hashed else 'u32'} {place} = picked(p{n}, {at});")
+            if not step.hashed and not step.presence:
+                first = out.kept("u64", f"a{n}_0[{place}]")
+        elif step.hashed:
             index, *_ = self._index(step)
             out.line(f"const i64 {place} = max(probe(h{n}, mask{n}, (i64)({index})), 0ll);")
         else:

@@ -108,14 +108,17 @@ class RowValues:
 
 class GroupWords:
     """Writes the words of groups; `reserved` bytes of shared memory are another's. `once`: a row comes once at most;
-    `often`: many do."""
+    `often`: many do. Groups are there once, and more often while their copies take no more than `room` bytes."""
 
-    def __init__(self, sink: Groups, out: Emitter, reserved: int, *, once: bool, often: bool) -> None:
+    def __init__(
+        self, sink: Groups, out: Emitter, reserved: int, *, once: bool, often: bool, room: int = SHARED
+    ) -> None:
         self._sink, self._out = sink, out
         self.shared, self.block, self._copies = 0, 0, 0
         self._offsets: dict[int, int] = {}
         self._counted = [once and _counts(sink, each.value) is not None for each in sink.accumulators]
         self._often = often
+        self._room = room
         self._cells: list[str] = []
         if sink.form == "dense":
             self._plan(reserved, few=True)
@@ -135,7 +138,7 @@ class GroupWords:
         if size + reserved > SHARED_MOST:
             return
         self._copies = 1
-        while self._copies < 32 and size * self._copies * 2 <= SHARED:
+        while self._copies < 32 and size * self._copies * 2 <= self._room:
             self._copies *= 2
         # A copy more would take a block's place: large tables have one large block.
         if size * self._copies > SHARED:

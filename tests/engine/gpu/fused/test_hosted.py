@@ -146,8 +146,9 @@ def looked_up(
     return step, made.arrays, [] if bare else counted(Payload((-9, 90), True, number, 0))
 
 
+@pytest.mark.parametrize("options", [None, Options(8, kept=True)])
 @pytest.mark.parametrize("shape", ["bitmap", "payload", "hashed"])
-def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str) -> None:
+def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Options | None) -> None:
     draws, rows, many = np.random.default_rng(3), 1501, 10**12 if shape == "hashed" else 1
     pipelines, given = [], []
     every = product((2, 128, 1000), ("inner", "left", "semi", "anti"), ("left", "inner"))
@@ -165,7 +166,7 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str) -> None:
         sink = Groups((), (Accumulator("add", ONE), *words, *others), "one")
         pipelines.append(Pipeline(tuple(column.form for column in columns), (one, two), sink, few=few))
         given.append((Segment(rows, tuple(columns)), (arrays, more)))
-    hosted = Hosted(pipelines, tmp_path)
+    hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
         wanted = twin.run(pipeline, [segment], lookups, [])
         assert wanted.grouped is not None
@@ -184,7 +185,8 @@ def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: st
     return step, made.arrays
 
 
-def test_a_lookup_by_what_another_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [None, Options(4, kept=True, large=True)])
+def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None) -> None:
     """Of rows that come one after the other each has its own partners, those of lookups that only keys read, too."""
     draws, rows = np.random.default_rng(5), 1501
     pipelines, given = [], []
@@ -197,7 +199,7 @@ def test_a_lookup_by_what_another_found(tmp_path: Path) -> None:
         sink = Groups((), (Accumulator("add", ONE), *counted(Payload((0, 216), False, 1, 0))), "one")
         pipelines.append(Pipeline((columns[0].form,), (one, two), sink, few=few))
         given.append((Segment(rows, tuple(columns)), (arrays, more)))
-    hosted = Hosted(pipelines, tmp_path)
+    hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
         wanted = twin.run(pipeline, [segment], lookups, [])
         assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline

@@ -26,7 +26,9 @@ from benchmarks.harness import RESULTS, default_machine
 from tests.engine.gpu import survey
 from tests.engine.gpu.test_benchmarks import SUITES
 
-_CUDF = [f"tests/engine/gpu/cudf/test_{name}.py" for name in ("served", "texts", "frames", "resident", "results")]
+_CUDF = [
+    f"tests/engine/gpu/cudf/test_{name}.py" for name in ("served", "texts", "frames", "packing", "resident", "results")
+]
 _TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
 """A folder's tests stand side by side: pytest finds a folder's fixtures for the first of its tests alone."""
 PARTS = {"tpcds": 4}

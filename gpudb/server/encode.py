@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -81,19 +80,6 @@ def _is_small(batch: pa.RecordBatch) -> bool:
     return bool(batch.get_total_buffer_size() <= _FEW_BYTES or batch.nbytes <= _FEW_BYTES)
 
 
-class _Fields(dict[Any, bytes]):
-    """A column's values, each behind its length: those that come again are made once."""
-
-    def __missing__(self, value: bytes | str | int | None) -> bytes:
-        if value is None:
-            made = _NULL
-        else:
-            data = value if isinstance(value, bytes) else str(value).encode()
-            made = len(data).to_bytes(4, "big") + data
-        self[value] = made
-        return made
-
-
 def few_rows(
     batch: pa.RecordBatch,
     types: Sequence[SqlType],
@@ -105,14 +91,16 @@ def few_rows(
     columns: list[list[bytes]] = []
     for at, (type_, form) in enumerate(zip(types, formats)):
         column = batch.column(at)
+        values: list[bytes | None]
         if form == BINARY:
             values = binary_column(type_, column).to_pylist()
         elif type_.name in _SPELLED:
-            values = column.to_pylist()
+            values = [None if value is None else str(value).encode() for value in column.to_pylist()]
         else:
             spelled = type_.name == "numeric"
-            values = numeric_texts(column) if spelled else text_column(type_, column, zone, resolve).to_pylist()
-        columns.append(list(map(_Fields().__getitem__, values)))
+            texts = numeric_texts(column) if spelled else text_column(type_, column, zone, resolve).to_pylist()
+            values = [None if text is None else text.encode() for text in texts]
+        columns.append([_NULL if value is None else len(value).to_bytes(4, "big") + value for value in values])
     rows = list(map(b"".join, zip(*columns))) if columns else [b""] * batch.num_rows
     sizes = list(map(len, rows))
     if max(sizes, default=0) + 6 > _LARGEST_MESSAGE:

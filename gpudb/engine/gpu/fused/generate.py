@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 
 from gpudb.engine.gpu.fused.emit import Emitter
@@ -27,6 +28,8 @@ TEXT = "text.cuh"
 BLOCK = 256
 LARGE_SHARED = 31 * 1024
 """Shared memory of a large block, so that two of them leave three quarters of it to the L1 cache."""
+_CACHED = 92 * 1024
+"""Bytes of a multiprocessor that are L1 cache beside four blocks of 40 KiB of shared memory."""
 _GROUP_BITS = GROUP.bit_length() - 1
 _MUCH = 40
 """Of so much weight, in expressions, a thread has 4 rows: SSB's heaviest query weighs 30 and compiles in 270 ms."""
@@ -81,9 +84,16 @@ def options_for(pipeline: Pipeline) -> Options:
     if any(form.text for form in pipeline.columns) or any(map(alone, pipeline.steps)):
         return Options(4)
     much = size_of(exprs) + 2 * apart + 4 * lookups
+    large = any(isinstance(step, Lookup) and _most_bytes(step) > _CACHED for step in pipeline.steps)
     if widest == 8 or much > _MUCH:
-        return Options(4)
-    return Options(16 if widest == 1 and much <= _LITTLE else 8)
+        return Options(4, large=large, kept=large)
+    return Options(16 if widest == 1 and much <= _LITTLE else 8, large=large, kept=large)
+
+
+def _most_bytes(step: Lookup) -> float:
+    """Bytes of the largest array that a lookup reads at random."""
+    widths = [width or 8 for width in step.payloads] + [8] * step.hashed + [1 / 8] * step.presence
+    return prod(step.sizes) * max(widths, default=0)
 
 
 def generated(pipeline: Pipeline, options: Options | None = None) -> Kernel:

@@ -166,7 +166,7 @@ class Launcher:
         entries = [(self.placed(made), self.placed(known)) for made, known in tables]
         if any(segment.rows > _ROWS for segment in segments):
             raise NotFused("more rows of one file than a kernel counts")
-        known, capacity = self._capacities.get(id(pipeline)), self._capacity(pipeline, segments)
+        first = capacity = self._capacity(pipeline, segments)
         kernels = [self.over(pipeline, segment) for segment in segments]
         begin, end = xp.cuda.Event(), xp.cuda.Event()
         while True:
@@ -178,7 +178,7 @@ class Launcher:
             outcome = target.outcome(self.gather, keep=keep)
             if outcome is not None:
                 end.synchronize()
-                if known is None and capacity > _FIRST:
+                if capacity > first:
                     # Beside the capacity its pipeline, so that the id stays its own.
                     self._capacities[id(pipeline)] = pipeline, capacity
                     while len(self._capacities) > _OVER:

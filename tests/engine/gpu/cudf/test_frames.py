@@ -84,7 +84,12 @@ def test_groups_of_no_rows_have_the_types_of_others(frames: Any, name: str, keys
 def test_columns_of_one_worker_go_beside_those_of_another(frames: Any) -> None:
     lists = pl.DataFrame({"k": ["a", "b"], "l": [[3, 1, None], [2]]}, {"k": pl.String, "l": pl.List(pl.Int32)})
     plans = [
-        lambda lazy: lazy.explode("l", empty_as_null=True).group_by("k").agg(pl.col("l").max(), pl.col("l").implode().alias("m")).sort("k"),
+        lambda lazy: (
+            lazy.explode("l", empty_as_null=True)
+            .group_by("k")
+            .agg(pl.col("l").max(), pl.col("l").implode().alias("m"))
+            .sort("k")
+        ),
         lambda lazy: lazy.explode("l", empty_as_null=True).with_columns(pl.col("l").cast(pl.Int64).alias("n")),
         lambda lazy: lazy.select(pl.col("l").list.len().cast(pl.Float64).is_infinite().cast(pl.Int8).max()),
     ]

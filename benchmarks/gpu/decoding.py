@@ -61,14 +61,12 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
 
         def read(place: int) -> None:
             path, first, count = pieces[place]
-            wanted = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([str(path)])).column_names(
-                [*columns]
-            )
-            options = wanted.build()
+            source = plc.io.SourceInfo([str(path)])
+            options = plc.io.parquet.ParquetReaderOptions.builder(source).column_names([*columns]).build()
             options.set_skip_rows(first)
             options.set_num_rows(count)
             stream = streams[place % len(streams)]
-            plc.io.parquet.read_parquet(wanted, stream, parquet_metadatas=heads[path])
+            plc.io.parquet.read_parquet(options, stream, parquet_metadatas=heads[path])
 
         with ThreadPoolExecutor(resident.AHEAD) as pool:
             list(pool.map(read, range(len(pieces))))

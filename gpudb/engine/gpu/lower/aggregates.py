@@ -308,7 +308,8 @@ def _distinct(call: bound.Aggregate) -> State:
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         value = args[0]
         if call.function.name == "count":
-            return [value.expr.drop_nulls().n_unique().cast(pl.Int64).alias(name)]
+            # Of no rows cuDF has NULL.
+            return [value.expr.drop_nulls().n_unique().cast(pl.Int64).fill_null(0).alias(name)]
         unique = Value(value.type, value.expr.unique(), None, value.bounds)
         return plain.partial((unique,), name)
 

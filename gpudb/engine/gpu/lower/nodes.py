@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import singledispatchmethod
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -421,11 +422,19 @@ class Lowering:
     def _(self, node: Sample) -> Frame:
         frame = self.frame(node.input)
         found = self._frames.held(frame.lazy)
-        step = max(found.rows // node.rows, 1)
+        step = _prime(max(found.rows // node.rows, 1))
         return Frame(found.lazy.gather_every(step, step // 2), frame.bounds)
 
 
 _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_count_in_result_offset_clause"}
+
+
+def _prime(least: int) -> int:
+    """The first odd prime from a number on, 1 for 1: rows that are so far apart have nothing in common in data that
+    repeat, as a number's remainder does."""
+    while least > 1 and (least == 2 or any(least % factor == 0 for factor in range(2, isqrt(least) + 1))):
+        least += 1
+    return least
 
 
 def _is_large(node: nodes.Node) -> bool:

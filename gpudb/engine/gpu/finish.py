@@ -244,7 +244,7 @@ def _array(kind: SqlType, lane: Lane) -> pa.Array:
         return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
     mask = None if lane.valid is None else ~lane.valid
     if kind.name == "numeric":
-        return numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown), kind)
+        return numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind)
     if kind.name in {"date", "timestamp", "timestamptz"}:
         return pa.array(values.astype(np.int32 if kind.name == "date" else np.int64), mask=mask).view(kind.arrow)
     return pa.array(values.astype(kind.arrow.to_pandas_dtype(), copy=False), mask=mask)

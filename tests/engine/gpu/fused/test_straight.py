@@ -40,6 +40,7 @@ STRAIGHT = (
     "SELECT k, count(*), count(r), sum(i), avg(i), min(n) FROM t GROUP BY k ORDER BY k DESC",
     "SELECT sum(l), avg(n), sum(r), avg(r), max(l) FROM t WHERE r = r",
     "SELECT sum(l * 70000::int8 - i), sum(n * 30000) FROM t WHERE i < 1000",
+    "SELECT k, sum(CASE WHEN b THEN n ELSE 0 END), avg(CASE WHEN b THEN 1 ELSE n END) FROM t GROUP BY k ORDER BY k",
     "SELECT avg(i), sum(n), max(s), min(k), count(*) FROM t WHERE k = 77",
     "SELECT s, min(d), max(m), bool_and(b), bool_or(b), max(n), max(e) FROM t GROUP BY s ORDER BY 1 NULLS FIRST",
     "SELECT b, s, sum(n) FROM t GROUP BY s, b ORDER BY 3 DESC, b NULLS FIRST, s LIMIT 5 OFFSET 2",

@@ -230,9 +230,9 @@ class PackedSource:
         self._loaded = False
 
     def _runs(self) -> list[Run]:
-        if self._found is None or self._found[0] != self._tables.version:
-            runs = self._tables.runs(self._table, self._share, self._files)
-            self._found = self._tables.version, runs
+        version = self._tables.version  # as it is before: what another thread changes meanwhile is seen next time
+        if self._found is None or self._found[0] != version:
+            self._found = version, self._tables.runs(self._table, self._share, self._files)
         return self._found[1]
 
     @property

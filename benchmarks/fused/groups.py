@@ -55,7 +55,7 @@ def main() -> None:
 
             def run(loaded: Any = loaded, segment: Any = segment, target: Any = target) -> None:
                 target.clear()
-                launcher.launch(loaded, segment, [], [], target)
+                launcher.launch(loaded, segment, [], [], target).start()
 
             times = timed(cp, run, 10)
             there = cp.flatnonzero(counts)

@@ -109,7 +109,7 @@ class _Bench:
 
         def run() -> None:
             target.clear()
-            self.launcher.launch(loaded, segment, arrays, entries, target)
+            self.launcher.launch(loaded, segment, arrays, entries, target).start()
 
         def run_first() -> None:
             steps = lambda pipeline: self.launcher.run(pipeline, [segment], arrays, entries)  # noqa: E731

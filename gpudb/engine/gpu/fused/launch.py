@@ -173,7 +173,8 @@ class Launcher:
             target = Target(xp, pipeline.sink, capacity)
             begin.record()
             for segment, kernel in zip(segments, kernels, strict=True):
-                self.launch(kernel, segment, arrays, entries, target)
+                if segment.rows:
+                    self.launch(kernel, segment, arrays, entries, target).start()
             end.record()
             outcome = target.outcome(self.gather, keep=keep)
             if outcome is not None:
@@ -213,7 +214,7 @@ class Launcher:
         try:
             target = Target(self._cupy, pipeline.sink, capacity)
             started = [
-                self._launch(self.over(pipeline, segment), segment, lookups, tables, target)
+                self.launch(self.over(pipeline, segment), segment, lookups, tables, target)
                 for segment in segments
                 if segment.rows
             ]
@@ -237,19 +238,8 @@ class Launcher:
         arrays: Sequence[Sequence[Any]],
         tables: Sequence[tuple[Any, Any]],
         target: Target,
-    ) -> None:
-        """Starts a kernel over a segment on the current stream; everything given lies on the device."""
-        if segment.rows:
-            self._launch(loaded, segment, arrays, tables, target).start()
-
-    def _launch(
-        self,
-        loaded: Loaded,
-        segment: Segment,
-        arrays: Sequence[Sequence[Any]],
-        tables: Sequence[tuple[Any, Any]],
-        target: Target,
     ) -> Launch:
+        """A kernel over a segment that has rows, to be started; everything given lies on the device."""
         kernel = loaded.kernel
         given = arguments(kernel, segment, arrays, tables, target)
         grid = grid_of(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,9 +146,15 @@ class Launcher:
         What comes of it is copied to the host, but with `keep` stays on the device where it is much, in any order.
         MemoryError where the device has no room for that, or for the kernel.
         """
+        with self._told_of_memory():
+            return self._run(pipeline, segments, lookups, tables, keep)
+
+    @contextmanager
+    def _told_of_memory(self) -> Iterator[None]:
+        """What the device has no room for is a MemoryError."""
         cuda = self._cupy.cuda
         try:
-            return self._run(pipeline, segments, lookups, tables, keep)
+            yield
         except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
             if error.status == _NO_MEMORY:
                 raise MemoryError(str(error)) from error
@@ -208,23 +215,20 @@ class Launcher:
     ) -> Replay | None:
         """The same launches time and again, of a pipeline that has run: see `run`. All arrays lie on the device, and
         must stay. None for what is no groups, or takes more than `most` bytes, or for which there is no memory."""
-        capacity, cuda = self._capacity(pipeline, segments), self._cupy.cuda
+        capacity = self._capacity(pipeline, segments)
         if not isinstance(pipeline.sink, Groups) or room_of(pipeline.sink, capacity) > most:
             return None
         try:
-            target = Target(self._cupy, pipeline.sink, capacity)
-            started = [
-                self.launch(self.over(pipeline, segment), segment, lookups, tables, target)
-                for segment in segments
-                if segment.rows
-            ]
-            return Replay(self._cupy, pipeline, segments, started, target, self.gather)
+            with self._told_of_memory():
+                target = Target(self._cupy, pipeline.sink, capacity)
+                launches = [
+                    self.launch(self.over(pipeline, segment), segment, lookups, tables, target)
+                    for segment in segments
+                    if segment.rows
+                ]
+                return Replay(self._cupy, pipeline, segments, launches, target, self.gather)
         except MemoryError:
             return None
-        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
-            if error.status == _NO_MEMORY:
-                return None
-            raise
 
     @property
     def milliseconds(self) -> float:

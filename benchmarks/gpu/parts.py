@@ -144,6 +144,7 @@ def _compared(
 def _general(given: Given, _: float) -> list[Command]:
     sizes = ["--scale", f"{given.scale:g}", "--workers", *_counts(given), "--runs", 2, "--warm", 2, "--budget", 6]
     chosen = ["--only", "tpch", "ssb-lines", "--general", "--without", "duckdb", "cudf-polars"]
+    sizes += ["--explain", given.told / "explain-general"]
     return [module("benchmarks.compare", *chosen, *sizes, *_measured(given))]
 
 
@@ -206,7 +207,7 @@ TWO: dict[str, Part] = {
     "dispatch": Part(40, 80, _dispatched),
     "scaling": Part(120, 200, _scaled, ("scaling-*",)),
     "general": Part(150, 200, _general),
-    "survey": Part(200, 300, _surveyed),
+    "survey": Part(350, 450, _surveyed),
     "clustered": Part(170, 240, _clustered),
     "tests": Part(60, 120, _tested("tests/engine/gpu/cudf/test_served.py", "tests/engine/test_engines.py")),
 }

@@ -5,19 +5,20 @@
 Of two tables (SSB's lineorder, TPC-H's lineitem with its texts apart): reading the files' bytes; bringing them to the
 GPU by KvikIO; decoding them by libcudf (see `decoding`); and as the tables that workers keep, packed and plain. Each is
 the best of some runs; GB/s are of the files' bytes. Notes tell where the time of packing goes: as it is, of all threads
-together, and with one thread that waits for each step's end.
+together, and with one thread that waits for each step's end. With --disk what is packed from there is held against the
+disk's own rate, as many threads read it, by the page cache and past it; notes tell what the page cache had.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 from benchmarks import report, tables
 from benchmarks.gpu.cold import adopted, load_packed, seconds
 from benchmarks.gpu.decoding import steps
+from benchmarks.gpu.disk import Disk
 from benchmarks.gpu.served import read_once, read_rate
 from benchmarks.gpu.spent import Spent, timed_functions
 from benchmarks.harness import Row, row_of, save
@@ -109,28 +111,10 @@ def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None
     return "; ".join(told)
 
 
-def copied(paths: Sequence[Path], folder: Path) -> list[Path]:
-    """Files on another disk, written out."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = [Path(shutil.copy(path, folder / path.name)) for path in paths]
-    for path in made:
-        with path.open("rb+") as file:
-            os.fsync(file.fileno())
-    return made
-
-
-def forgotten(paths: Sequence[Path]) -> None:
-    """Has the page cache forget files, which lie on a disk."""
-    for path in paths:
-        with path.open("rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def best(run: Callable[[], None], before: Callable[[], None] = lambda: None) -> list[float]:
-    """Seconds of some runs, each after `before`."""
+def best(run: Callable[[], None]) -> list[float]:
+    """Seconds of some runs."""
     times = []
     for _ in range(RUNS):
-        before()
         begun = time.perf_counter()
         run()
         times.append(time.perf_counter() - begun)
@@ -152,7 +136,7 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
     else:
         told = f"the GPU was opened in {first['opened']:.3f} s; loaded again: {first['second']:.3f} s"
         yield row_of("lineorder", "packed, first, nothing compiled", [first["first"]], rows, note=told)
-    device, database = on_gpu(0, fuse=True) if gpu else on_host(2**31, 2**30, fuse=True), Database(None)
+    device = on_gpu(0, fuse=True) if gpu else on_host(2**31, 2**30, fuse=True)
     ready: Callable[[], None] = lambda: None  # noqa: E731
     done = ready
     if gpu:
@@ -161,14 +145,11 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
 
         ready = partial(kvikio.defaults.set, "num_threads", options.threads)
         done = cupy.cuda.runtime.deviceSynchronize
-    try:
+    with folder_in(options.disk) as folder, closing(Database(folder)) as database:
         for make, name in ((tables.ssb_lines, "lineorder"), (tables.tpch, "lineitem")):
             suite = make(options.scale, options.data)
             where = suite.tables[name]
             paths = tables.files_of(where)
-            if options.disk:
-                where = options.disk / name
-                paths = copied(paths, where)
             schema = pq.read_schema(paths[0])
             columns = [field.name for field in schema if "string" not in str(field.type)]
             texts = [field.name for field in schema if field.name not in columns]
@@ -190,14 +171,39 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
                 yield row_of(name, "packed, the texts", times, count, bytes=of, note=note)
                 device.kernels.tables.columns.evict(table.oid)
             if options.disk:
-                cold = partial(forgotten, paths)
-                reading = best(partial(read_once, paths, options.threads), cold)
-                yield row_of(name, "the files' bytes read from the disk", reading, count, bytes=whole)
-                for step, run in loads.items():
-                    yield row_of(name, f"{step}, from the disk", best(run, cold), count, bytes=size)
-                shutil.rmtree(options.disk / name)
-    finally:
-        database.close()
+                disk = Disk([Path(file.path) for file in table.files])
+                yield from from_disk(name, disk, loads["packed"], whole, size, count, options.threads)
+
+
+@contextmanager
+def folder_in(disk: Path | None) -> Iterator[Path | None]:
+    """A folder for a database, whose tables' files are copies, on a disk, for a while; None for where they else are."""
+    if disk is None:
+        yield None
+        return
+    disk.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="gpudb-loading-", dir=disk) as folder:
+        yield Path(folder)
+
+
+def from_disk(
+    name: str, disk: Disk, packed: Callable[[], None], whole: int, size: int, count: int, threads: int
+) -> Iterator[Row]:
+    """A disk's own rate, by the page cache and past it, and packing `size` of the `whole` bytes from there."""
+    step = "the files' bytes read from the disk"
+    times, told = disk.timed(partial(read_once, disk.paths, threads))
+    yield row_of(name, step, times, count, bytes=whole, note=told)
+    rates = {"by the page cache": whole / min(times)}
+    try:
+        times, told = disk.timed(partial(read_once, disk.paths, threads, os.O_DIRECT))
+        yield row_of(name, f"{step}, past the page cache", times, count, bytes=whole, note=told)
+        rates["past it"] = whole / min(times)
+    except OSError as error:  # not every file system can be read so
+        print(f"{name}: past the page cache: {error}", file=sys.stderr)
+    times, told = disk.timed(packed)
+    rate = size / min(times)
+    beside = ", ".join(f"{rate / each:.0%} of reading {how}, {each / 1e9:.2f} GB/s" for how, each in rates.items())
+    yield row_of(name, "packed, from the disk", times, count, bytes=size, note=f"{beside}; {told}")
 
 
 def tell(row: Row) -> None:

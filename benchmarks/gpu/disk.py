@@ -1,0 +1,138 @@
+"""Files on a disk, read as if for the first time: without the page cache, and told how far that was so.
+
+What the page cache has of files is looked for at some places by reads that do not wait (RWF_NOWAIT); what really came
+from a disk the kernel counts (/proc/self/io). Where files cannot be forgotten they are written anew, past the cache.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+PLACES = 256
+"""Of some files, that are looked at."""
+FEW = 0.02
+"""Up to this share of the pages may be left."""
+TRIES = 3
+_PIECE = 1 << 24
+_BLOCK = 4096
+"""Of this length and at such places disks are written to past the page cache."""
+
+
+def cached(paths: Sequence[Path]) -> float | None:
+    """Which share of some files the page cache has, by places that are others each time: a page that is looked for may
+    come thereby. None where the system does not tell."""
+    places = max(PLACES // len(paths), 1)
+    found = 0
+    for path in paths:
+        size = max(path.stat().st_size, 1)
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)  # nothing is read ahead by looking
+            for _ in range(places):
+                try:
+                    found += os.preadv(file, [bytearray(1)], random.randrange(size), os.RWF_NOWAIT)
+                except BlockingIOError:
+                    continue
+        except OSError:
+            return None
+        finally:
+            os.close(file)
+    return found / (places * len(paths))
+
+
+def fetched() -> int | None:
+    """Bytes that this process has had read from disks so far; None where the system does not tell."""
+    try:
+        counts = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+        return int(counts["read_bytes"])
+    except (OSError, KeyError):
+        return None
+
+
+def forgotten(paths: Sequence[Path]) -> float | None:
+    """Has the page cache forget files, as far as it does; what is left: see `cached`."""
+    left = None
+    for again in range(TRIES):
+        time.sleep(0.1 * again)
+        gc.collect()  # a mapping keeps its pages
+        for path in paths:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())  # and so does what is not written yet
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        left = cached(paths)
+        if not left:
+            break
+    return left
+
+
+def written_anew(path: Path) -> None:
+    """Puts a copy in a file's place, of which the page cache has nothing where a disk can be written to past it."""
+    made = path.with_suffix(".new")
+    try:
+        try:
+            _copied(path, made, os.O_DIRECT)
+        except OSError:
+            _copied(path, made, 0)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _copied(source: Path, path: Path, flags: int) -> None:
+    room = memoryview(mmap.mmap(-1, _PIECE))  # where a page begins
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o600)
+    try:
+        with source.open("rb") as given:
+            start = 0
+            while count := given.readinto(room):
+                length, done = -(-count // _BLOCK) * _BLOCK, 0
+                while done < length:
+                    done += os.pwritev(file, [room[done:length]], start + done)
+                start += length
+        os.ftruncate(file, source.stat().st_size)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+class Disk:
+    """Some files on a disk; steps over them are timed from there."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = paths
+        self._helps = True
+        """Whether writing them anew does."""
+
+    def timed(self, run: Callable[[], object], runs: int = 2) -> tuple[list[float], str]:
+        """Seconds of some runs, none of which finds the files in the page cache, and how far that was so."""
+        times, told = [], []
+        for _ in range(runs):
+            before = self._forgotten()
+            began, begun = fetched(), time.perf_counter()
+            run()
+            times.append(time.perf_counter() - begun)
+            ended = fetched()
+            came = "what came from the disk is not told"
+            if began is not None and ended is not None:
+                came = f"{(ended - began) / 1e9:.2f} GB came from the disk"
+            told.append(f"of the pages {_share(before)} were cached before, {_share(cached(self.paths))} after; {came}")
+        return times, " | ".join(told)
+
+    def _forgotten(self) -> float | None:
+        left = forgotten(self.paths)
+        if left is not None and left > FEW and self._helps:
+            for path in self.paths:
+                written_anew(path)
+            left = forgotten(self.paths)
+            self._helps = left is not None and left <= FEW
+        return left
+
+
+def _share(found: float | None) -> str:
+    return "an unknown share" if found is None else f"{found:.0%}"

@@ -20,12 +20,13 @@ SAMPLED, LEAST_SAMPLED = 1000, 100
 @dataclass(frozen=True)
 class Narrowing:
     """Of the scan at a place among the stage's, the rows whose `column` has no value of column `key` of the rows that
-    were received of a stage are wanted by nobody."""
+    were received of a stage are wanted by nobody; `grouped` says that they are grouped before they meet those."""
 
     stage: int
     key: int
     scan: int
     column: int
+    grouped: bool = False
 
 
 @dataclass(frozen=True)

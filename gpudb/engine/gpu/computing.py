@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gpudb.engine.gpu import memory
+from gpudb.engine.gpu import limits, memory
 from gpudb.engine.gpu.device import Device
 from gpudb.engine.gpu.failures import told
 from gpudb.engine.gpu.finish import Finished
@@ -125,6 +125,9 @@ class Computing:
 
         try:
             parts = self._with_room(work, task)
+            if self.gpu and task.share.count > 1:
+                # Who reads few rows reads them on the host: here they are copied once, and no thread waits for it.
+                parts = [HostHeld(each.frame()) if each.bytes < limits.FEW_BYTES else each for each in parts]
         except BaseException:
             self._told()  # the next stage in this thread would be told it
             raise

@@ -87,6 +87,9 @@ class Held(Protocol):
 class Frames(Protocol):
     """What computes lazy frames."""
 
+    compares: bool
+    """Whether it takes less to compare rows with the keys that they will be joined by than to join all of them."""
+
     def held(self, lazy: pl.LazyFrame) -> Held:
         """Computes a lazy frame."""
 
@@ -194,6 +197,8 @@ class HostHeld:
 
 class HostFrames:
     """Frames in this process's memory, computed by Polars on its processors."""
+
+    compares = True
 
     def held(self, lazy: pl.LazyFrame) -> HostHeld:
         """See `Frames`."""

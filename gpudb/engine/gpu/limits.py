@@ -4,3 +4,5 @@ from __future__ import annotations
 
 FEW = 1 << 16
 """So many rows are looked at on the host."""
+FEW_BYTES = 1 << 16
+"""Fewer bytes of rows that go from stage to stage are the host's, where few rows take less than on a GPU."""

@@ -29,6 +29,8 @@ VALUES = 256
 """Of so many keys their very values are asked for, of more the least and the greatest."""
 SHARE = 0.5
 """Rows are compared where no more than this share of them is thought to be left; files are left out by less."""
+_NEARLY = 0.9
+"""Of a column's range: files that all have so much of it are read, whatever is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,13 @@ def narrowed(
     made = dict(enumerate(scans))
     told: list[Narrowed] = []
     for each in stage.narrows:
-        keys = _keys(each, received[each.stage], frames) if each.stage in received else None
+        before, compares = made[each.scan], each.grouped or frames.compares
+        if each.stage not in received or not (compares or _apart(before, each.column)):
+            continue
+        keys = _keys(each, received[each.stage], frames)
         if keys is None:
             continue
-        scan, before = _narrower(made[each.scan], each.column, keys), made[each.scan]
+        scan = _narrower(before, each.column, keys, compares)
         if scan is before:
             continue
         made[each.scan] = scan
@@ -79,18 +84,42 @@ def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Ke
     if sum(each.rows for each in received) > ROWS:
         return None
     name = f"c{narrowing.key}"
-    lanes = [frames.held(each.lazy.select(pl.col(name).unique())).frame() for each in received if each.rows]
-    series = pl.concat(lanes)[name].unique().drop_nulls() if lanes else pl.Series(name, [])
+    own = pl.col(name)
+    many = False
+    found: list[pl.Series] = []
+    for each in received:
+        differing = frames.held(each.lazy.select(own.unique())) if each.rows else None
+        if differing is None:
+            continue
+        if differing.rows > VALUES:
+            # The ends are found where they lie: that takes less than to bring all of them here.
+            ends = frames.held(differing.lazy.select(least=own.min(), greatest=own.max())).frame()
+            many, found = True, [*found, *(each.alias(name) for each in ends.get_columns())]
+        else:
+            found.append(differing.column(name))
+    series = pl.concat(found).unique().drop_nulls() if found else pl.Series(name, [])
     try:
         least, greatest = series.min(), series.max()
     except ValueError:
         return None
-    values = tuple(series.sort()) if len(series) <= VALUES else None
+    values = tuple(series.sort()) if not many and len(series) <= VALUES else None
     return _Keys(name, least, greatest, values)
 
 
-def _narrower(scan: Scan, index: int, keys: _Keys) -> Scan:
-    """The scan, asked for fewer rows; the same where that leaves nearly all."""
+def _apart(scan: Scan, index: int) -> bool:
+    """Whether some file of a scan's table lacks much of a column's range, so that files can be left out by it."""
+    field = scan.table.columns[scan.columns[index]].field_id
+    ends = {(file.minimums.get(field), file.maximums.get(field)) for file in scan.table.files}
+    numbers = [(number_of(low), number_of(high)) for low, high in ends]
+    known = [(low, high) for low, high in numbers if low is not None and high is not None]
+    if len(known) < len(ends):
+        return len(ends) > 1
+    whole = max((high for _, high in known), default=0.0) - min((low for low, _ in known), default=0.0)
+    return any(high - low < _NEARLY * whole for low, high in known)
+
+
+def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
+    """The scan, asked for fewer rows, which are compared if that `compares`; the same where that leaves nearly all."""
     kind = scan.types[index]
     values = None
     if keys.values is not None:
@@ -110,7 +139,7 @@ def _narrower(scan: Scan, index: int, keys: _Keys) -> Scan:
         tests = (bound.Call(_compares(kind, how), (own, bound.Constant(each, kind)), BOOL) for how, each in bounds)
         condition = conjunction(tuple(tests))
         share = _covered(known, number_of(least), number_of(greatest))
-    if share > SHARE:
+    if share > SHARE or not compares:
         return replace(scan, wanted=_both(scan.wanted, condition)) if share < 1 else scan
     return replace(scan, filter=_both(scan.filter, condition))
 

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.connections import AtDoor, Attached, Connections
 from gpudb.engine.gpu.door import Door, Give
 from gpudb.engine.gpu.frames import Frames, Held, HostHeld
@@ -22,8 +23,6 @@ _LOG = logging.getLogger(__name__)
 
 LARGE_BYTES = 2**20
 """From this size on rows are packed and unpacked away from the event loop."""
-FEW_BYTES = 2**16
-"""Fewer bytes of rows stay on the host, where few rows take less than on a GPU."""
 
 
 class Packer(Protocol):
@@ -99,8 +98,6 @@ class Transfers:
         held, *more = parts
         if more or isinstance(held, Spilled):
             return await asyncio.to_thread(lambda: self._frames.given(joined(parts)))
-        if not isinstance(held, HostHeld) and held.bytes < FEW_BYTES:
-            return HostHeld(await asyncio.to_thread(held.frame))
         return held
 
     async def fetched(self, address: str, **wanted: object) -> Held | None:
@@ -125,7 +122,7 @@ class Transfers:
             return await asyncio.to_thread(self._packer.unpacked, data.answer, data.buffer)
         if not data:
             return None
-        if len(data) < FEW_BYTES:
+        if len(data) < limits.FEW_BYTES:
             return HostHeld(read(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:
             return await asyncio.to_thread(lambda: self._frames.given(read(data)))

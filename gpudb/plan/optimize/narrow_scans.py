@@ -58,7 +58,7 @@ def _narrowed(stage: Stage) -> Stage:
 
 def _by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Counter[int]) -> list[Narrowing]:
     """How one side of a key narrows the other, if that is a scan worth it."""
-    (scan, index), (receive, key) = scanned, received
+    (scan, index, grouped), (receive, key, _) = scanned, received
     if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < WORTH:
         return []
     kind, given = scan.types[index], receive.types[key]
@@ -70,10 +70,11 @@ def _by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Count
     if receive.rows > SHARE * values or times[id(scan)] > 1:
         return []
     place = next(number for number, each in enumerate(scans) if each is scan)
-    return [Narrowing(receive.stage, key, place, index)]
+    return [Narrowing(receive.stage, key, place, index, grouped)]
 
 
-_Column = tuple[Node, int]
+_Column = tuple[Node, int, bool]
+"""A node's column, and whether its rows are grouped above it."""
 
 
 def _origin(node: Node, key: Any) -> _Column | None:
@@ -95,13 +96,14 @@ def _same_digits(old: SqlType, new: SqlType) -> bool:
 def _below(node: Node, index: int) -> _Column | None:
     match node:
         case Scan() | Receive():
-            return node, index
+            return node, index, False
         case nodes.Filter():
             return _below(node.input, index)
         case nodes.Project():
             return _origin(node.input, node.exprs[index])
         case nodes.Aggregate() if index < len(node.keys):
-            return _origin(node.input, node.keys[index])
+            found = _origin(node.input, node.keys[index])
+            return (*found[:2], True) if found is not None else None
         case nodes.Join():
             width = len(node.left.types)
             if index < width:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import written
+from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cluster import Cluster
 from gpudb.engine.gpu.engine import ClusterEngine, ClusterStream
 from gpudb.engine.gpu.planning import Planner
@@ -47,9 +48,7 @@ def prepare(gpu: bool, dask_worker: Any) -> str:
         stages.kernels.tables._runs.clear()
         stages.kernels._kept.clear()
     if gpu:
-        from gpudb.engine.gpu.cudf import contiguous
-
-        contiguous.LEAST_BYTES = 1
+        limits.FEW_BYTES = 1
     return str(plugin._transfers.door)
 
 

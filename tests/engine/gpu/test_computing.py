@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from gpudb.engine.gpu.computing import Computing, _few
 from gpudb.engine.gpu.device import on_host
-from gpudb.engine.gpu.frames import HostHeld
+from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.share import Share
@@ -46,6 +47,37 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
             if not stage.inputs:
                 assert not _few(Task(stage, Share(0, 1)), {})
     finally:
+        lab.close()
+
+
+class _There(HostFrames):
+    """Stands for a GPU's frames."""
+
+    def split(self, *given: Any, **named: Any) -> list[Held]:
+        return [_HeldThere(part.frame()) for part in super().split(*given, **named)]
+
+
+class _HeldThere(HostHeld):
+    """Rows that lie there."""
+
+
+@pytest.mark.parametrize(("rows", "workers", "brought"), [(100, 2, True), (100, 1, False), (50_000, 2, False)])
+def test_few_rows_that_go_to_other_stages_are_brought_to_the_host_once(
+    tmp_path: Path, rows: int, workers: int, brought: bool
+) -> None:
+    lab = Lab()
+    device = replace(on_host(2**30, 2**28, False), frames=_There())
+    computing = Computing(device, tmp_path, 2**28, gpu=True)
+    try:
+        lab.run(f"CREATE TABLE t AS SELECT i AS a, i AS b FROM generate_series(1, {rows}) i")
+        lab.run("CREATE TABLE u AS SELECT * FROM t")
+        costs = Costs(workers=2, exchange=0, broadcast=1)
+        stages = Planner(lab.database.cpu, costs).planned(lab.request("SELECT * FROM t JOIN u USING (a)")).stages
+        scanned = next(stage for stage in stages if stage.output == "hash")
+        made, _ = computing.computed(Task(scanned, Share(0, workers)), {})
+        assert {type(each) for each in made} == {HostHeld if brought else _HeldThere}
+    finally:
+        computing.close()
         lab.close()
 
 

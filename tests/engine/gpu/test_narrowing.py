@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.engine.gpu import narrowing
+from gpudb.engine.gpu.frames import Frames, HostFrames
 from gpudb.engine.gpu.narrowing import Narrowed
 from gpudb.plan.optimize import narrow_scans
 from tests.engine.conftest import Lab
@@ -41,12 +42,18 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(narrow_scans, "WORTH", 100)
 
 
-def _narrowed(lab: Lab, sql: str, workers: int) -> list[Narrowed]:
+class _Joining(HostFrames):
+    """Frames that are joined sooner than compared, as a GPU's are."""
+
+    compares = False
+
+
+def _narrowed(lab: Lab, sql: str, workers: int, frames: Frames = local.FRAMES) -> list[Narrowed]:
     request = lab.request(sql)
     kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
     wanted = local.as_text(lab.database.cpu.run(request), kinds)
     told: list[Narrowed] = []
-    given = local.rows(request, workers, lab.database.cpu, narrowed=told)
+    given = local.rows(request, workers, lab.database.cpu, frames=frames, narrowed=told)
     assert sorted(map(repr, given)) == sorted(map(repr, wanted))
     return told
 
@@ -69,6 +76,29 @@ def test_few_values(lab: Lab, name: str, workers: int) -> None:
     told = _narrowed(lab, sql, workers)
     assert {(each.read, each.skipped, each.compared) for each in told} == {(2, 2, True)}
     assert sum(each.rows for each in told) == 2 * ROWS
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("name", _KEYS)
+def test_where_rows_are_joined_sooner_files_alone_are_left_out(lab: Lab, name: str, workers: int) -> None:
+    sql = f"SELECT rides.*, days.k FROM rides JOIN days ON {_KEYS[name]} WHERE days.id IN (310, 1100)"
+    told = _narrowed(lab, sql, workers, _Joining())
+    assert {(each.read, each.skipped, each.compared) for each in told} == {(2, 2, False)}
+
+
+def test_where_no_file_can_be_left_out_keys_are_looked_at_to_compare_alone(lab: Lab) -> None:
+    lab.run("CREATE TABLE mixed AS SELECT * FROM rides ORDER BY small, id")
+    sql = "SELECT m.*, d.k FROM mixed m JOIN days d ON d.num = m.id WHERE d.id IN (310, 1100)"
+    assert {each.compared for each in _narrowed(lab, sql, 2)} == {True}
+    assert _narrowed(lab, sql, 2, _Joining()) == []
+    lab.run("DROP TABLE mixed")
+
+
+@pytest.mark.parametrize("name", ["id", "day", "at", "price", "big"])
+def test_of_many_keys_the_ends_are_known(lab: Lab, name: str) -> None:
+    sql = f"SELECT rides.*, days.k FROM rides JOIN days ON {_KEYS[name]} WHERE days.num - 310 BETWEEN 0 AND 280"
+    for workers in (1, 2):
+        assert {(each.read, each.skipped) for each in _narrowed(lab, sql, workers)} == {(1, 3)}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +133,8 @@ def test_groups_of_few_keys(lab: Lab) -> None:
     lab.run("CREATE TABLE spread DISTRIBUTE BY HASH (id) AS SELECT id, price FROM rides")
     groups = "(SELECT id, sum(price) AS p FROM spread GROUP BY id)"
     sql = f"SELECT * FROM {groups} r JOIN days d ON r.id = d.num WHERE d.day < '2024-01-04'"
-    assert {each.compared for each in _narrowed(lab, sql, 2)} == {True}
+    for frames in (local.FRAMES, _Joining()):
+        assert {each.compared for each in _narrowed(lab, sql, 2, frames)} == {True}
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])

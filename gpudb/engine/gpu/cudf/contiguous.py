@@ -9,12 +9,10 @@ import pylibcudf as plc
 from cuda.bindings import runtime
 from cudf_polars.utils.cuda_stream import get_cuda_stream
 
+from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.frames import Held
-
-LEAST_BYTES = 2**16
-"""Smaller frames are sent from the host: a copy there takes less than the way from GPU to GPU."""
 
 
 class Contiguous:
@@ -29,7 +27,7 @@ class Contiguous:
 
     def packed(self, held: Held) -> tuple[bytes, Any] | None:
         """See `transfers.Packer`; MemoryError where the copy has no room."""
-        if not isinstance(held, CudfHeld) or held.bytes < LEAST_BYTES:
+        if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
             return None
         stream = get_cuda_stream()
         metadata, data = plc.contiguous_split.pack(held.table.table, stream=stream).release()

@@ -26,6 +26,7 @@ from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, value
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.cudf.declared import declared
 from gpudb.engine.gpu.cudf.memory import is_full
+from gpudb.engine.gpu.cudf.slices import apart, own_bytes
 from gpudb.engine.gpu.frames import (
     FEW,
     SEED,
@@ -74,7 +75,7 @@ class CudfHeld:
     @property
     def bytes(self) -> int:
         """See `frames.Held`."""
-        return sum(int(column.device_buffer_size()) for column in self.table.table.columns())
+        return sum(own_bytes(column) for column in self.table.table.columns())
 
     def frame(self) -> pl.DataFrame:
         """See `frames.Held`."""
@@ -162,6 +163,8 @@ class _Source:
 
 class CudfFrames:
     """Frames on this process's GPU. Of several threads' lazy frames one is computed at a time."""
+
+    compares = False
 
     def __init__(self) -> None:
         dialect.install()
@@ -345,7 +348,7 @@ class _Told(threading.local):
 
 def _rows_of(node: Any) -> Any:
     """What a node gives, of the types that it declares."""
-    return declared(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), node.schema)
+    return apart(declared(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), node.schema))
 
 
 def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:

@@ -116,6 +116,15 @@ SLICED = {
 }
 
 
+@pytest.fixture
+def _cut_out(monkeypatch: pytest.MonkeyPatch, frames: Any) -> None:
+    """Rows stay where they were cut out."""
+    from gpudb.engine.gpu.cudf import slices
+
+    monkeypatch.setattr(slices, "SMALL", -1)
+
+
+@pytest.mark.usefixtures("_cut_out")
 @pytest.mark.parametrize("name", SLICED)
 @pytest.mark.parametrize("first", [1, 5, 11])
 def test_nulls_of_rows_cut_out_of_others_are_theirs(frames: Any, name: str, first: int) -> None:
@@ -126,6 +135,7 @@ def test_nulls_of_rows_cut_out_of_others_are_theirs(frames: Any, name: str, firs
     assert frames.on_host() == ()
 
 
+@pytest.mark.usefixtures("_cut_out")
 def test_floats_cut_out_of_others_are_joined(frames: Any) -> None:
     rows = pl.concat([ROWS[1:], ROWS, ROWS.reverse()]).select("x", n=pl.int_range(pl.len(), dtype=pl.Int64))
     given = frames.held(frames.given(rows).lazy.slice(3, 9)).lazy, rows.lazy().slice(3, 9)
@@ -134,6 +144,23 @@ def test_floats_cut_out_of_others_are_joined(frames: Any) -> None:
     joined = [each.join(each, on=["k0", "k1"]).select("n", "n_right").sort("n", "n_right") for each in keyed]
     assert_frame_equal(frames.held(joined[0]).frame(), joined[1].collect())
     assert frames.on_host() == ()
+
+
+def test_rows_cut_out_of_others_keep_none_of_them_and_tell_their_own_bytes(frames: Any) -> None:
+    rows = pl.DataFrame({"v": range(100_000)}).with_columns(
+        t=pl.when(pl.col("v") % 3 > 0).then(pl.col("v").cast(pl.String)),
+        w=pl.col("v").cast(pl.Int128),
+        f=pl.col("v") % 2 == 0,
+        l=pl.concat_list("v", "v"),
+    )
+    whole = frames.given(rows)
+    first = frames.held(whole.lazy.sort("v", descending=True).head(10))
+    assert_frame_equal(first.frame(), rows[::-1].head(10))
+    assert first.bytes < 4096
+    assert sum(each.device_buffer_size() for each in first.table.table.columns()) < 4096
+    parts = frames.split(whole.lazy, [pl.col("v")], 4)
+    assert 0.8 * whole.bytes < sum(each.bytes for each in parts) < 1.2 * whole.bytes
+    assert all(each.bytes < 0.4 * whole.bytes for each in parts)
 
 
 def test_distinct_rows_are_grouped_whatever_order_they_were_in(frames: Any) -> None:

@@ -34,10 +34,12 @@ class Partial(_Part):
 
 @dataclass(frozen=True)
 class Final(_Part):
-    """The groups that partial ones make together."""
+    """The groups that partial ones make together; where these are `whole`, each group one of them, only their values
+    are made of their states."""
 
     input: Node
     aggregate: nodes.Aggregate
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class _Placing:
             case Final(input=Fused() as fused):
                 below, where = self.place(fused)
                 if where.keys and where.meets([column(n, key.type) for n, key in enumerate(node.aggregate.keys)]):
-                    return replace(node, input=below), where
+                    return replace(node, input=below, whole=True), where
                 return self._merged(below, node.aggregate)
             case nodes.Sort():
                 return self._sort(node)
@@ -163,11 +163,10 @@ class _Placing:
         below, where = self._meeting(below, where, node.calls[0].partition_by)
         return replace(node, input=below), where
 
-    @staticmethod
-    def _meeting(node: Node, where: Distribution, keys: tuple[Any, ...]) -> Placed:
+    def _meeting(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> Placed:
         if where.alone or (keys and where.meets(keys)):
             return node, where
-        return (Exchange(node, "hash", keys), hashed(keys)) if keys else (Exchange(node, "gather"), ONE)
+        return (node if self._costs.workers == 1 else _moved(node, keys)), _lying(keys)
 
     # ------------------------------------------------------------------------------------------ joins
 
@@ -294,6 +293,8 @@ class _Placing:
         if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
             met, where = self._meeting(below, where, node.keys)
             return replace(node, input=met), distribution.grouped(node, where)
+        if self._costs.workers == 1:
+            return replace(node, input=below), _lying(self._final_keys(node, estimate(node)))
         return self._merged(Partial(below, node), node)
 
     def _values_apart(self, node: nodes.Aggregate) -> Node | None:
@@ -314,11 +315,17 @@ class _Placing:
         return nodes.Shared(node, next(self._fresh))
 
     def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
-        """The end of an aggregate of which every worker has a part."""
-        few = self._costs.chunks == 1 and estimate(partial) * self._costs.workers <= self._costs.gathered
-        keys = () if few else tuple(column(index, key.type) for index, key in enumerate(node.keys))
-        met, where = self._meeting(partial, ANY, keys)
-        return Final(met, node), where
+        """The end of an aggregate of which every worker has a part, and the only one all of it.
+
+        A kernel's groups are given to another stage even there: they can be finished on the host, where they are few.
+        """
+        keys = self._final_keys(node, estimate(partial))
+        return Final(_moved(partial, keys), node, whole=self._costs.workers == 1), _lying(keys)
+
+    def _final_keys(self, node: nodes.Aggregate, rows: int) -> tuple[Any, ...]:
+        """By what so many partial groups are brought together: few of them are all one worker's."""
+        few = self._costs.chunks == 1 and rows * self._costs.workers <= self._costs.gathered
+        return () if few else tuple(column(index, key.type) for index, key in enumerate(node.keys))
 
     def _as_many_groups(self, node: nodes.Aggregate) -> bool:
         rows = estimate(node.input)
@@ -377,6 +384,16 @@ def _near(node: nodes.Join, left: Placed, right: Placed) -> Placed | None:
         return node.with_inputs(left[0], side), left[1]
     side = whole(node.left) if node.kind == "INNER" else None
     return None if side is None else (node.with_inputs(side, right[0]), shifted(right[1], len(node.left.types)))
+
+
+def _moved(node: Node, keys: tuple[Any, ...]) -> Node:
+    """A node's rows, equal keys on one worker; all on the first without keys."""
+    return Exchange(node, "hash", keys) if keys else Exchange(node, "gather")
+
+
+def _lying(keys: tuple[Any, ...]) -> Distribution:
+    """Where they lie then."""
+    return hashed(keys) if keys else ONE
 
 
 def _gathered(node: Node, where: Distribution) -> Node:

@@ -61,9 +61,9 @@ def _line(node: Any) -> str:
         case nodes.Aggregate() | Partial() | Final():
             inner = getattr(node, "aggregate", node)
             below = node.input if isinstance(node, nodes.Aggregate) else inner.input
-            return (
-                f"{type(node).__name__.lower()} by {', '.join(text(key, below.names) for key in inner.keys) or 'all'}"
-            )
+            whole = " whole" if isinstance(node, Final) and node.whole else ""
+            keys = ", ".join(text(key, below.names) for key in inner.keys) or "all"
+            return f"{type(node).__name__.lower()}{whole} by {keys}"
         case nodes.Sort():
             keys = ", ".join(text(key.expr, node.names) for key in node.keys)
             limit = f" first {text(node.limit, ())}" if node.limit is not None else ""

@@ -92,6 +92,39 @@ FIXTURES = {
             receive 0
         """,
     ),
+    "groups of a worker that has all rows": (
+        "SELECT g, sum(v), count(*) FROM pl_big GROUP BY g ORDER BY 2 LIMIT 3",
+        Costs(workers=1, gathered=10**9),
+        """
+        0 result alone
+          sort sum first '3'
+            aggregate by g
+              pl_big(g, v)
+        """,
+    ),
+    "groups of its chunks": (
+        "SELECT g, sum(v) FROM pl_big GROUP BY g",
+        Costs(workers=2, chunks=2, gathered=10**9),
+        """
+        0 hash
+          partial by g
+            pl_big(g, v)
+        1 result
+          final by g
+            receive 0
+        """,
+    ),
+    "what meets on the only worker": (
+        "SELECT g, rank() OVER (PARTITION BY g ORDER BY n) FROM (SELECT g, count(DISTINCT v) n FROM pl_big GROUP BY g) q",
+        Costs(workers=1),
+        """
+        0 result
+          project g, rank
+            window
+              aggregate by g
+                pl_big(g, v)
+        """,
+    ),
     "the first rows of each": (
         "SELECT v, k FROM pl_big ORDER BY v, k LIMIT 5 OFFSET 3",
         Costs(),

@@ -74,6 +74,8 @@ class Observer:
         """Rows and bytes of a join's right side, or of an aggregate's groups."""
         if isinstance(node, nodes.Join):
             return self._given.get(id(node.right), (0, 0)) if node.keys else (0, 0)
+        if isinstance(node, Final) and node.whole:
+            return 0, 0
         grouped = node.aggregate if isinstance(node, Partial | Final) else node
         keyed = isinstance(grouped, nodes.Aggregate) and bool(grouped.keys)
         return (given.rows, given.bytes) if keyed else (0, 0)

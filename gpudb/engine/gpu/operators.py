@@ -45,8 +45,12 @@ def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             return "Aggregate", _groups(node)
         case Partial(aggregate=aggregate):
             return "Aggregate (Partial)", _groups(aggregate)
-        case Final(aggregate=aggregate):
-            return "Aggregate (Final)", _groups(aggregate)
+        case Final(aggregate=aggregate, whole=whole):
+            told = _groups(aggregate)
+            # Without keys there is but one group.
+            if whole and aggregate.keys:
+                told += (("Groups", "whole: none is put together here"),)
+            return "Aggregate (Final)", told
         case nodes.Sort():
             counts = (("Limit", node.limit), ("Offset", node.offset))
             limits = tuple((name, text(count, ())) for name, count in counts if count is not None)

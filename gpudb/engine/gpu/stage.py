@@ -117,7 +117,7 @@ def compute(
         root, told = narrowed(work.stage, work.share, work.parameters, received, frames)
         work.narrowed.extend(told)
     seen = Observer(root, work.share, work.parameters, received, frames) if work.measure else None
-    frame = Lowering(sources.frame, frames, host, work.share.index, seen, alone=sources.alone).frame(root)
+    frame = Lowering(sources.frame, frames, host, work.share.index, seen).frame(root)
     work.observed.extend(seen.told if seen is not None else ())
     if sources.whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
         return sources.whole
@@ -139,11 +139,6 @@ class _Sources:
     kernels: Kernels | None
     whole: list[Held] = field(default_factory=list)
     """The stage's rows where a fused part is all of it."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether all rows are one worker's, each group of theirs in one part."""
-        return self.work.share.count == 1 and all(len(parts) <= 1 for parts in self.received.values())
 
     def frame(self, node: Node, lowering: Lowering) -> Frame:
         """The rows of a node that reads them."""
@@ -172,7 +167,7 @@ class _Sources:
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return self.frame(part, lowering)
 
-        return Lowering(inside, frames, self.host, work.share.index, alone=self.alone).frame(node.root)
+        return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
 
     def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
         """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller, nor

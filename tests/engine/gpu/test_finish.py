@@ -65,12 +65,14 @@ def lab() -> Iterator[Lab]:
 
 
 Rows = list[tuple[str | None, ...]]
+IN_PARTS = Costs(workers=2, gathered=2**60, range=2**60)
+"""Whose groups are made in parts, which one worker puts together."""
 
 
 def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
     """A statement's end by NumPy, and by the lowering."""
     request = lab.request(sql)
-    stages = Planner(lab.database.cpu, Costs(workers=1)).planned(request).stages
+    stages = Planner(lab.database.cpu, IN_PARTS).planned(request).stages
     given: dict[int, list[Held]] = {}
     for stage in stages[:-1]:
         task = Task(stage, Share(0, 1), request.parameters)
@@ -117,7 +119,7 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
     apart = 0
     for sql in (*FINISHED, *SEVERAL):
         request = lab.request(sql)
-        *above, last = Planner(lab.database.cpu, Costs(workers=1)).planned(request).stages
+        *above, last = Planner(lab.database.cpu, IN_PARTS).planned(request).stages
         given: dict[int, list[Held]] = {}
         for stage in above:
             count = workers if stage.number in last.inputs else 1

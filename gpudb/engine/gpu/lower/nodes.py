@@ -45,8 +45,7 @@ class Lowering:
 
     `source` gives a lowering the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames`
     computes lazy frames, `host` what has no lanes' operation; `worker` is which of the workers this is. `seen` is given
-    each node's frame, and gives the one that goes on. One that is `alone`, and has all rows at once, makes each group
-    once: its parts of aggregates need not be put together.
+    each node's frame, and gives the one that goes on.
     """
 
     def __init__(
@@ -56,8 +55,6 @@ class Lowering:
         host: Host,
         worker: int = 0,
         seen: Callable[[nodes.Node, Frame], Frame] | None = None,
-        *,
-        alone: bool = False,
     ) -> None:
         self._source = source
         self._seen = seen
@@ -66,7 +63,6 @@ class Lowering:
         self._steps = Steps(frames, host)
         self._groups = Groups(self._steps)
         self._worker = worker
-        self._alone = alone
         self._working: dict[int, Frame] = {}
         self._kept: dict[int, Frame] = {}
         # By number, the rows of scans whose strings are fetched later.
@@ -205,8 +201,7 @@ class Lowering:
     @_frame.register
     def _(self, node: Final) -> Frame:
         frame = self.frame(node.input)
-        once = self._alone or isinstance(node.input, Fused | Partial)
-        merged = frame.lazy if once else self._groups.merged(frame.lazy, node.aggregate)
+        merged = frame.lazy if node.whole else self._groups.merged(frame.lazy, node.aggregate)
         return self._groups.final(merged, node.aggregate)
 
     # -------------------------------------------------------------------------------------------- order and sets

@@ -12,9 +12,11 @@ from gpudb.catalog.model import Table
 from gpudb.engine.gpu.chunks import Space, kept_rows
 from gpudb.engine.gpu.fused import match
 from gpudb.engine.gpu.fused.match import scan_of
+from gpudb.engine.gpu.operators import operator
 from gpudb.engine.gpu.planning import Planner, costs_of
 from gpudb.engine.protocol import Request
 from gpudb.plan.fused import Fused
+from gpudb.plan.physical import Final
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
 from gpudb.plan.traversal import walk_nodes
@@ -102,6 +104,31 @@ def test_what_several_gpus_would_not_keep_goes_to_all_of_them_where_it_moves_lea
     assert _fused(_stages(large, JOIN, 16))
     # Nor is there room for the rows that its table is made of.
     assert not _fused(_stages(large, JOIN, 2, Space(70 * 10**9, 10**9)))
+
+
+def _finals(stages: list[Stage]) -> list[Final]:
+    return [node for stage in stages for node in walk_nodes(stage.root) if isinstance(node, Final)]
+
+
+def test_a_kernel_s_groups_are_whole_where_nobody_else_has_a_part_of_them(large: Lab) -> None:
+    by_bucket = "SELECT k, count(*), sum(a) FROM by_k GROUP BY k"
+    large.run("CREATE TABLE by_k (k bigint, a int) DISTRIBUTE BY HASH (k)")
+    large.run("INSERT INTO by_k SELECT * FROM f")
+    for sql, workers, chunks, whole in (
+        (GROUPS, 1, 1, True),
+        ("SELECT sum(a) FROM f", 1, 1, True),
+        (GROUPS, 1, 2, False),
+        (GROUPS, 2, 1, False),
+        (by_bucket, 2, 1, True),
+        (by_bucket, 2, 4, True),
+        ("SELECT a, count(*) FROM by_k GROUP BY a", 2, 1, False),
+    ):
+        planner = Planner(large.database.cpu, Costs(workers=workers, scan=0), fuse=True)
+        stages = planner.planned(large.request(sql), H200, chunks).stages
+        assert _fused(stages), sql
+        (final,) = _finals(stages)
+        assert final.whole == whole, (sql, workers, chunks)
+        assert ("Groups", "whole: none is put together here") in operator(final)[1] or not whole or "GROUP" not in sql
 
 
 def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) -> None:

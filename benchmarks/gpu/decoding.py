@@ -1,7 +1,8 @@
 """The steps of loading that need no table of gpudb's: files' bytes brought to a GPU, and decoded there by libcudf.
 
 All columns at once and one by one, with few and many of KvikIO's threads; and in the pieces that workers read, some at
-once, whose work the GPU does in one order, or as each stream comes.
+once, whose work the GPU does in one order, or as each stream comes; each with the file's footer as workers have it, or
+with the indexes of all its pages as well.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
     from rmm.pylibrmm.stream import CudaStreamFlags, Stream
 
     from gpudb.catalog.model import DataFile
+    from gpudb.engine.gpu.cudf.read import footer
     from gpudb.engine.gpu.fused import resident
     from gpudb.engine.gpu.resident import pieces_of
 
@@ -49,7 +51,14 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
                     plc.io.parquet.read_parquet(wanted)
         cupy.cuda.runtime.deviceSynchronize()
 
-    def side_by_side(streams: Sequence[Any]) -> None:
+    def indexed(path: str) -> list[Any]:
+        found: list[Any] = plc.io.parquet_metadata.read_parquet_footers(plc.io.SourceInfo([path]))
+        return found
+
+    def bare(path: str) -> list[Any]:
+        return footer(path, Path(path).stat().st_mtime_ns)
+
+    def side_by_side(streams: Sequence[Any], of: Callable[[str], list[Any]] = bare) -> None:
         kvikio.defaults.set("num_threads", threads)
         step = resident.PIECE // len(columns)
         pieces = [
@@ -57,7 +66,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
             for path, length in zip(paths, rows, strict=True)
             for piece in pieces_of(DataFile(str(path), length, path.stat().st_size), 0, length, step)
         ]
-        heads = {path: plc.io.parquet_metadata.read_parquet_footers(plc.io.SourceInfo([str(path)])) for path in paths}
+        heads = {path: of(str(path)) for path in paths}
 
         def read(place: int) -> None:
             path, first, count = pieces[place]
@@ -83,5 +92,6 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
         f"decoded, one by one, {threads} threads": lambda: decoded(threads, each),
         "decoded, one by one, 4 threads": lambda: decoded(4, each),
         "decoded, pieces side by side": lambda: side_by_side([None]),
+        "decoded, pieces side by side, with pages' indexes": lambda: side_by_side([None], indexed),
         "decoded, pieces side by side, on streams of their own": lambda: side_by_side(apart),
     }

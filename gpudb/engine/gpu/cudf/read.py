@@ -6,6 +6,7 @@ does, and copied.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,8 @@ from gpudb.storage.stored import FIELD_ID
 _DIRECT = frozenset(
     "bool int2 int4 int8 float4 float8 text varchar bpchar json date timestamp timestamptz numeric".split()
 )
+_END = 8
+"""Bytes of a file after its footer: the footer's length, and PAR1."""
 _DECIMALS = {
     plc.TypeId.DECIMAL32: plc.DataType(plc.TypeId.INT32),
     plc.TypeId.DECIMAL64: plc.DataType(plc.TypeId.INT64),
@@ -89,9 +92,16 @@ def _names(path: str) -> Mapping[int, str]:
 
 @lru_cache(64)
 def footer(path: str, changed: int) -> list[Any]:
-    """What a file says of its row groups, as libcudf reads it: a file that is read piece by piece has it read once."""
-    found: list[Any] = plc.io.parquet_metadata.read_parquet_footers(plc.io.SourceInfo([path]))
-    return found
+    """What a file says of its row groups, as libcudf reads it: a file that is read piece by piece has it read once.
+
+    Without the indexes of its pages: each read would copy those of the whole file, which take longer than to decode a
+    few row groups; pages have headers.
+    """
+    with Path(path).open("rb") as file:
+        file.seek(-_END, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-_END - length, os.SEEK_END)
+        return [plc.io.parquet_metadata.FileMetaData.from_bytes(file.read(length))]
 
 
 @lru_cache(4096)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from gpudb.plan import nodes
 from gpudb.plan.fused import Built, Fused
@@ -23,6 +23,7 @@ from gpudb.sql import bound
 _KEYLIKE = 0.9
 """A column of that many distinct values a row is taken for a key."""
 _KEPT = "profile"
+Leaf = TypeVar("Leaf", Receive, Built)
 _SET = 10.0
 """Rows that a set-returning function is thought to give."""
 _ROUNDS = 100.0
@@ -48,10 +49,10 @@ def profile(node: Node) -> Profile:
     return found
 
 
-def like(receive: Receive, given: Node) -> Receive:
-    """Rows received, of which is thought what is thought of the node that gives them."""
-    receive.__dict__[_KEPT] = profile(given)
-    return receive
+def like(leaf: Leaf, given: Node) -> Leaf:
+    """Rows from elsewhere, of which is thought what is thought of the node that gives them."""
+    leaf.__dict__[_KEPT] = profile(given)
+    return leaf
 
 
 def groups(keys: tuple[Any, ...], over: Profile) -> float:

@@ -26,7 +26,7 @@ from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.fused import Built, Fused
 from gpudb.plan.nodes import Node, column
-from gpudb.plan.optimize.estimate import profile
+from gpudb.plan.optimize.estimate import like, profile
 from gpudb.plan.physical import Final, Partial
 from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
@@ -175,7 +175,7 @@ class _Matching:
         # Built first: numbers are given from the outermost join on, and say nothing of the order.
         number = len(builds)
         builds.append(build)
-        built = Built(number, given, self._estimate(build), int(profile(build).base))
+        built = like(Built(number, given, self._estimate(build), int(profile(build).base)), build)
         spine = self._spine(probing, builds)
         if len(given) == width:
             left, right = (built, spine) if swapped else (spine, built)

@@ -16,6 +16,7 @@ from gpudb.engine.gpu.operators import operator
 from gpudb.engine.gpu.planning import Planner, costs_of
 from gpudb.engine.protocol import Request
 from gpudb.plan.fused import Fused
+from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.physical import Final
 from gpudb.plan.placing import Costs
 from gpudb.plan.stages import Stage
@@ -141,3 +142,13 @@ def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) 
     chunked = planner.planned(_enlarged(large.request(sql)), H200, 4).stages
     assert chunked[0].output == "hash"
     assert _stages(large, sql, 2, gpu=False)[0].output == "hash"
+
+
+def test_groups_by_a_build_sides_column_are_as_many_as_its_values(large: Lab) -> None:
+    for key, thought, output in (("g.k", 499 * TIMES + 1, "hash"), ("g.v", 50, "gather")):
+        stages = _stages(large, f"SELECT {key}, sum(f.a) FROM f JOIN g ON f.k = g.k GROUP BY 1", 2)
+        (grouped,) = _fused(stages)
+        assert (estimate(grouped), stages[1].output) == (thought, output)
+    # A key that is computed is a column more of the build side, and is none of the join's.
+    (grouped,) = _fused(_stages(large, "SELECT g.v, sum(f.a) FROM f JOIN g ON f.k = g.k + 1 GROUP BY g.v", 2))
+    assert estimate(grouped) == 50

@@ -34,7 +34,8 @@ class Costs:
     No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
     least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
     partial ones where there are more than `share` as many; of no more than `gathered` partial ones, on all workers, one
-    worker makes whole ones, and goes on with them. Rows of a table of at least `scan` are worth a kernel.
+    worker makes whole ones, and goes on with them. Rows of a table of at least `scan` are worth a kernel. Where a table
+    of fewer than `small` rows is joined every worker reads all of it.
     """
 
     workers: int = 4
@@ -45,6 +46,7 @@ class Costs:
     share: float = 0.5
     gathered: int = 0
     scan: int = 1_000_000
+    small: int = 0
     chunks: int = 1
 
 
@@ -175,7 +177,7 @@ class _Placing:
         builds: list[Node] = []
         near, where = self._spine(node.root)
         for number, each in enumerate(node.builds):
-            made = whole(each)
+            made = whole(each, self._costs.small)
             if made is None:
                 below, lies = self.place(each)
                 keys, by = near.get(number, ((), ""))
@@ -223,18 +225,23 @@ class _Placing:
             return node.with_inputs(left, right), ONE
         if node.kind == "FULL" and not node.keys:
             return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
-        if (near := _near(node, (left, one), (right, other))) is not None:
+        sides = (left, one), (right, other)
+        if (near := _near(node, *sides)) is not None:
+            return near
+        hashing = self._hashed(node, *sides) if node.keys and not node.null_aware else None
+        if hashing is not None and not hashing[1]:
+            return hashing[0]
+        if (near := _near(node, *sides, self._costs.small)) is not None:
             return near
         ways: list[tuple[float, Callable[[], Placed]]] = []
         first, second = size(node.left), size(node.right)
         costs, workers = self._costs, self._costs.workers
-        sides = (left, one), (right, other)
         if node.kind != "FULL":
             ways.append((self._to_all(second), lambda: self._right_to_all(node, *sides)))
         if node.kind == "INNER" and not other.alone:
             ways.append((self._to_all(first), lambda: self._left_to_all(node, *sides)))
-        if node.keys and not node.null_aware:
-            made, moved = self._hashed(node, *sides)
+        if hashing is not None:
+            made, moved = hashing
             held = {"left": first, "right": second}
             cost = sum(2.0 * held[side] / workers + costs.exchange for side in moved) + second / workers
             ways.append((cost, lambda: made))
@@ -363,26 +370,30 @@ def _of_buckets(keys: distribution.Keys, by: str) -> bool:
     return bool(by) and [distribution.buckets_of(key.type) for key in keys] == [by]
 
 
-def whole(node: Node) -> Node | None:
-    """A part over replicated tables alone as every worker makes all of it; None for any other part."""
+def whole(node: Node, small: int = 0) -> Node | None:
+    """A part over tables that are replicated, or have fewer than `small` rows, as every worker makes all of it; None
+    for any other part."""
     match node:
         case nodes.Scan():
-            return replace(node, part=nodes.WHOLE) if node.table.replicated else None
+            every = node.table.replicated or (node.part is None and node.table.rows < small)
+            return replace(node, part=nodes.WHOLE) if every else None
         case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
-            inputs = [whole(each) for each in node.inputs]
+            # Sums of floats differ from worker to worker, and a join of small tables need not be small.
+            apart = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)
+            inputs = [whole(each, 0 if apart else small) for each in node.inputs]
             made = [each for each in inputs if each is not None]
             return node.with_inputs(*made) if len(made) == len(inputs) else None
     return None
 
 
-def _near(node: nodes.Join, left: Placed, right: Placed) -> Placed | None:
+def _near(node: nodes.Join, left: Placed, right: Placed, small: int = 0) -> Placed | None:
     """A join for which no row is moved, since every worker has all of a side."""
     if node.kind == "FULL":
         return None
-    side = whole(node.right)
+    side = whole(node.right, small)
     if side is not None:
         return node.with_inputs(left[0], side), left[1]
-    side = whole(node.left) if node.kind == "INNER" else None
+    side = whole(node.left, small) if node.kind == "INNER" else None
     return None if side is None else (node.with_inputs(side, right[0]), shifted(right[1], len(node.left.types)))
 
 

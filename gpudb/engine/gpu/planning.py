@@ -40,8 +40,9 @@ CAREFUL_SECONDS = 60.0
 """How long a plan is cut finer than it need be once memory did not do: others may have held it."""
 _KEPT = 256
 _COSTS = Costs()
-_GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000)
-"""A GPU sorts millions of rows, and groups them, in less time than it takes to spread them over all."""
+_GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000, small=1_000_001)
+"""A GPU sorts millions of rows, groups them, and reads those of a small table in less time than it takes to spread them
+over all."""
 
 
 def costs_of(workers: int, *, gpu: bool) -> Costs:
@@ -232,7 +233,7 @@ class Planner:
             return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
 
         root = rebuild(fold_constants(kept.plan.root, evaluate), own)
-        stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1)))
+        stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
         check(stages, request.parameters)
         return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1))
 

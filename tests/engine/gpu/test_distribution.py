@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpudb.catalog.distribution import worker_of
@@ -120,6 +122,40 @@ def test_no_row_moves(lab: Lab, name: str) -> None:
     assert only.output == "result"
 
 
+SMALL = replace(APART, small=1000)
+READ_WHOLE = {
+    "a side": "SELECT l.n, y FROM ds_line l JOIN ds_cents c ON c.y = l.n",
+    "the left side": "SELECT l.n, x FROM ds_loose x JOIN ds_line l ON l.n = x.x + 1",
+    "both sides are small": "SELECT x, y FROM ds_loose x JOIN ds_cents c ON c.y = x.x",
+    "a join as a side": "SELECT n, y FROM ds_line l JOIN (ds_cents c JOIN ds_loose x ON x.x = c.y) ON x.o = l.n",
+    "anti-join": "SELECT n FROM ds_line l WHERE NOT EXISTS (SELECT FROM ds_cents c WHERE c.y = l.n AND y > 20)",
+    "not in": "SELECT n FROM ds_line l WHERE n NOT IN (SELECT y FROM ds_cents WHERE y % 2 = 0)",
+    "no keys": "SELECT n, k FROM ds_line, ds_word WHERE k < n AND n < 5",
+}
+NOT_READ_WHOLE = {
+    "groups": "SELECT n, t FROM ds_line l JOIN (SELECT y % 9 AS k, sum(total) AS t FROM ds_cents GROUP BY 1) c ON k = n",
+    "large": "SELECT l.n, m.what FROM ds_line l JOIN ds_line m ON m.n = l.o",
+    "a large join": """SELECT count(*) FROM ds_line l
+        JOIN (SELECT x.x + c.y AS s FROM ds_loose x, ds_cents c) d ON d.s = l.n""",
+}
+
+
+@pytest.mark.parametrize("name", READ_WHOLE)
+def test_small_tables_that_are_joined_are_read_by_every_worker(lab: Lab, name: str) -> None:
+    (only,) = stages(lab, READ_WHOLE[name], SMALL)
+    assert only.output == "result"
+    assert len(stages(lab, READ_WHOLE[name], APART)) > 1
+
+
+@pytest.mark.parametrize("name", NOT_READ_WHOLE)
+def test_groups_large_tables_and_large_joins_are_made_once(lab: Lab, name: str) -> None:
+    found = stages(lab, NOT_READ_WHOLE[name], replace(SMALL, small=301))
+    assert len(found) > 1
+    scans = [node for stage in found for node in walk_nodes(stage.root) if isinstance(node, nodes.Scan)]
+    assert not any(scan.part == nodes.WHOLE for scan in scans if scan.table.name == "ds_line")
+    assert name != "groups" or not any(scan.part for scan in scans)
+
+
 @pytest.mark.parametrize("name", TO_BUCKETS)
 def test_only_the_other_side_moves(lab: Lab, name: str) -> None:
     moved, last = stages(lab, TO_BUCKETS[name], APART)
@@ -164,15 +200,16 @@ def test_answers_of_kernels_are_the_same(lab: Lab, workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_answers_are_the_same(lab: Lab, workers: int) -> None:
-    for sql in [*STILL.values(), *MOVED.values(), *TO_BUCKETS.values()]:
+    for sql in [*STILL.values(), *MOVED.values(), *TO_BUCKETS.values(), *READ_WHOLE.values(), *NOT_READ_WHOLE.values()]:
         request = lab.request(sql)
         wanted = sorted_rows(embedded(lab, request))
         assert wanted, sql
-        for costs in (APART, Costs()):
+        for costs in (APART, SMALL, Costs()):
             given = local.rows(request, workers, lab.database.cpu, costs)
             assert sorted_rows(given) == wanted, sql
-        fused = local.rows(request, workers, lab.database.cpu, kernels=Twin(local.PACKED))
-        assert sorted_rows(fused) == wanted, sql
+        for costs in (None, Costs(scan=1000, small=1000)):
+            fused = local.rows(request, workers, lab.database.cpu, costs, kernels=Twin(local.PACKED))
+            assert sorted_rows(fused) == wanted, sql
 
 
 @pytest.mark.parametrize("workers, chunks", [(1, 3), (3, 11)])
@@ -180,8 +217,9 @@ def test_answers_are_the_same_in_chunks(lab: Lab, workers: int, chunks: int) -> 
     for sql in [*STILL.values(), *MOVED.values(), *TO_BUCKETS.values()]:
         request = lab.request(sql)
         wanted = sorted_rows(embedded(lab, request))
-        given = local.rows(request, workers, lab.database.cpu, APART, chunks=chunks, kernels=Twin(local.PACKED))
-        assert sorted_rows(given) == wanted, sql
+        for costs in (APART, SMALL):
+            given = local.rows(request, workers, lab.database.cpu, costs, chunks=chunks, kernels=Twin(local.PACKED))
+            assert sorted_rows(given) == wanted, sql
 
 
 def _table(lab: Lab, name: str) -> Table:

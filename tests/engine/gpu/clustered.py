@@ -3,7 +3,8 @@
     python -m tests.engine.gpu.clustered [--gpus 0 1 | --workers 2] [--only cases tpch ssb taxi tpcds] [--json FILE]
         [--machine NAME] [--seconds N]
 
-What is found goes to FILE as it comes, and with --machine the shares to benchmarks/results/survey/NAME.json. Rows go from worker to worker as they do for users, but however few they are: from GPU to GPU over UCX. `--exchanges`
+What is found goes to FILE as it comes, and with --machine the shares to benchmarks/results/survey/NAME-cluster.json.
+Rows go from worker to worker as they do for users, but however few they are: from GPU to GPU over UCX. `--exchanges`
 plans as if tables were large, so that joins and groups are shuffled that would be broadcast.
 """
 
@@ -142,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
                     "processes": 1,
                     "processes that ended": int(ended),
                 }
-                survey.keep([path], options.machine, "tests.engine.gpu.clustered", **more)
+                survey.keep([path], f"{options.machine}-cluster", "tests.engine.gpu.clustered", **more)
 
     ended = True
     lab_before: Lab | None = None

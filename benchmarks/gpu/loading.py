@@ -94,19 +94,19 @@ def kept(
 
 def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
     """What takes how many seconds (and calls) of packing."""
-    from gpudb.engine.gpu.fused import resident
+    from gpudb.engine.gpu.fused import reading
 
     places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
     told = []
-    for kind, settled, ahead in (("of all threads", None, resident.AHEAD), ("one by one", done, 1)):
+    for kind, settled, ahead in (("of all threads", None, reading.AHEAD), ("one by one", done, 1)):
         spent = Spent(settled or (lambda: None))
-        before, resident.AHEAD = resident.AHEAD, ahead
+        before, reading.AHEAD = reading.AHEAD, ahead
         begun = time.perf_counter()
         try:
             with timed_functions(places, spent):
                 packed()
         finally:
-            resident.AHEAD = before
+            reading.AHEAD = before
         told.append(f"{kind}, in {time.perf_counter() - begun:.3f} s: {spent.told()}")
     return "; ".join(told)
 

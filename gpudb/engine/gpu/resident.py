@@ -7,8 +7,8 @@ same, and the rest from its files.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from functools import lru_cache
@@ -149,6 +149,29 @@ def _group_ends(path: str) -> tuple[int, ...]:
 def _group_ends_at(path: str, changed: int) -> tuple[int, ...]:
     described = pq.read_metadata(path)
     return tuple(accumulate(described.row_group(number).num_rows for number in range(described.num_row_groups)))
+
+
+def stored_width(file: DataFile, column: Column) -> float:
+    """Bytes that a value of a column takes in a file before it is compressed, on average; 0 where nothing is known."""
+    try:
+        return _widths_at(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
+    except (OSError, pa.ArrowException):
+        return 0
+
+
+@lru_cache(1024)
+def _widths_at(path: str, changed: int) -> Mapping[int, float]:
+    described = pq.read_metadata(path)
+    sizes: Counter[str] = Counter()
+    for number in range(described.num_row_groups):
+        group = described.row_group(number)
+        for place in range(group.num_columns):
+            chunk = group.column(place)
+            sizes[chunk.path_in_schema] += chunk.total_uncompressed_size
+    names = {
+        int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in described.schema.to_arrow_schema()
+    }
+    return {number: sizes[name] / max(described.num_rows, 1) for number, name in names.items()}
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:

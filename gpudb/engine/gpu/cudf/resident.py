@@ -19,7 +19,8 @@ from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.read import nothing, read
-from gpudb.engine.gpu.fused.resident import AHEAD, PackedTables
+from gpudb.engine.gpu.fused.reading import AHEAD
+from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import column_bounds, files_of, side_by_side

@@ -11,21 +11,14 @@ from gpudb.engine.gpu.fused.growing import Dictionaries, Growing
 from gpudb.engine.gpu.fused.packed import PackedColumn
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece, Pieces
 from gpudb.engine.gpu.fused.prepared import Known
+from gpudb.engine.gpu.fused.reading import Read, carried_out, planned
 from gpudb.engine.gpu.fused.runs import Run, Runs
 from gpudb.engine.gpu.fused.twin import Segment
 from gpudb.engine.gpu.fused.values import FLOATS, PLAIN_TEXT, TEXT, NotFused
-from gpudb.engine.gpu.resident import files_of, pieces_of, side_by_side
+from gpudb.engine.gpu.resident import files_of
 from gpudb.engine.gpu.share import Share, read_share
 from gpudb.plan.nodes import Scan
 from gpudb.types import SqlType
-
-PIECE = 1 << 26
-"""Values that are read and packed at once: they lie there with 64 bits each meanwhile."""
-_FEWEST = 1 << 22
-"""Rows of them at least, of however many columns: with fewer a GPU has too little to do."""
-
-AHEAD = 4
-"""So many pieces are read at once."""
 
 DISTINCT = 0.5, 1 << 18
 """Where more than this share of so many texts are distinct, texts may lie as they are."""
@@ -181,23 +174,24 @@ class PackedTables:
         if not missing:
             return found
         wanted = [columns[place] for place in missing]
-        rows, step = share.rows(table), max(PIECE // len(wanted), min(_FEWEST, PIECE))
-        todo = [(file, first, last) for file in run.files for first, last in pieces_of(file, *rows[file.path], step)]
+        rows = share.rows(table)
 
-        def read(one: tuple[DataFile, int, int]) -> list[Piece | PackedColumn | NotFused]:
+        def read(one: Read) -> list[Piece | PackedColumn | NotFused]:
+            some = [wanted[place] for place in one.columns]
             if form is True:
-                return [self._texts(one[0], column, *one[1:]) for column in wanted]
-            pieces = self._pieces.pieces(one[0], wanted, *one[1:])
+                return [self._texts(one.file, column, one.first, one.last) for column in some]
+            pieces = self._pieces.pieces(one.file, some, one.first, one.last)
             # A dictionary grows in the order of the files: texts wait.
             fixed = [each for each in pieces if not isinstance(each, NotFused) and each.keys is None]
             made = iter(self._pieces.packed(fixed))
             return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
 
-        for made in side_by_side(read, todo, AHEAD):
-            for place, each in zip(missing, made, strict=True):
-                parts = found[place]
+        plan = planned([(file, *rows[file.path]) for file in run.files], wanted, self.budget)
+        for one, made in carried_out(read, plan):
+            for place, each in zip(one.columns, made, strict=True):
+                parts = found[missing[place]]
                 if isinstance(each, NotFused):
-                    found[place] = each
+                    found[missing[place]] = each
                 elif not isinstance(parts, NotFused):
                     parts.append(self._packed(form, each) if isinstance(each, Piece) else each)
         return found

@@ -11,7 +11,7 @@ import pytest
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.bound import needed
-from gpudb.engine.gpu.fused import resident
+from gpudb.engine.gpu.fused import reading
 from gpudb.engine.gpu.fused.packed import DAY, PackedColumn, joined, pack
 from gpudb.engine.gpu.fused.pieces import HostPieces, Piece
 from gpudb.engine.gpu.fused.resident import PackedTables
@@ -133,7 +133,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
 @pytest.mark.timeout(300)
 def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces smaller than the files, NULLs, texts, and a column that needs more than 64 bits, which is told."""
-    monkeypatch.setattr(resident, "PIECE", 1 << 10)
+    monkeypatch.setattr(reading, "BYTES", 1 << 13)
     lab = Lab()
     try:
         lab.run("CREATE TABLE f (a integer, b numeric(30,2), c text, d double precision, e bigint)")

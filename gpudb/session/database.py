@@ -15,8 +15,10 @@ from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
 from gpudb.engine.steps import reached
 from gpudb.errors import SqlError
+from gpudb.plan.optimize.sampled import sample_by
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
+from gpudb.storage.samples import sample
 from gpudb.storage.store import Store
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Database:
         gpu_memory_limit: int | None = None,
     ) -> None:
         self.store = Store(data_dir)
+        sample_by(sample)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu

@@ -32,6 +32,8 @@ _ROUNDS = 100.0
 
 def estimate(node: Node) -> int:
     """The estimated rows, at least 1."""
+    if isinstance(node, nodes.Scan) and node.filter is None:
+        return max(node.table.rows, 1)
     return max(int(profile(node).rows), 1)
 
 

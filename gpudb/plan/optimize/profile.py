@@ -1,7 +1,7 @@
 """What is thought of a node's rows: how many, and of each column its distinct values, its range and its NULLs.
 
 Tables' files say rows, minima, maxima and NULLs, ANALYZE distinct values; without it they follow from keys and
-ranges, else they are guessed.
+ranges, else from a sample of the column's values, else they are guessed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.catalog.model import Column, Table
+from gpudb.plan.optimize.sampled import sampled
 from gpudb.types import SqlType
 from gpudb.values.civil import days_of, microseconds_of
 
@@ -69,6 +70,8 @@ def unknown(rows: float) -> ColumnProfile:
     return ColumnProfile(distinct, domain=distinct)
 
 
+_SAMPLED = 100
+"""Of tables of fewer rows no samples are taken: a guess does no harm."""
 _KEPT = 512
 # By identity, since a table's hash is that of all its files: what has been found of its columns, by position.
 _known: OrderedDict[int, tuple[Table, dict[int, ColumnProfile]]] = OrderedDict()
@@ -112,18 +115,21 @@ def _column(table: Table, column: Column, rows: float, unique: set[str], counted
     if column.name in unique:
         distinct = there
     elif column.field_id in counted:
-        distinct = max(min(counted[column.field_id], there, spread if low_value is not None else there), 1.0)
+        distinct = max(min(counted[column.field_id], there, there if spread is None else spread), 1.0)
     else:
-        distinct = min(there, spread)
+        # A range of fewer values than there are rows tells enough.
+        found = sampled(table, column) if rows >= _SAMPLED and (spread is None or spread >= there) else None
+        guess = min(there, DISTINCT if spread is None else spread)
+        distinct = guess if found is None else found.distinct_among(there)
     return ColumnProfile(distinct, low_value, high_value, share, distinct)
 
 
-def _spread(kind: SqlType, low: float | None, high: float | None) -> float:
-    """How many values there are between two bounds, if that is known."""
+def _spread(kind: SqlType, low: float | None, high: float | None) -> float | None:
+    """How many values there are between two bounds; None if that is not known."""
     if kind.name == "bool":
         return 2.0
     if low is None or high is None:
-        return DISTINCT
+        return None
     if kind.name == "numeric":
         return (high - low) * 10.0 ** kind.numeric_digits[1] + 1
     if kind.name in {"int2", "int4", "int8", "date"}:

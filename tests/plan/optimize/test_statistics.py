@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from gpudb.plan.nodes import Join, Scan
+from gpudb.plan.optimize import sampled
 from gpudb.plan.optimize.estimate import estimate
 from gpudb.plan.traversal import walk_nodes
 from gpudb.session.database import Database
@@ -33,7 +36,8 @@ def _joined_first(lab: Lab, sql: str) -> str:
     return scan.table.name
 
 
-def test_estimates_and_order_go_by_counted_values(lab: Lab) -> None:
+def test_estimates_and_order_go_by_counted_values(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled, "_sampler", lambda table, column: None)
     join = (
         "SELECT v.n, p.country, k.kind FROM visits v JOIN pages k ON v.page = k.page JOIN people p"
         " ON v.person = p.person WHERE p.country = 'country 1' AND k.kind = 'kind 7'"

@@ -1,0 +1,121 @@
+"""Samples of columns: over files, row groups and NULLs, of few files and little of them; kept while these are there."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.storage import samples
+from gpudb.storage.samples import FILES, VALUES, sample
+from gpudb.storage.stored import FIELD_ID
+from gpudb.types import INT8, TEXT
+
+
+def _file(path: Path, columns: dict[str, pa.Array], group: int = 1 << 20) -> DataFile:
+    fields = [
+        pa.field(name, array.type, metadata={FIELD_ID: str(number)})
+        for number, (name, array) in enumerate(columns.items(), 1)
+    ]
+    table = pa.table(list(columns.values()), schema=pa.schema(fields))
+    pq.write_table(table, path, row_group_size=group)
+    return DataFile(str(path), len(table), path.stat().st_size)
+
+
+def _table(files: list[DataFile]) -> Table:
+    columns = (Column("t", TEXT, field_id=1), Column("n", INT8, field_id=2))
+    return Table(1, "public", "sampled", columns, "gpudb", files=tuple(files))
+
+
+def _texts(values: Any) -> pa.Array:
+    return pa.array([f"value {each}" for each in values])
+
+
+def test_a_small_column_is_read_whole(tmp_path: Path) -> None:
+    table = _table([_file(tmp_path / "a", {"t": pa.array(["a", "b", None, "b", "c"]), "n": pa.array(range(5))})])
+    found = sample(table, table.columns[0])
+    assert found == samples.Sample(values=4, distinct=3, once=2, apart=1, places=1, met=3)
+
+
+def test_a_large_one_is_read_at_places_of_its_row_groups(tmp_path: Path) -> None:
+    rows = 200_000
+    columns = {"t": _texts(each // 100 for each in range(rows)), "n": pa.array(range(rows))}
+    for group in (rows, 5_000):
+        table = _table([_file(tmp_path / f"of {group}", columns, group)])
+        for column, wanted in zip(table.columns, (2_000, rows), strict=True):
+            found = sample(table, column)
+            assert found is not None
+            assert VALUES * 0.9 <= found.values <= VALUES
+            assert wanted / 1.3 < found.distinct_among(rows) < wanted * 1.3
+
+
+def test_of_many_files_a_few_are_opened_and_their_sample_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    class Opened(pq.ParquetFile):
+        def __init__(self, path: str, **options: Any) -> None:
+            opened.append(path)
+            super().__init__(path, **options)
+
+    files = [_file(tmp_path / str(each), {"t": _texts(range(1000)), "n": pa.array(range(1000))}) for each in range(20)]
+    monkeypatch.setattr(pq, "ParquetFile", Opened)
+    table = _table(files)
+    found = sample(table, table.columns[0])
+    assert found is not None
+    assert found.distinct_among(table.rows) == 1000
+    assert len(set(opened)) == len(opened) == FILES
+    # A few rows more are no reason to look again.
+    assert sample(_table([*files, replace(files[0], path="elsewhere", rows=3)]), table.columns[0]) is found
+    assert len(opened) == FILES
+    assert sample(table, table.columns[1]) is not found
+
+
+def test_of_a_large_chunk_only_the_first_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _table([_file(tmp_path / "a", {"t": _texts(range(100_000)), "n": pa.array(range(100_000))})])
+    monkeypatch.setattr(samples, "WHOLE_BYTES", 1000)
+    found = sample(table, table.columns[0])
+    assert found is not None
+    assert found == samples.Sample(VALUES, VALUES, VALUES, 0, 1, VALUES)
+    assert found.distinct_among(100_000) == 100_000
+
+
+def test_a_column_that_came_after_a_file_is_sampled_by_the_others(tmp_path: Path) -> None:
+    old = _file(tmp_path / "old", {"t": pa.array(["a"] * 10)})
+    new = _file(tmp_path / "new", {"t": pa.array(["a"] * 10), "n": pa.array(range(10))})
+    assert sample(_table([old]), _table([]).columns[1]) is None
+    found = sample(_table([old, new]), _table([]).columns[1])
+    assert found is not None
+    assert found.values == 10
+
+
+def test_files_that_cannot_be_read_and_nested_columns_have_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nested = _table([_file(tmp_path / "a", {"t": pa.array([{"v": 1}])})])
+    assert sample(nested, nested.columns[0]) is None
+    assert sample(_table([]), nested.columns[0]) is None
+    (tmp_path / "b").write_bytes(b"no Parquet at all")
+    with caplog.at_level(logging.WARNING):
+        for path in ("b", "gone"):
+            broken = _table([DataFile(str(tmp_path / path), 1000, 17)])
+            for _ in range(2):
+                assert sample(broken, broken.columns[0]) is None
+    assert len(caplog.records) == 2
+
+
+def test_dictionaries_of_different_files_are_of_the_same_values(tmp_path: Path) -> None:
+    files = [
+        _file(tmp_path / str(number), {"t": pa.array(values).dictionary_encode()})
+        for number, values in enumerate((["a", "b"], ["b", "c", None]))
+    ]
+    found = sample(_table(files), _table([]).columns[0])
+    assert found is not None
+    assert (found.values, found.distinct, found.places, found.met) == (4, 3, 2, 4)

@@ -10,11 +10,14 @@ from gpudb.plan.optimize.profile import ColumnProfile, Profile, number_of
 from gpudb.plan.predicates import bare
 from gpudb.plan.traversal import conjuncts
 from gpudb.sql import bound
+from gpudb.types import SqlType
 
 RANGE = 1 / 3
 """The share that a comparison keeps of which only its direction is known."""
 LIKE = 0.1
 _FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_MOMENTS = {"date", "timestamp", "timestamptz"}
+_DAY = 86_400e6
 
 
 @dataclass
@@ -37,8 +40,8 @@ def kept(profile: Profile, condition: Any | None) -> Profile:
         found = _comparison(part)
         if found is None or found[1] in {"ne"} or found[0] >= len(columns):
             share *= _share(part, columns)
-            if isinstance(part, bound.InList) and not part.negated and isinstance(arg := bare(part.arg), bound.Column):
-                columns[arg.index] = _narrowed(columns[arg.index], float(len(part.items)))
+            if (listed := _listed(part)) is not None and listed[0] < len(columns):
+                columns[listed[0]] = _narrowed(columns[listed[0]], float(listed[1]))
             continue
         index, symbol, value = found
         if symbol == "eq":
@@ -69,7 +72,7 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
     """The column, the operator and the constant of `column op constant`; the constant None if only a run tells it."""
     if not isinstance(part, bound.Call) or len(part.args) != 2:
         return None
-    symbol = part.function.name[-2:]
+    symbol = _symbol(part.function.name)
     left, right = (bare(each) for each in part.args)
     if symbol not in _FLIPPED:
         return None
@@ -77,7 +80,21 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
         left, right, symbol = right, left, _FLIPPED[symbol]
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Constant | bound.Parameter):
         return None
-    return left.index, symbol, number_of(right.value) if isinstance(right, bound.Constant) else None
+    return left.index, symbol, _number(right, left.type) if isinstance(right, bound.Constant) else None
+
+
+def _symbol(function: str) -> str:
+    """The operator of a comparison's function, as it stands in its name: in `date_lt_timestamp` before a type's."""
+    words = function.split("_")
+    return words[1] if len(words) == 3 and words[0] in _MOMENTS and words[2] in _MOMENTS else function[-2:]
+
+
+def _number(constant: bound.Constant, kind: SqlType) -> float | None:
+    """A constant where a column of a type has its bounds: dates in days, other moments in microseconds."""
+    found, given = number_of(constant.value), constant.type.name
+    if found is None or given == kind.name or not {given, kind.name} <= _MOMENTS:
+        return found
+    return found / _DAY if kind.name == "date" else found * _DAY if given == "date" else found
 
 
 def _equal(column: ColumnProfile, value: float | None) -> float:
@@ -114,6 +131,8 @@ def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
         case bound.BoolOp(op="AND"):
             return share_of(part, columns)
         case bound.BoolOp(op="OR", args=args):
+            if _listed(part) is not None:
+                return min(sum(_share(each, columns) for each in args), 1.0)
             missed = 1.0
             for each in args:
                 missed *= 1 - _share(each, columns)
@@ -128,7 +147,7 @@ def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
             share = min(len(items) / _distinct(arg, columns), 0.5)
             return 1 - share if negated else share
         case bound.Call(args=(left, right), function=function):
-            symbol = function.name[-2:]
+            symbol = _symbol(function.name)
             if symbol in {"eq", "ne"} and function.result.name == "bool":
                 share = 1 / max(_distinct(left, columns), _distinct(right, columns))
                 return share if symbol == "eq" else 1 - share
@@ -142,6 +161,19 @@ def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
             return 1 - LIKE if "nlike" in function.name else LIKE if "like" in function.name else RANGE
         case _:
             return RANGE
+
+
+def _listed(part: Any) -> tuple[int, int] | None:
+    """The column that a condition says to have one of so many values: by IN, or by several equalities under OR."""
+    match part:
+        case bound.InList(arg=arg, items=items, negated=False) if isinstance(column := bare(arg), bound.Column):
+            return column.index, len(items)
+        case bound.BoolOp(op="OR", args=args):
+            found = [_comparison(each) for each in args]
+            columns = {each[0] for each in found if each is not None and each[1] == "eq"}
+            if len(columns) == 1 and all(each is not None and each[1] == "eq" for each in found):
+                return columns.pop(), len(args)
+    return None
 
 
 def _distinct(expr: Any, columns: Sequence[ColumnProfile]) -> float:

@@ -80,6 +80,12 @@ class Held(Protocol):
     def largest(self, name: str) -> int | None:
         """The largest integer in a column; None if there is none."""
 
+    def least(self, name: str) -> int | None:
+        """The least integer in a column; None if there is none."""
+
+    def narrow(self, name: str) -> bool:
+        """Whether 64 bits hold every integer of a column of 128."""
+
     def nulls(self, name: str) -> int:
         """How many NULLs a column has."""
 
@@ -189,6 +195,16 @@ class HostHeld:
         """See `Held`."""
         found: int | None = self.table[name].max()  # type: ignore[assignment]
         return found
+
+    def least(self, name: str) -> int | None:
+        """See `Held`."""
+        found: int | None = self.table[name].min()  # type: ignore[assignment]
+        return found
+
+    def narrow(self, name: str) -> bool:
+        """See `Held`."""
+        least, largest = self.least(name), self.largest(name)
+        return least is None or largest is None or (least >= -(2**63) and largest < 2**63)
 
     def nulls(self, name: str) -> int:
         """See `Held`."""

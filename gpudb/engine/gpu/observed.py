@@ -60,7 +60,7 @@ class Observer:
         spent, self._last = 1000 * (now - self._last), now
         hashed = self._hashed(node, held)
         self.told.append(Observed(self._places[id(node)], self._read(node), held.rows, *hashed, spent))
-        return Frame(held.lazy, frame.bounds)
+        return Frame(held.lazy, frame.bounds, held)
 
     def _read(self, node: nodes.Node) -> int:
         """The rows that a filter was asked of; 0 where there is none."""

@@ -148,9 +148,11 @@ class _Sources:
             return self._fused(node, lowering)
         assert isinstance(node, Receive)
         given = self.received[node.stage]
-        found = [part.lazy for part in [each for each in given if each.rows] or given[:1]] or [_nothing(node.types)]
-        lazy = pl.concat(found) if len(found) > 1 else found[0]
-        return Frame(lazy, tuple(map(type_bounds, node.types)))
+        parts = [each for each in given if each.rows] or given[:1]
+        bounds = tuple(map(type_bounds, node.types))
+        if len(parts) == 1:
+            return Frame(parts[0].lazy, bounds, parts[0])
+        return Frame(pl.concat([part.lazy for part in parts]) if parts else _nothing(node.types), bounds)
 
     def _fused(self, node: Fused, lowering: Lowering) -> Frame:
         work, frames = self.work, self.frames
@@ -197,7 +199,7 @@ class _Sources:
             held = made
         if node is self.work.stage.root:
             self.whole.append(held)
-        return Frame(held.lazy, tuple(map(type_bounds, node.types)))
+        return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
 
 
 def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:

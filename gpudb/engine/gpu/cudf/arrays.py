@@ -59,11 +59,17 @@ def halves_of(column: Any) -> Any:
 def narrowed(column: Any, valid: Any | None) -> Any | None:
     """128-bit integers as 64-bit ones; None where one does not fit."""
     halves = halves_of(column)
-    low, high = halves[:, 0], halves[:, 1]
-    fits = (low >> 63) == high
-    if not bool((fits if valid is None else fits | ~valid).all()):
-        return None
-    return cupy.ascontiguousarray(low)
+    return cupy.ascontiguousarray(halves[:, 0]) if _fit(halves, valid) else None
+
+
+def are_narrow(column: Any) -> bool:
+    """Whether 64 bits hold every 128-bit integer of a column."""
+    return _fit(halves_of(column), valid_of(column))
+
+
+def _fit(halves: Any, valid: Any | None) -> bool:
+    fits = (halves[:, 0] >> 63) == halves[:, 1]
+    return bool((fits if valid is None else fits | ~valid).all())
 
 
 def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:

@@ -22,7 +22,7 @@ from cudf_polars.utils.sorting import sort_order
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.arrays import KINDS, coded, narrowed, valid_of, values_of, waited
+from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of, waited
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.cudf.declared import declared
 from gpudb.engine.gpu.cudf.memory import is_full
@@ -129,11 +129,28 @@ class CudfHeld:
 
     def largest(self, name: str) -> int | None:
         """See `frames.Held`."""
+        return self._reduced(name, plc.aggregation.max())
+
+    def least(self, name: str) -> int | None:
+        """See `frames.Held`."""
+        return self._reduced(name, plc.aggregation.min())
+
+    def _reduced(self, name: str, how: Any) -> int | None:
         if not self.rows:
             return None
         column = self.table.column_map[name].obj
-        found = plc.reduce.reduce(column, plc.aggregation.max(), column.type()).to_py()
+        found = plc.reduce.reduce(column, how, column.type()).to_py()
         return None if found is None else int(found)
+
+    def narrow(self, name: str) -> bool:
+        """See `frames.Held`."""
+        if not self.rows:
+            return True
+        column = self.table.column_map[name].obj
+        if column.type().id() != plc.TypeId.DECIMAL128:
+            return True
+        waited()
+        return are_narrow(column)
 
     def nulls(self, name: str) -> int:
         """See `frames.Held`."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.faults import FORMAT, OVERFLOW, ROWS, fault
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import RANGES, Value, lanes, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact
@@ -32,12 +33,14 @@ class State:
     """How one call is computed. Names of its state's columns begin with a prefix that the caller chooses.
 
     partial: over the arguments' values, of which the rows that FILTER leaves out are gone. merge: over states. final:
-    the value and its error from a merged state.
+    the value and its error from a merged state. narrow: the value, which has none, of merged states that have been
+    computed; None where they leave it open whether there is an error.
     """
 
     partial: Callable[[Sequence[Value], str], list[pl.Expr]]
     merge: Callable[[str], list[pl.Expr]]
     final: Callable[[str, PutOff], Value]
+    narrow: Callable[[str, Held], Value | None] | None = None
 
 
 def is_mergeable(call: bound.Aggregate) -> bool:
@@ -132,7 +135,15 @@ def _summed(call: bound.Aggregate) -> State:
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
         return Value(call.type, total, beyond, (1 - _LIMIT, _LIMIT - 1), others)
 
-    return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final)
+    def narrow(name: str, held: Held) -> Value | None:
+        if not held.rows or not held.narrow(name):
+            return None
+        counts = held.least(name + "n")
+        total = pl.col(name) if counts is not None and counts > 0 else _total(name)
+        others = (("s", pl.col(name + "s")),) if call.type.carried else ()
+        return Value(call.type, total, None, RANGES["int8"], others)
+
+    return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final, narrow)
 
 
 def _averaged(call: bound.Aggregate) -> State:

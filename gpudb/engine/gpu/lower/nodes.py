@@ -192,7 +192,7 @@ class Lowering:
     def _(self, node: nodes.Aggregate) -> Frame:
         """All of it on one worker: a partial aggregate and its end."""
         partial = self._groups.partial(self.frame(node.input), node)
-        return self._groups.final(partial, node)
+        return self._groups.final(Frame(partial, ()), node)
 
     @_frame.register
     def _(self, node: Partial) -> Frame:
@@ -201,8 +201,9 @@ class Lowering:
     @_frame.register
     def _(self, node: Final) -> Frame:
         frame = self.frame(node.input)
-        merged = frame.lazy if node.whole else self._groups.merged(frame.lazy, node.aggregate)
-        return self._groups.final(merged, node.aggregate)
+        if not node.whole:
+            frame = Frame(self._groups.merged(frame.lazy, node.aggregate), ())
+        return self._groups.final(frame, node.aggregate)
 
     # -------------------------------------------------------------------------------------------- order and sets
 

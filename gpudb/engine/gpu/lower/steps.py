@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, raised, worst
 from gpudb.engine.gpu.lower.host import Host
@@ -20,10 +20,11 @@ NOTHING = "_"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A lazy frame, and what is known of each of its logical columns."""
+    """A lazy frame, what is known of each of its logical columns, and its rows if they have been computed."""
 
     lazy: pl.LazyFrame
     bounds: tuple[Bounds, ...]
+    held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True)

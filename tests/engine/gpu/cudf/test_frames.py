@@ -296,6 +296,25 @@ def test_columns_beside(frames: Any) -> None:
     assert held.nulls("w") == 1
 
 
+@pytest.mark.parametrize(
+    ("values", "narrow"),
+    [
+        ([2**63 - 1, -(2**63), None, 0], True),
+        ([2**63], False),
+        ([5, None, -(2**63) - 1], False),
+        ([2**100, 1], False),
+        ([None, None], True),
+        ([], True),
+    ],
+)
+def test_integers_that_64_bits_hold(frames: Any, values: list[int | None], narrow: bool) -> None:
+    rows = pl.DataFrame({"a": pl.Series(values, dtype=pl.Int128)}).with_columns(pl.int_range(pl.len()).alias("n"))
+    for held in (frames.given(rows), HostHeld(rows)):
+        assert held.narrow("a") == narrow
+        assert held.narrow("n")
+        assert held.least("n") == (0 if values else None)
+
+
 ROWS_OF_KERNELS = 3 * FEW
 """Fewer are looked at on the host."""
 

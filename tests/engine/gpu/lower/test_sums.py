@@ -1,0 +1,100 @@
+"""Sums finished of the states of whole groups: at once where 64 bits hold them all, else each group's is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+import pytest
+
+from gpudb.engine.gpu.frames import HostFrames, HostHeld
+from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.stage import Task, compute
+from gpudb.errors import SqlError
+from gpudb.plan.physical import Final
+from gpudb.plan.placing import Costs
+from gpudb.plan.traversal import walk_nodes
+from tests.engine.conftest import Lab
+from tests.engine.gpu import local
+
+ROWS = """
+CREATE TABLE su (k int, i int, l int8, n numeric(12, 2), w numeric(38, 0), f numeric, m money);
+INSERT INTO su SELECT g % 500, CASE WHEN g % 5 > 0 THEN g END, 2^62 - g, g * 0.25, 100000000000000000000 * g,
+    CASE g % 3 WHEN 0 THEN 0.5 WHEN 1 THEN 1.125 END, (g * 0.5)::money FROM generate_series(1, 3000) g
+"""
+NARROW = (
+    "SELECT k, sum(i), sum(n), sum(f), sum(m), count(*) FROM su GROUP BY k ORDER BY k",
+    "SELECT k, sum(n * (1 - n)) * 0.5 FROM su WHERE n < 100 GROUP BY k HAVING sum(i) > 5 ORDER BY 2, 1",
+    "SELECT sum(i), sum(n), sum(f) FROM su WHERE k > 1000",
+    "SELECT sum(i), sum(i) FILTER (WHERE k < 0), sum(n) / 7 FROM su",
+)
+WIDE = (
+    "SELECT k, sum(l), sum(w), sum(n) FROM su GROUP BY k ORDER BY k",
+    "SELECT sum(l) - 1, sum(w) * 2 FROM su",
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    made.run(ROWS)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("sql", [*NARROW, *WIDE])
+@pytest.mark.parametrize("fused", [False, True])
+def test_sums_are_the_embedded_engine_s(lab: Lab, sql: str, fused: bool) -> None:
+    request = lab.request(sql)
+    kinds = [column.type for column in request.query.columns]
+    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    for workers, chunks in ((1, 1), (3, 1), (1, 3)):
+        kernels = Twin(local.PACKED) if fused else None
+        found = local.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
+        assert found == wanted, (workers, chunks)
+
+
+class _Counted(HostFrames):
+    """How many frames have been computed."""
+
+    count = 0
+
+    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+        self.count += 1
+        return super().held(lazy)
+
+
+def _computed(lab: Lab, sql: str) -> int:
+    """How many frames are computed to finish a kernel's groups on one worker."""
+    request = lab.request(sql)
+    stages = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True).planned(request).stages
+    groups, last = stages
+    assert any(isinstance(node, Final) and node.whole for node in walk_nodes(last.root))
+    frames, kernels = _Counted(), Twin(local.PACKED)
+    given = compute(Task(groups, Share(0, 1)), local.TABLES, {}, local.FRAMES, kernels)
+    compute(Task(last, Share(0, 1)), local.TABLES, {groups.number: given}, frames)
+    return frames.count
+
+
+def test_groups_are_finished_with_what_is_done_to_them(lab: Lab) -> None:
+    """Nothing is computed before the end but where a sum may be too large for its type."""
+    assert _computed(lab, "SELECT k, sum(n), sum(i), count(*) FROM su GROUP BY k") == 1
+    assert _computed(lab, "SELECT k, count(*), max(n) FROM su GROUP BY k") == 1
+    assert _computed(lab, WIDE[0]) == 2
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k, sum(w * 100000000000000) FROM su GROUP BY k",
+        "SELECT k, sum(k::money * 0 + '46116860184273879'::money) FROM su GROUP BY k",
+    ],
+)
+def test_sums_beyond_their_type_are_errors(lab: Lab, sql: str, fused: bool) -> None:
+    kernels = Twin(local.PACKED) if fused else None
+    with pytest.raises(SqlError) as raised:
+        local.rows(lab.request(sql), 1, lab.database.cpu, Costs(scan=0), kernels=kernels)
+    assert raised.value.sqlstate == "22003"

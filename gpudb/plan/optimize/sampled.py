@@ -38,7 +38,8 @@ class Sample:
             return 1.0
         share = min(self.values / max(rows, 1.0), 1.0)
         found = self.values * self.distinct / (self.values - self.once + self.once * share)
-        if self.places > 1 and 2 * self.apart > self.distinct - self.once:
+        # Of random values that come twice, one of `places` does so at one place.
+        if self.places > 1 and self.apart > (1 + 1 / self.places) / 2 * (self.distinct - self.once):
             found = max((self.met - self.places) / share, found)
         return min(max(found, float(self.distinct)), max(rows, 1.0))
 

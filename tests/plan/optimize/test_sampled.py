@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from gpudb.catalog.model import Column, Table
@@ -46,6 +47,12 @@ def _of(places: Sequence[Sequence[int]]) -> Sample:
     return Sample(sum(times.values()), len(times), once, apart, len(places), sum(met.values()))
 
 
+def _read(values: npt.NDArray[np.int64], places: int) -> list[list[int]]:
+    """30,000 of a million values, as many of them at each place."""
+    length = 30_000 // places
+    return [values[start : start + length].tolist() for start in range(0, ROWS, ROWS // places)]
+
+
 ROWS = 1_000_000
 _DRAWN = np.random.default_rng(7)
 KNOWN = {
@@ -60,19 +67,26 @@ KNOWN = {
 }
 
 
+@pytest.mark.parametrize("places", [2, 8])
 @pytest.mark.parametrize("name", KNOWN)
-def test_distinct_values_of_known_distributions(name: str) -> None:
+def test_distinct_values_of_known_distributions(name: str, places: int) -> None:
     values, wanted = KNOWN[name]
-    places = [values[start : start + 3750].tolist() for start in range(0, ROWS, ROWS // 8)]
-    found = _of(places).distinct_among(ROWS)
+    if (name, places) == ("a few, in order", 2):
+        wanted = 2  # more are not met
+    found = _of(_read(values, places)).distinct_among(ROWS)
     assert wanted / 1.5 <= found <= min(wanted * 1.5, ROWS)
 
 
 def test_a_skewed_column_has_neither_a_few_values_nor_as_many_as_rows() -> None:
     values = np.where(_DRAWN.random(ROWS) < 0.5, 0, _DRAWN.zipf(1.5, ROWS) % 100_000)
     wanted = len(np.unique(values))
-    places = [values[start : start + 3750].tolist() for start in range(0, ROWS, ROWS // 8)]
-    assert wanted / 20 <= _of(places).distinct_among(ROWS) <= wanted * 20
+    assert wanted / 20 <= _of(_read(values, 8)).distinct_among(ROWS) <= wanted * 20
+
+
+def test_of_two_places_half_of_what_comes_twice_is_at_one_of_them() -> None:
+    # As of a million values at random, of a hundred million rows.
+    found = Sample(values=30_000, distinct=29_550, once=29_100, apart=230, places=2, met=29_770)
+    assert 800_000 < found.distinct_among(100 * ROWS) < 1_200_000
 
 
 def test_a_sample_that_is_all_rows_is_exact_and_one_of_nulls_alone_is_of_one_value() -> None:

@@ -31,6 +31,7 @@ from gpudb.engine.gpu.fused.results import Lane, module_of
 from gpudb.engine.gpu.fused.translate import Tables, Translator
 from gpudb.engine.gpu.fused.twin import Grouped
 from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.lower.aggregates import MOST_SUM
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -64,6 +65,8 @@ class Accumulators:
         """A sum of integers: one word where bounds prove that it is enough, else a word for each 32 bits."""
         assert value.bounds is not None
         size = max(-value.bounds[0], value.bounds[1])
+        if size * max(self._rows, 1) >= MOST_SUM:
+            raise NotFused("sums that 128 bits may not hold")
         if size * max(self._rows, 1) < 2**63:
             return [self._place("add", value)]
         limbs = 2 if size < 2**63 else 4

@@ -13,7 +13,7 @@ import polars as pl
 
 from gpudb.engine.gpu.frames import Held
 from gpudb.engine.gpu.lower.arithmetic import integer
-from gpudb.engine.gpu.lower.faults import FORMAT, OVERFLOW, ROWS, fault
+from gpudb.engine.gpu.lower.faults import OVERFLOW, ROWS, fault
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import RANGES, Value, lanes, type_bounds
@@ -94,6 +94,26 @@ def _counted(call: bound.Aggregate) -> State:
     )
 
 
+MOST_SUM = 2**113
+"""Partial sums are less: 16,384 of them, one a share, are together what 128 bits hold."""
+
+
+def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
+    """Whether a partial sum of such values may be too much, by what is known of them without looking."""
+    if call.function.name not in {"sum", "avg"} or value.type.name != "numeric":
+        return False
+    limits = value.bounds or type_bounds(value.type)
+    return limits is None or max(-limits[0], limits[1]) * _ROWS >= MOST_SUM
+
+
+def checked_sums(held: Held, names: Sequence[str]) -> None:
+    """NotCarried where a sum of all values of one of these columns may be too much."""
+    for name in names:
+        least, largest = held.least(name), held.largest(name)
+        if least is not None and largest is not None and max(-least, largest) * held.rows >= MOST_SUM:
+            raise NotCarried("sums that 128 bits may not hold")
+
+
 def is_narrow(value: Value) -> bool:
     """Whether 64 bits hold every sum of such values."""
     limits = value.bounds or type_bounds(value.type)
@@ -131,9 +151,8 @@ def _summed(call: bound.Aggregate) -> State:
             return integer(total, call.type, None)
         if call.type.name == "money":
             return replace(integer(total, INT8, None), type=call.type)
-        beyond = fault((total >= _LIMIT) | (total <= -_LIMIT), FORMAT)
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
-        return Value(call.type, total, beyond, (1 - _LIMIT, _LIMIT - 1), others)
+        return Value(call.type, total, None, (1 - _LIMIT, _LIMIT - 1), others)
 
     def narrow(name: str, held: Held) -> Value | None:
         if not held.rows or not held.narrow(name):

@@ -7,7 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.aggregates import State, is_mergeable, lacking, skips_nulls, state_of
+from gpudb.engine.gpu.lower.aggregates import (
+    State,
+    checked_sums,
+    is_mergeable,
+    lacking,
+    may_wrap,
+    skips_nulls,
+    state_of,
+)
 from gpudb.engine.gpu.lower.counted_rows import counted_row, firsts
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
@@ -34,6 +42,7 @@ class Groups:
         columns = [expr for n, key in enumerate(keys) for expr in key.columns(f"k{n}")]
         errors = [key.error for key in keys]
         calls: list[pl.Expr] = []
+        large: list[str] = []
         hosted: list[tuple[int, bound.Aggregate]] = []
         placed: list[tuple[int, bound.Aggregate]] = []
         rows: list[tuple[int, list[str]]] = []
@@ -64,8 +73,13 @@ class Groups:
             made, named = self._argument_columns(args, call, over, number)
             columns += made
             calls += state_of(call).partial(named, f"a{number}")
+            large += [f"x{number}_0"] if named and may_wrap(call, named[0]) else []
         lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off)
         lazy = lazy.with_columns(columns) if columns else lazy
+        if large:
+            held = self._steps.frames.held(lazy)
+            checked_sums(held, large)
+            lazy = held.lazy
         for number, fields in rows:
             first = [f"k{n}" for n in range(len(keys))]
             lazy = firsts(lazy, first, fields, f"y{number}", f"u{number}", self._steps.frames)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.aggregates import is_narrow, state_of
+from gpudb.engine.gpu.lower.aggregates import checked_sums, is_narrow, may_wrap, state_of
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.values import Value, lanes
 from gpudb.engine.gpu.lower.window_frames import Run
@@ -66,9 +66,17 @@ def _differences(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run
         rows.add(counts.alias(at))
         return
     kind = call.args[0].type
+    _check(rows, number, call)
     held: pl.DataType = pl.Int64() if is_narrow(Value(kind, given)) else pl.Int128()
     rows.add(given.cast(held).fill_null(pl.lit(0, pl.Int64).cast(held)).cum_sum().alias("summed"))
     rows.add(_summed("summed", runs, held).cast(pl.Int128).alias(at), counts.alias(at + "n"))
+
+
+def _check(rows: Rows, number: int, call: bound.Window) -> None:
+    """NotCarried where a frame's sum may be too much."""
+    if call.args and may_wrap(call, Value(call.args[0].type, PLACE)):
+        rows.held()
+        checked_sums(rows.computed, [f"x{number}_0"])
 
 
 def _summed(running: str, runs: Sequence[Run], held: pl.DataType) -> pl.Expr:
@@ -130,6 +138,7 @@ def _running_extreme(rows: Rows, number: int, call: bound.Window, run: Run) -> N
 
 def _each(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
     """Aggregated over the rows of every frame."""
+    _check(rows, number, call)
     held = rows.held()
     if rows.total([run.rows for run in runs]) > PAIRS:
         raise NotCarried(f"{call.function.name} over frames of more than {PAIRS} rows in all")

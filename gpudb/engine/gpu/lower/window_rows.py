@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.values import larger, smaller
 from gpudb.sql import bound
 
@@ -53,6 +53,11 @@ class Rows:
         self._rows = self._frames.held(self.lazy)
         self.lazy = self._rows.lazy
         return self.lazy
+
+    @property
+    def computed(self) -> Held:
+        """The rows that `held` has computed."""
+        return self._rows
 
     def beside(self, columns: pl.LazyFrame) -> None:
         """Adds the columns of a frame that was made of what `held` gave, and has as many rows in the same order."""

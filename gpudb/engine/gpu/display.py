@@ -162,6 +162,7 @@ _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
     "set-returning functions": (nodes.ProjectSet,),
     "functions": (nodes.Project, nodes.Filter, nodes.Join),
     "exact quotients": (nodes.Project, nodes.Aggregate, Final),
+    "few quotients": (nodes.Project, nodes.Aggregate, Final),
 }
 """Which operators have the steps that `Frames.fetched` is told of."""
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from gpudb.engine.cpu.udf_quotient import quotient_of
-from gpudb.engine.gpu.frames import Frames, Held, HostHeld
+from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.divisions import LEFT, quotients
 from gpudb.engine.gpu.lower.values import Value
 
 FEW = 256
-"""So many rows Python is done with before the expressions are made."""
+"""So many rows Python is done with before the expressions are made, and before a GPU has begun with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Quotient:
         parts = made.lazy.with_columns(
             self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.shown.cast(pl.Int32).alias("s")
         ).select("a", "b", "s")
-        if isinstance(made, HostHeld) and made.rows <= FEW:
-            return made.beside(_columns(frames.fetched(parts, ""), self))
+        if made.rows <= FEW:
+            return made.beside(_columns(frames.fetched(parts, "few quotients"), self))
         quick = quotients(parts, self.dividend.scale, self.divisor.scale)
         value, shown = self.lanes
         found = frames.held(quick.select(pl.col("v").alias(value), pl.col("t").alias(shown)))

@@ -35,7 +35,7 @@ class Costs:
     least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
     partial ones where there are more than `share` as many; of no more than `gathered` partial ones, on all workers, one
     worker makes whole ones, and goes on with them. Rows of a table of at least `scan` are worth a kernel. Where a table
-    of fewer than `small` rows is joined every worker reads all of it.
+    of fewer than `small` rows is joined, in files of no more than SMALL_BYTES, every worker reads all of it.
     """
 
     workers: int = 4
@@ -50,6 +50,7 @@ class Costs:
     chunks: int = 1
 
 
+SMALL_BYTES = 1 << 28
 _FRESH = 1 << 40
 """Shared parts that are made here have numbers from this one on: those of plans are relations'."""
 Mergeable = Callable[[bound.Aggregate], bool]
@@ -375,8 +376,9 @@ def whole(node: Node, small: int = 0) -> Node | None:
     for any other part."""
     match node:
         case nodes.Scan():
-            every = node.table.replicated or (node.part is None and node.table.rows < small)
-            return replace(node, part=nodes.WHOLE) if every else None
+            few = node.part is None and node.table.rows < small
+            few = few and sum(file.bytes for file in node.table.files) <= SMALL_BYTES
+            return replace(node, part=nodes.WHOLE) if few or node.table.replicated else None
         case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
             # Sums of floats differ from worker to worker, and a join of small tables need not be small.
             apart = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)

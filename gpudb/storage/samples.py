@@ -45,7 +45,7 @@ def sample(table: Table, column: Column) -> Sample | None:
         found = _sampled(files, column)
     except (OSError, pa.ArrowException) as error:
         _log.warning('no sample of column "%s" of table "%s": %s', column.name, table.name, error)
-        found = None
+        return None
     with _lock:
         _known[key] = found
         while len(_known) > _KEPT:
@@ -57,8 +57,8 @@ def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
     stretches = [each for file in files for each in _read(file, column, len(files))]
     counted = []
     for each in stretches:
-        plain = each.dictionary_decode() if pa.types.is_dictionary(each.type) else each
-        values, counts = pc.value_counts(plain.drop_null()).flatten()
+        values, counts = pc.value_counts(each.drop_null()).flatten()
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         counted.append(pa.table({"v": values, "n": counts}))
     if not counted:
         return None
@@ -78,11 +78,14 @@ def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
 
 def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
     """A file's share of the values, in stretches of rows that lie together."""
-    with pq.ParquetFile(file.path, buffer_size=_BUFFER, pre_buffer=False) as opened:
-        at, name = _place(opened, column.field_id)
-        if name is None:
-            return
-        footer = opened.metadata
+    footer = pq.read_metadata(file.path)
+    at, name = _place(footer, column.field_id)
+    if name is None:
+        return
+    # Texts by their places in dictionaries: laid out, long ones that are few take much more than they do in files.
+    coded = [name] if footer.schema.column(at).physical_type == "BYTE_ARRAY" else []
+    options = {"metadata": footer, "buffer_size": _BUFFER, "pre_buffer": False, "read_dictionary": coded}
+    with pq.ParquetFile(file.path, **options) as opened:
         rows = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
         groups = _spread(range(len(rows)), rows, max(PLACES // files, 1))
         wanted = VALUES // files // max(len(groups), 1)
@@ -106,11 +109,11 @@ def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, place
         yield values.slice((len(values) - length) * place // max(places - 1, 1), length)
 
 
-def _place(opened: pq.ParquetFile, field_id: int) -> tuple[int, str | None]:
+def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
     """The number and the name of the leaf that a column is; no name where it is none, or came after the file."""
-    for field in opened.schema_arrow:
+    for field in footer.schema.to_arrow_schema():
         if int((field.metadata or {}).get(FIELD_ID, b"-1")) == field_id and not pa.types.is_nested(field.type):
-            leaves = [opened.schema.column(number).path for number in range(len(opened.schema))]
+            leaves = [footer.schema.column(number).path for number in range(len(footer.schema))]
             return leaves.index(field.name), field.name
     return -1, None
 

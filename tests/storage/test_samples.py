@@ -108,7 +108,18 @@ def test_files_that_cannot_be_read_and_nested_columns_have_none(
             broken = _table([DataFile(str(tmp_path / path), 1000, 17)])
             for _ in range(2):
                 assert sample(broken, broken.columns[0]) is None
-    assert len(caplog.records) == 2
+    assert len(caplog.records) == 4
+
+
+def test_long_texts_that_are_few_are_not_laid_out(tmp_path: Path) -> None:
+    file = _file(tmp_path / "a", {"t": pa.array([letter * 3000 for letter in "abcde"] * 10_000)})
+    table = _table([file])
+    read = list(samples._read(file, table.columns[0], 1))
+    assert all(pa.types.is_dictionary(each.type) for each in read)
+    assert sum(each.nbytes for each in read) < 10 * VALUES
+    found = sample(table, table.columns[0])
+    assert found is not None
+    assert found.distinct == 5
 
 
 def test_dictionaries_of_different_files_are_of_the_same_values(tmp_path: Path) -> None:

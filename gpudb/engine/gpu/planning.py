@@ -210,7 +210,7 @@ class Planner:
             return self._costs
         # What every worker gets lies beside each chunk.
         most = self._costs.broadcast if space is None else min(self._costs.broadcast, space.statements // 8)
-        return replace(self._costs, workers=self._costs.workers * chunks, chunks=chunks, broadcast=most)
+        return replace(self._costs, workers=self._costs.workers * chunks, chunks=chunks, broadcast=most, small=0)
 
     def _fuses(self, request: Request) -> bool:
         return self._fuse and request.settings.fused

@@ -94,8 +94,8 @@ def _counted(call: bound.Aggregate) -> State:
     )
 
 
-MOST_SUM = 2**113
-"""Partial sums are less: 16,384 of them, one a share, are together what 128 bits hold."""
+MOST_SUM = 2**112
+"""Partial sums are less: 16,384 of them, one a share, have together no more than 38 digits."""
 
 
 def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
@@ -107,7 +107,7 @@ def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
 
 
 def checked_sums(held: Held, names: Sequence[str]) -> None:
-    """NotCarried where a sum of all values of one of these columns may be too much."""
+    """NotCarried where a sum of some values of one of these columns may be too much, whatever their groups are."""
     for name in names:
         least, largest = held.least(name), held.largest(name)
         if least is not None and largest is not None and max(-least, largest) * held.rows >= MOST_SUM:

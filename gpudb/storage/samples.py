@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.plan.optimize.sampled import Sample
-from gpudb.storage.stored import FIELD_ID
+from gpudb.storage.stored import names_by_id
 
 VALUES = 30_000
 """How many values are looked at: as many as PostgreSQL's ANALYZE does by default."""
@@ -111,11 +111,12 @@ def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, place
 
 def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
     """The number and the name of the leaf that a column is; no name where it is none, or came after the file."""
-    for field in footer.schema.to_arrow_schema():
-        if int((field.metadata or {}).get(FIELD_ID, b"-1")) == field_id and not pa.types.is_nested(field.type):
-            leaves = [footer.schema.column(number).path for number in range(len(footer.schema))]
-            return leaves.index(field.name), field.name
-    return -1, None
+    schema = footer.schema.to_arrow_schema()
+    name = names_by_id(schema).get(field_id)
+    if name is None or pa.types.is_nested(schema.field(name).type):
+        return -1, None
+    leaves = [footer.schema.column(number).path for number in range(len(footer.schema))]
+    return leaves.index(name), name
 
 
 def _spread(items: Sequence[Any], rows: Sequence[int], most: int) -> list[Any]:

@@ -143,6 +143,11 @@ def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -
     return pa.field(name, type, nullable=nullable, metadata={FIELD_ID: str(field_id).encode()})
 
 
+def names_by_id(schema: pa.Schema) -> dict[int, str]:
+    """The names of a file's columns by their field ids."""
+    return {int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in schema}
+
+
 def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     """A column's values (`SqlType.arrow`) in their stored form; `target` is what `stored_type` says of it."""
     if type.item is not None:

@@ -33,7 +33,7 @@ from gpudb.plan.nodes import INPUT, Scan
 from gpudb.plan.traversal import conjunction, moved
 from gpudb.sql import bound
 from gpudb.storage.prune import prune
-from gpudb.storage.stored import FIELD_ID, stored_duckdb
+from gpudb.storage.stored import names_by_id, stored_duckdb
 from gpudb.types import SqlType
 
 _Key = tuple[str, int, SqlType, Share]
@@ -168,9 +168,7 @@ def _widths_at(path: str, changed: int) -> Mapping[int, float]:
         for place in range(group.num_columns):
             chunk = group.column(place)
             sizes[chunk.path_in_schema] += chunk.total_uncompressed_size
-    names = {
-        int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in described.schema.to_arrow_schema()
-    }
+    names = names_by_id(described.schema.to_arrow_schema())
     return {number: sizes[name] / max(described.num_rows, 1) for number, name in names.items()}
 
 
@@ -202,7 +200,7 @@ def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) ->
     """Rows of a file's columns, by field id, in their stored form; None for a column that came after the file."""
     try:
         with pq.ParquetFile(file.path) as opened:
-            names = {int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in opened.schema_arrow}
+            names = names_by_id(opened.schema_arrow)
             groups: list[int] = []
             start = skipped = 0
             for number in range(opened.metadata.num_row_groups):

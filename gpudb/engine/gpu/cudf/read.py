@@ -23,7 +23,7 @@ from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import stored_lanes
 from gpudb.errors import SqlError
-from gpudb.storage.stored import FIELD_ID
+from gpudb.storage.stored import names_by_id
 
 _DIRECT = frozenset(
     "bool int2 int4 int8 float4 float8 text varchar bpchar json date timestamp timestamptz numeric".split()
@@ -107,8 +107,7 @@ def footer(path: str, changed: int) -> list[Any]:
 @lru_cache(4096)
 def _names_at(path: str, changed: int) -> Mapping[int, str]:
     with pq.ParquetFile(path) as opened:
-        fields = list(opened.schema_arrow)
-    return {int((field.metadata or {}).get(FIELD_ID, b"-1")): str(field.name) for field in fields}
+        return names_by_id(opened.schema_arrow)
 
 
 def _as_lane(found: Any, kind: Any) -> Any:

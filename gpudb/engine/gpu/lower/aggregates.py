@@ -102,8 +102,8 @@ def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
     """Whether a partial sum of such values may be too much, by what is known of them without looking."""
     if call.function.name not in {"sum", "avg"} or value.type.name != "numeric":
         return False
-    limits = value.bounds or type_bounds(value.type)
-    return limits is None or max(-limits[0], limits[1]) * _ROWS >= MOST_SUM
+    most = _most(value)
+    return most is None or most >= MOST_SUM
 
 
 def checked_sums(held: Held, names: Sequence[str]) -> None:
@@ -116,8 +116,14 @@ def checked_sums(held: Held, names: Sequence[str]) -> None:
 
 def is_narrow(value: Value) -> bool:
     """Whether 64 bits hold every sum of such values."""
+    most = _most(value)
+    return most is not None and most < 2**63
+
+
+def _most(value: Value) -> int | None:
+    """What no sum of such values is more than, of as many as there may be; None for what has no bounds."""
     limits = value.bounds or type_bounds(value.type)
-    return limits is not None and max(-limits[0], limits[1]) * _ROWS < 2**63
+    return None if limits is None else max(-limits[0], limits[1]) * _ROWS
 
 
 def _sum_state(value: Value, name: str) -> list[pl.Expr]:

@@ -22,6 +22,7 @@ from gpudb.engine.gpu.failures import told
 from gpudb.engine.gpu.finish import Finished
 from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
 from gpudb.engine.gpu.given import ResultRoom, Spilled
+from gpudb.engine.gpu.lanes import Lane
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.stage import Again, Task, compute, finished
@@ -60,9 +61,12 @@ class Computing:
         self.space = device.space[1]
         """The bytes that all statements have, of a GPU's memory or of this process's."""
         # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
-        self.lanes = {short: ThreadPoolExecutor(1, "short stage" if short else "stage") for short in (False, True)}
+        self.lanes = {short: self._lane("short" if short else "long") for short in (False, True)}
         if gpu:
             self.lanes[False].submit(warm, self.frames)
+
+    def _lane(self, lane: Lane) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1, f"{lane} stage", self.frames.enter, (lane,))
 
     def close(self) -> None:
         """Starts no stage any more."""

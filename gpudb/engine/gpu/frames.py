@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from gpudb.engine.gpu.lanes import Lane
 from gpudb.engine.gpu.limits import FEW as FEW
 from gpudb.plan.errors import NotCarried
 
@@ -95,6 +96,9 @@ class Frames(Protocol):
 
     compares: bool
     """Whether it takes less to compare rows with the keys that they will be joined by than to join all of them."""
+
+    def enter(self, lane: Lane) -> None:
+        """What the calling thread computes from now on does not wait for other lanes."""
 
     def held(self, lazy: pl.LazyFrame) -> Held:
         """Computes a lazy frame."""
@@ -215,6 +219,9 @@ class HostFrames:
     """Frames in this process's memory, computed by Polars on its processors."""
 
     compares = True
+
+    def enter(self, lane: Lane) -> None:
+        """See `Frames`: processors are all lanes'."""
 
     def held(self, lazy: pl.LazyFrame) -> HostHeld:
         """See `Frames`."""

@@ -252,6 +252,7 @@ class StageWorker(WorkerPlugin):
             peers = (self._worker.address,) * question.shares
             work = Work(self.computing, self._fetch, running, plan, peers, 1, question.parameters)
             with self._at_once:
+                self.computing.frames.enter("at once")
                 return self.computing.counted(running, lambda: work.at_once(question))
         except Exception as error:
             _LOG.info("statement %s goes the usual way: %s", statement, error)

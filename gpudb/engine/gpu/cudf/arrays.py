@@ -1,4 +1,4 @@
-"""libcudf's columns as CuPy's arrays, where they lie."""
+"""libcudf's columns as CuPy's arrays, where they lie; what is made of them is on the calling thread's stream."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
+from gpudb.engine.gpu.cudf.streams import current
 from gpudb.engine.gpu.fused.pieces import Bits
 
 KINDS: dict[Any, Any] = {
@@ -22,11 +23,6 @@ KINDS: dict[Any, Any] = {
     plc.TypeId.TIMESTAMP_DAYS: np.int32,
     plc.TypeId.TIMESTAMP_MICROSECONDS: np.int64,
 }
-
-
-def waited() -> None:
-    """Until libcudf has filled its columns: CuPy's stream need not be the one that it has done so on."""
-    cupy.cuda.runtime.deviceSynchronize()
 
 
 def values_of(column: Any) -> Any:
@@ -81,9 +77,8 @@ def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:
 
 def coded_places(column: Any) -> tuple[Any, pl.Series]:
     """Texts as places (int32; a NULL's is after the last), and those that differ; see `coded`."""
-    keys, places = plc.transform.encode(plc.Table([column]))
-    texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow())).cast(pl.String).drop_nulls()
-    waited()
+    keys, places = plc.transform.encode(plc.Table([column]), stream=current())
+    texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow(stream=current()))).cast(pl.String).drop_nulls()
     return values_of(places), texts
 
 

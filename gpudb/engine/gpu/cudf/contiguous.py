@@ -7,11 +7,11 @@ from typing import Any
 
 import pylibcudf as plc
 from cuda.bindings import runtime
-from cudf_polars.utils.cuda_stream import get_cuda_stream
 
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.frames import Held
 
 
@@ -29,18 +29,15 @@ class Contiguous:
         """See `transfers.Packer`; MemoryError where the copy has no room."""
         if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
             return None
-        stream = get_cuda_stream()
-        metadata, data = plc.contiguous_split.pack(held.table.table, stream=stream).release()
-        # UCX knows of no streams.
-        stream.synchronize()
+        metadata, data = plc.contiguous_split.pack(held.table.table, stream=current()).release()
+        complete()
         schema = [(column.name, column.dtype.polars_type) for column in held.table.columns]
         return pickle.dumps((schema, held.rows, bytes(metadata))), data.obj
 
     def unpacked(self, facts: bytes, buffer: Any) -> CudfHeld:
         """See `transfers.Packer`."""
         schema, rows, metadata = pickle.loads(facts)
-        stream = get_cuda_stream()
         span = plc.gpumemoryview(buffer)
-        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(metadata), span, stream)
+        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(metadata), span, current())
         names, kinds = [name for name, _ in schema], [data_type(kind) for _, kind in schema]
         return CudfHeld(of(table.columns(), names, kinds, rows), self._frames)

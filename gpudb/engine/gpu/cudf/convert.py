@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame, DataType
-from cudf_polars.utils.cuda_stream import get_cuda_stream
 
+from gpudb.engine.gpu.cudf.streams import complete, current, taken
 from gpudb.plan.errors import NotCarried
 
 _WIDE = pl.Decimal(38, 0)
@@ -23,15 +23,15 @@ def to_device(frame: pl.DataFrame) -> Any:
     """A Polars frame's rows in the GPU's memory; NotCarried for types that have no columns there."""
     kinds = [data_type(kind) for kind in frame.schema.values()]
     wide = [name for name, kind in frame.schema.items() if kind == pl.Int128]
-    stream = get_cuda_stream()
-    given = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
+    given: Any = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
     bytes_of = [place for place, kind in enumerate(frame.dtypes) if kind == pl.Binary]
-    if not bytes_of:
-        return of(plc.Table.from_arrow(given, stream=stream).columns(), frame.columns, kinds, frame.height)
-    arrays = given.to_arrow(compat_level=pl.CompatLevel.oldest())
+    if bytes_of:
+        given = given.to_arrow(compat_level=pl.CompatLevel.oldest())
     for place in bytes_of:
-        arrays = arrays.set_column(place, arrays.column_names[place], as_text(arrays.column(place)))
-    return of(plc.Table.from_arrow(arrays, stream=stream).columns(), frame.columns, kinds, frame.height)
+        given = given.set_column(place, given.column_names[place], as_text(given.column(place)))
+    made = plc.Table.from_arrow(given, stream=current())
+    complete()
+    return of(made.columns(), frame.columns, kinds, frame.height)
 
 
 def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -44,12 +44,12 @@ def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 def of(columns: Sequence[Any], names: Sequence[str], kinds: Sequence[Any], rows: int) -> Any:
     """A frame of columns that lie on the GPU."""
     named = [Column(each, name=name, dtype=kind) for each, name, kind in zip(columns, names, kinds, strict=True)]
-    return DataFrame(named, stream=get_cuda_stream(), num_rows=rows)
+    return DataFrame(named, stream=current(), num_rows=rows)
 
 
 def to_host(frame: Any) -> pl.DataFrame:
     """A frame of the GPU's memory as a Polars frame."""
-    made: pl.DataFrame = frame.to_polars()
+    made: pl.DataFrame = taken(frame).to_polars()
     made = made.with_columns(pl.col(c.name).cast(pl.Binary) for c in frame.columns if c.dtype.polars_type == pl.Binary)
     wide = [column.name for column in frame.columns if isinstance(column.dtype.polars_type, pl.Int128)]
     return made.with_columns(pl.col(name).to_physical() for name in wide) if wide else made

@@ -22,11 +22,12 @@ from cudf_polars.utils.sorting import sort_order
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of, waited
+from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.cudf.declared import declared
 from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.cudf.slices import apart, own_bytes
+from gpudb.engine.gpu.cudf.streams import complete, current, enter, taken
 from gpudb.engine.gpu.frames import (
     FEW,
     SEED,
@@ -40,6 +41,7 @@ from gpudb.engine.gpu.frames import (
     beyond_calendar,
     collected,
 )
+from gpudb.engine.gpu.lanes import Lane
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
@@ -50,7 +52,7 @@ _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_p
 """Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
 
 
-_PLACE = plc.DataType(plc.TypeId.INT64)
+_PLACE, _SMALL = plc.DataType(plc.TypeId.INT64), plc.DataType(plc.TypeId.INT32)
 _ADD, _SUB, _MOD = (getattr(plc.binaryop.BinaryOperator, name) for name in ("ADD", "SUB", "MOD"))
 
 
@@ -94,7 +96,7 @@ class CudfHeld:
         if self.rows <= FEW:
             return None
         held = self.table.column_map[name].obj
-        waited()
+        current()
         valid = valid_of(held)
         if held.type().id() in KINDS:
             return values_of(held), valid
@@ -106,7 +108,6 @@ class CudfHeld:
         """See `frames.Held`."""
         if self.rows <= FEW:
             return None
-        waited()
         return coded(self.table.column_map[name].obj)
 
     def distinct(self, name: str) -> int:
@@ -114,7 +115,8 @@ class CudfHeld:
         if self.rows <= FEW:
             return self._few[name].n_unique()
         column = self.table.column_map[name].obj
-        return int(plc.reduce.distinct_count(column, plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID))
+        nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
+        return int(plc.reduce.distinct_count(column, nulls, nans, stream=current()))
 
     def beside(self, columns: pl.DataFrame | Held) -> CudfHeld:
         """See `frames.Held`."""
@@ -139,7 +141,7 @@ class CudfHeld:
         if not self.rows:
             return None
         column = self.table.column_map[name].obj
-        found = plc.reduce.reduce(column, how, column.type()).to_py()
+        found = plc.reduce.reduce(column, how, column.type(), stream=current()).to_py(stream=current())
         return None if found is None else int(found)
 
     def narrow(self, name: str) -> bool:
@@ -149,7 +151,7 @@ class CudfHeld:
         column = self.table.column_map[name].obj
         if column.type().id() != plc.TypeId.DECIMAL128:
             return True
-        waited()
+        current()
         return are_narrow(column)
 
     def nulls(self, name: str) -> int:
@@ -170,8 +172,8 @@ class _Source:
         table = self._table if columns is None else self._table.select(columns)
         if columns is not None and not columns:
             table = of([], [], [], self._table.num_rows)
-        if not self._frames.hosting:
-            yield table
+        if self._frames.evaluates:
+            yield taken(table)
             return
         frame = to_host(table)
         frame = frame if predicate is None else frame.filter(predicate)
@@ -179,24 +181,27 @@ class _Source:
 
 
 class CudfFrames:
-    """Frames on this process's GPU. Of several threads' lazy frames one is computed at a time."""
+    """Frames on this process's GPU, complete when they are given: any thread may read them."""
 
     compares = False
 
     def __init__(self) -> None:
         dialect.install()
-        self.hosting = False
-        self._computing = threading.RLock()
         self._told = _Told()
         self.shrink: Callable[[], None] = lambda: None
         """Lets go of what can be read again."""
 
+    def enter(self, lane: Lane) -> None:
+        """See `frames.Frames`: it gets a stream of its own."""
+        enter(lane)
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether the calling thread has cudf-polars evaluate a frame: sources are read as they lie then."""
+        return self._told.evaluates
+
     def held(self, lazy: pl.LazyFrame) -> CudfHeld:
         """See `frames.Frames`; 53200 where the GPU's memory does not hold it."""
-        with self._computing:
-            return self._held(lazy)
-
-    def _held(self, lazy: pl.LazyFrame) -> CudfHeld:
         refused: list[str] = []
         for flags in _TRIES:
             node, refused = _translated(lazy, flags)
@@ -214,32 +219,36 @@ class CudfFrames:
                 break
         self._told.reasons += refused
         try:
-            return self.given(self._on_processor(lazy))
+            return self.given(collected(lazy))
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
 
     def _evaluated(self, node: Any) -> CudfHeld:
         """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
         try:
-            return CudfHeld(_rows_of(node), self)
+            return CudfHeld(self._rows_of(node), self)
         except (MemoryError, RuntimeError) as error:
             if not is_full(error):
                 raise
         # Here nothing holds what the first try held.
         self.make_room()
         try:
-            return CudfHeld(_rows_of(node), self)
+            return CudfHeld(self._rows_of(node), self)
         except RuntimeError as error:
             if is_full(error):
                 raise MemoryError(str(error)[:200]) from error
             raise
 
-    def _on_processor(self, lazy: pl.LazyFrame) -> pl.DataFrame:
-        self.hosting = True
+    def _rows_of(self, node: Any) -> Any:
+        """What a node gives, of the types that it declares."""
+        self._told.evaluates = True
         try:
-            return collected(lazy)
+            made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current))
+            made = apart(declared(made, node.schema))
+            complete()
+            return made
         finally:
-            self.hosting = False
+            self._told.evaluates = False
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `frames.Frames`."""
@@ -267,13 +276,13 @@ class CudfFrames:
         table = self.held(lazy.with_columns(named)).table
         width = table.num_columns - len(keys)
         places = list(range(width, width + len(keys)))
-        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED)
+        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current())
         return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
 
     def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
         """See `frames.Frames`."""
         table = self.held(lazy).table
-        places = plc.unary.cast(table.column_map[place].obj, plc.DataType(plc.TypeId.INT32))
+        places = _cast(table.column_map[place].obj, _SMALL)
         return self._by_place(table, places, [place], count, away)
 
     def ranged(
@@ -292,45 +301,46 @@ class CudfFrames:
         keys = plc.Table([table.column_map[name].obj for name in names])
         nulls_last = [not key.nulls_first for key in order]
         by = sort_order([key.descending for key in order], nulls_last=nulls_last, num_keys=len(names))
-        places = plc.search.lower_bound(edges, keys, *by)
+        places = plc.search.lower_bound(edges, keys, *by, stream=current())
         if spread:
-            first = plc.unary.cast(places, _PLACE)
-            last = plc.unary.cast(plc.search.upper_bound(edges, keys, *by), _PLACE)
-            zero, one, turn, turns = (plc.Scalar.from_py(each, _PLACE) for each in (0, 1, TURN, TURNS))
-            taken = _of(plc.filling.sequence(table.num_rows, zero, turn), turns, _MOD)
-            turns = _of(taken, _of(_of(last, first, _SUB), one, _ADD), _MOD)
-            places = plc.unary.cast(_of(first, turns, _ADD), plc.DataType(plc.TypeId.INT32))
+            first = _cast(places, _PLACE)
+            last = _cast(plc.search.upper_bound(edges, keys, *by, stream=current()), _PLACE)
+            zero, one, turn, turns = map(_place, (0, 1, TURN, TURNS))
+            turned = _of(plc.filling.sequence(table.num_rows, zero, turn, stream=current()), turns, _MOD)
+            turns = _of(turned, _of(_of(last, first, _SUB), one, _ADD), _MOD)
+            places = _cast(_of(first, turns, _ADD), _SMALL)
         return self._by_place(table, places, names, count, away)
 
     def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[Held]:
         """A table's rows by the numbers of their parts, and `without` some columns."""
         kept = [each for each in table.columns if each.name not in without]
-        moved, starts = plc.partitioning.partition(plc.Table([each.obj for each in kept]), places, count)
+        rows = plc.Table([each.obj for each in kept])
+        moved, starts = plc.partitioning.partition(rows, places, count, stream=current())
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
     def _parts(self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool) -> list[Held]:
         """Columns as those they are `like`, cut at the edges; one copy of all goes to the host, not one of each."""
         names, kinds = [each.name for each in like], [each.dtype for each in like]
         runs = list(itertools.pairwise(edges))
+        complete()
         if away:
             whole = to_host(of(moved, names, kinds, edges[-1]))
             return [HostHeld(whole.slice(first, last - first)) for first, last in runs]
         kept = plc.Table(moved, num_rows=edges[-1])
-        cut = plc.copying.slice(kept, [edge for run in runs for edge in run])
+        cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current())
         return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
     def repeated(self, rows: Held, times: str, number: str) -> CudfHeld:
         """See `frames.Frames`."""
         assert isinstance(rows, CudfHeld)
         table = rows.table
-        counts = plc.unary.cast(table.column_map[times].obj, _PLACE)
-        firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE)
-        with self._computing:
-            repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts)
+        counts = _cast(table.column_map[times].obj, _PLACE)
+        firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE, stream=current())
+        repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts, stream=current())
         *columns, starts = repeated.columns()
-        zero, one = plc.Scalar.from_py(0, _PLACE), plc.Scalar.from_py(1, _PLACE)
-        places = plc.filling.sequence(repeated.num_rows(), zero, one)
-        numbers = plc.binaryop.binary_operation(places, starts, plc.binaryop.BinaryOperator.SUB, _PLACE)
+        places = plc.filling.sequence(repeated.num_rows(), _place(0), _place(1), stream=current())
+        numbers = _of(places, starts, _SUB)
+        complete()
         every = [*table.columns, of([numbers], [number], [data_type(pl.Int64())], repeated.num_rows()).columns[0]]
         names, kinds = [each.name for each in every], [each.dtype for each in every]
         return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
@@ -352,20 +362,25 @@ class CudfFrames:
 
 def _of(left: Any, right: Any, operator: Any) -> Any:
     """A column of places, of two of them or of one and a scalar."""
-    return plc.binaryop.binary_operation(left, right, operator, _PLACE)
+    return plc.binaryop.binary_operation(left, right, operator, _PLACE, stream=current())
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    return plc.unary.cast(column, kind, stream=current())
+
+
+def _place(value: int) -> Any:
+    return plc.Scalar.from_py(value, _PLACE, stream=current())
 
 
 class _Told(threading.local):
-    """What ran on the host for a thread's statement; `last` is of its chunks (see `frames.Frames.last`)."""
+    """What ran on the host for a thread's statement; `last` is of its chunks (see `frames.Frames.last`), and whether
+    it `evaluates` a frame."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
         self.last = False
-
-
-def _rows_of(node: Any) -> Any:
-    """What a node gives, of the types that it declares."""
-    return apart(declared(node.evaluate(cache={}, timer=None, context=IRExecutionContext()), node.schema))
+        self.evaluates = False
 
 
 def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:

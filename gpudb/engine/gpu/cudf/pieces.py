@@ -18,9 +18,9 @@ from gpudb.engine.gpu.cudf.arrays import (
     halves_of,
     values_of,
     view_of,
-    waited,
 )
 from gpudb.engine.gpu.cudf.read import read
+from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.generate import headers
 from gpudb.engine.gpu.fused.packed import PackedColumn
@@ -32,7 +32,7 @@ _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
 
 
 class CudfPieces:
-    """Reads pieces into the memory of this process's GPU, and packs them there."""
+    """Reads pieces into the memory of this process's GPU, and packs them there; what it gives is complete."""
 
     def __init__(self) -> None:
         kernels = _Kernels()
@@ -42,26 +42,35 @@ class CudfPieces:
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
         """See `Pieces`."""
-        return self._packing.packed(pieces)
+        current()
+        made = self._packing.packed(pieces)
+        complete()
+        return made
 
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """See `Pieces`."""
-        return self._packing.joined(parts)
+        current()
+        made = self._packing.joined(parts)
+        complete()
+        return made
 
     def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
         """See `Pieces`."""
-        return self._packing.coded(piece, codes)
+        current()
+        made = self._packing.coded(piece, codes)
+        complete()
+        return made
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
         decoded = read(file, columns, first, last)
-        waited()
         found: list[Piece | NotFused] = []
         for column, lanes in zip(columns, decoded, strict=True):
             try:
                 found.append(_piece(column, *lanes))
             except NotFused as reason:
                 found.append(reason)
+        complete()
         return found
 
     def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
@@ -69,11 +78,12 @@ class CudfPieces:
         ((made,),) = read(file, [column], first, last)
         if made.type().id() != plc.TypeId.STRING or made.offset():
             raise NotFused(f"a column of type {column.type.plain} as it is")
-        waited()
         if not made.size():
             return self._packing.texts(cupy.empty(0, np.uint8), cupy.empty(0, np.int32), None)
         ends = values_of(made.child(0))[1 : made.size() + 1]
-        return self._packing.texts(view_of(made.data(), int(ends[-1]), made), ends, bits_of(made))
+        found = self._packing.texts(view_of(made.data(), int(ends[-1]), made), ends, bits_of(made))
+        complete()
+        return found
 
 
 def _piece(column: Column, made: Any, *more: Any) -> Piece:

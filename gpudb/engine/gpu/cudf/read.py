@@ -20,6 +20,7 @@ import pylibcudf as plc
 from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
 from gpudb.engine.gpu.cudf.memory import is_full
+from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.engine.gpu.resident import stored_lanes
 from gpudb.errors import SqlError
@@ -39,6 +40,7 @@ _DECIMALS = {
 
 def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
     """Rows `first` to `last` of a file's columns: of each a libcudf column a lane; NULLs where it came after the file.
+    They are complete.
 
     What libcudf decodes it decodes at once: the columns of a row group lie side by side in the file.
     """
@@ -59,6 +61,7 @@ def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> li
         else:
             (held,) = stored_lanes(file, [column], first, last)
             made.append([each.obj for each in to_device(held).columns])
+    complete()
     return made
 
 
@@ -67,7 +70,8 @@ def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, An
     options.set_skip_rows(first)
     options.set_num_rows(last - first)
     try:
-        made = plc.io.parquet.read_parquet(options, parquet_metadatas=footer(path, Path(path).stat().st_mtime_ns))
+        known = footer(path, Path(path).stat().st_mtime_ns)
+        made = plc.io.parquet.read_parquet(options, parquet_metadatas=known, stream=current())
     except OSError as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
     except RuntimeError as error:
@@ -117,4 +121,4 @@ def _as_lane(found: Any, kind: Any) -> Any:
         found = plc.Column(
             plain, found.size(), found.data(), found.null_mask(), found.null_count(), found.offset(), found.children()
         )
-    return found if found.type() == kind else plc.unary.cast(found, kind)
+    return found if found.type() == kind else plc.unary.cast(found, kind, stream=current())

@@ -19,6 +19,7 @@ from gpudb.engine.gpu.columns import Columns
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.read import nothing, read
+from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.fused.reading import AHEAD
 from gpudb.engine.gpu.fused.resident import PackedTables
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame
@@ -84,7 +85,8 @@ class CudfTables:
                 arrays.append(array)
         if not columns:
             names, kinds = [NOTHING], [data_type(pl.Boolean())]
-            arrays = [plc.Column.from_scalar(plc.Scalar.from_py(True, kinds[0].plc_type), rows)]
+            one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current())
+            arrays = [plc.Column.from_scalar(one, rows, stream=current())]
         held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
         return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
@@ -162,7 +164,7 @@ class CudfTables:
             start = 0
             for path, rows in held.files.items():
                 last = start + _length(rows)
-                old[path] = [[plc.copying.slice(lane, [start, last])[0] for lane in held.lanes]]
+                old[path] = [[plc.copying.slice(lane, [start, last], stream=current())[0] for lane in held.lanes]]
                 start = last
         (whole,) = _read([column], [(file, owned[file.path]) for file in order], old)
         made = _Resident(
@@ -195,7 +197,7 @@ def _cut(held: _Resident, files: Sequence[DataFile], wanted: Mapping[str, _Rows]
             runs[-1] = last
         else:
             runs += [first, last]
-    return [_joined(plc.copying.slice(lane, runs), lane) for lane in held.lanes]
+    return [_joined(plc.copying.slice(lane, runs, stream=current()), lane) for lane in held.lanes]
 
 
 def _read(
@@ -220,6 +222,11 @@ def _read(
 
 
 def _joined(parts: Sequence[Any], like: Any) -> Any:
+    """Columns one after the other, complete."""
     if not parts:
-        return plc.copying.empty_like(like)
-    return parts[0] if len(parts) == 1 else plc.concatenate.concatenate(list(parts))
+        return plc.copying.empty_like(like, stream=current())
+    if len(parts) == 1:
+        return parts[0]
+    made = plc.concatenate.concatenate(list(parts), stream=current())
+    complete()
+    return made

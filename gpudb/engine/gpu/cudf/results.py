@@ -14,6 +14,7 @@ import pylibcudf as plc
 from gpudb.engine.gpu.cudf.arrays import KINDS
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.fused.results import Lane
 from gpudb.engine.gpu.fused.values import Dictionary
 
@@ -38,8 +39,7 @@ class Laid:
             if column is None:
                 return None
             made.append(column)
-        # libcudf knows nothing of CuPy's stream.
-        cupy.cuda.get_current_stream().synchronize()
+        complete()
         kinds = [data_type(pl.String() if lane.dictionary is not None else lane.kind) for lane in lanes]
         return CudfHeld(of(made, [lane.name for lane in lanes], kinds, lanes[0].rows), self._frames)
 
@@ -53,10 +53,11 @@ class Laid:
                 self._texts.popitem(last=False)
         codes = lane.parts[0] if lane.valid is None else cupy.where(lane.valid, lane.parts[0], np.int64(2**31 - 1))
         places = _numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
-        cupy.cuda.get_current_stream().synchronize()
         bounds = plc.copying.OutOfBoundsPolicy
         policy = bounds.DONT_CHECK if lane.valid is None else bounds.NULLIFY
-        return plc.copying.gather(found[1], places, policy).columns()[0]
+        made = plc.copying.gather(found[1], places, policy, stream=current()).columns()[0]
+        complete()  # another thread may let go of the texts
+        return made
 
 
 def _column(lane: Lane) -> Any | None:

@@ -128,6 +128,10 @@ class Launcher:
         """An array on the device; None stays."""
         return None if array is None else self._cupy.asarray(array)
 
+    def complete(self) -> None:
+        """Until all that the calling thread has begun on the device is done."""
+        self._cupy.cuda.get_current_stream().synchronize()
+
     def all_loaded(self) -> list[Loaded]:
         """The kernels of the last pipelines."""
         return list(self._loaded.values())

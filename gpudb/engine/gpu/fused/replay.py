@@ -3,6 +3,8 @@
 A short statement's kernel takes less than it takes Python to begin it: to find room, clear it, gather what each launch
 is given and fetch the outcome. So all that is kept, as one CUDA graph, beside page-locked memory for the outcome. It
 holds addresses alone of the columns: these may go, and then it does not fit any more.
+
+It runs on the stream of whichever thread asks, and is through when that has its outcome: it waits for no other lane.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from gpudb.engine.gpu.fused.pipeline import Pipeline
 from gpudb.engine.gpu.fused.target import Target
 from gpudb.engine.gpu.fused.twin import Outcome, Segment
+from gpudb.engine.gpu.lanes import URGENCY
 
 Array = np.ndarray[Any, Any]
 _LOG = logging.getLogger(__name__)
@@ -59,6 +62,8 @@ class Replay:
         self._launches, self._gather = [_by_address(xp, each) for each in launches], gather
         self._into = page_locked(target.fetched)
         self._graph = self._captured()
+        # Its room may have been another's until now, on the stream of this thread.
+        xp.cuda.get_current_stream().synchronize()
 
     @property
     def bytes(self) -> int:
@@ -99,7 +104,9 @@ class Replay:
         if self._target.gathers:
             self._gather(self._target)  # its kernel is not to be loaded meanwhile
         cuda = self._xp.cuda
-        stream = cuda.Stream(non_blocking=True)
+        stream = cuda.Stream(
+            non_blocking=True, priority=-URGENCY["at once"]
+        )  # of the graph's kernels, wherever it runs
         try:
             with stream:
                 stream.begin_capture()

@@ -248,7 +248,7 @@ class Twin:
         return frame_of(made) if isinstance(made, list) else made
 
     def _placed(self, prepared: Prepared) -> Prepared:
-        """A bound part with its build sides where it runs."""
+        """A bound part with its build sides where it runs, for any thread that runs it."""
         return prepared
 
     def _run(self, prepared: Prepared) -> twin.Outcome:
@@ -288,6 +288,7 @@ class Kernels(Twin):
         place: Any = self._launcher.placed
         tables = tuple((place(made), place(known)) for made, known in prepared.tables)
         lookups = tuple(tuple(place(each) for each in made) for made in prepared.lookups)
+        self._launcher.complete()
         return replace(prepared, lookups=lookups, tables=tables)
 
     def _run(self, prepared: Prepared) -> twin.Outcome:

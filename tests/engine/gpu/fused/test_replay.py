@@ -37,7 +37,7 @@ class _Refused(Exception):
 class _Stream:
     """One that is not captured."""
 
-    def __init__(self, *, non_blocking: bool) -> None:
+    def __init__(self, *, non_blocking: bool, priority: int) -> None:
         self.entered = 0
 
     def __enter__(self) -> None:
@@ -50,6 +50,15 @@ class _Stream:
         raise _Refused("no graphs here")
 
 
+class _Own:
+    """The stream of the thread that makes a replay."""
+
+    waited = 0
+
+    def synchronize(self) -> None:
+        _Own.waited += 1
+
+
 class _Device:
     """CuPy by NumPy, as far as launches need it."""
 
@@ -57,7 +66,7 @@ class _Device:
     uint64 = np.uint64
 
     class cuda:
-        Stream = _Stream
+        Stream, get_current_stream = _Stream, _Own
 
         class driver:
             CUDADriverError = _Refused
@@ -117,6 +126,13 @@ def test_every_time_gives_the_same(bound: Any) -> None:
         assert len(asked) == turn
         assert np.array_equal(found.groups, wanted.groups)
         assert all(map(np.array_equal, found.words, wanted.words))
+
+
+def test_its_room_is_its_own_for_every_thread_that_runs_it(bound: Any) -> None:
+    before = _Own.waited
+    made, pipeline, segments, _ = bound
+    Replay(_Device(), pipeline, segments, [], made._target, lambda _: None)
+    assert _Own.waited == before + 1
 
 
 def test_a_launch_holds_addresses_alone(bound: Any) -> None:

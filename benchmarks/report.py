@@ -21,6 +21,8 @@ _TITLES = {
     "peers-ssb": "The star schema benchmark of 600 million lines, gpudb through a client beside peers,",
     "dispatch": "Statements that several workers answer at once",
     "scaling-ssb": "The star schema benchmark through a client, its lines growing with the GPUs,",
+    "speedup": "The star schema benchmark and the taxi rides through a client, the same data on more GPUs,",
+    "beside": "Short statements beside a long one, through a client,",
     "ssb-lines": "Star schema benchmark, tables adopted as files, on one and several GPUs",
     "tpch-general": "TPC-H by kernels and by the general engine, on one and several GPUs",
     "ssb-lines-general": "Star schema benchmark by kernels and by the general engine, on one and several GPUs",

@@ -29,12 +29,14 @@ from benchmarks.fused import files, wire
 from benchmarks.harness import Row, save, visible
 
 MAKE_S = 400
+RESULTS = {"scaling": "scaling-ssb", "speedup": "speedup"}
+"""A program's results."""
 
 
-def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int) -> None:
-    """The files of so many lines, made on as many GPUs."""
+def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite: str = "ssb") -> None:
+    """The files of so many lines, or a suite's rows, made on as many GPUs."""
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "benchmarks.fused.files", "ssb", str(folder), str(rows)]
+    command = [sys.executable, "-m", "benchmarks.fused.files", suite, str(folder), str(rows)]
     command += ["--file-rows", str(file_rows)]
     running = []
     devices = visible(gpus).split(",") if engine == "gpu" else [""] * gpus
@@ -44,7 +46,7 @@ def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int) -> Non
     failed = [each.wait(MAKE_S) for each in running]
     if any(failed):
         raise SystemExit("the files could not be made")
-    print(f"files of {rows:,} lines in {time.perf_counter() - begun:.1f} s", flush=True)
+    print(f"{suite}: files of {rows:,} rows in {time.perf_counter() - begun:.1f} s", flush=True)
 
 
 def first_files(folder: Path, gpus: int, most: int) -> Path:
@@ -67,10 +69,10 @@ def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
     return list(rows)
 
 
-def kept(rows: Sequence[Row], before: Sequence[Row], count: int, machine: str | None) -> None:
+def kept(rows: Sequence[Row], before: Sequence[Row], count: int, machine: str | None, name: str = "scaling") -> None:
     """Writes what there is: results of counts of GPUs before, and those so far of this one."""
     there = renamed([replace(row) for row in rows], count)
-    save("scaling-ssb", [*before, *there], wire.versions(), machine, "fused.scaling")
+    save(RESULTS[name], [*before, *there], wire.versions(), machine, f"fused.{name}")
 
 
 def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -237,25 +237,47 @@ def answered(
 ) -> tuple[list[Row], dict[str, list[Any]]]:
     """What each query took on a server of so many workers over a folder's files, and the answers; `keep` is called with
     what there is after each."""
+    with client(engine, folder, workers) as (connection, port):
+        return asked(connection, port, suite, folder, rows, speed * workers, keep)
+
+
+@contextmanager
+def client(engine: str, folder: Path, workers: int) -> Iterator[tuple[Any, int]]:
+    """A session with a server of so many workers, none of whose statements goes to the embedded engine, and its
+    port."""
     import psycopg
 
-    found: list[Row] = []
-    answers: dict[str, list[Any]] = {}
     with server(engine, folder, workers) as port:
         address = f"host=127.0.0.1 port={port} user=gpudb dbname=gpudb sslmode=disable connect_timeout={START_S}"
         try:
             with psycopg.connect(address, autocommit=True) as connection:
                 connection.execute("SET gpudb.fallback = off")
-                load(connection, suite, folder)
-                bare = Bare(port)
-                for name, sql in tables.queries(suite).items():
-                    lines, answers[name] = measured(connection, bare, f"{suite} {name}", sql, rows, speed * workers)
-                    found += lines
-                    keep(found)
+                yield connection, port
         except Exception:
             if (folder / "server.log").exists():
                 print((folder / "server.log").read_text()[-6000:], flush=True)
             raise
+
+
+def asked(
+    connection: Any,
+    port: int,
+    suite: str,
+    folder: Path,
+    rows: int,
+    speed: float,
+    keep: Callable[[list[Row]], None] = lambda _: None,
+) -> tuple[list[Row], dict[str, list[Any]]]:
+    """What each query took over a folder's files, which are adopted, and the answers; `speed` is that of all GPUs
+    together, bytes per second."""
+    found: list[Row] = []
+    answers: dict[str, list[Any]] = {}
+    load(connection, suite, folder)
+    with closing(Bare(port)) as bare:
+        for name, sql in tables.queries(suite).items():
+            lines, answers[name] = measured(connection, bare, f"{suite} {name}", sql, rows, speed)
+            found += lines
+            keep(found)
     return found, answers
 
 

@@ -174,6 +174,19 @@ def _scaled(given: Given, _: float) -> list[Command]:
     return [module("benchmarks.fused.scaling", *chosen, *sizes, *engine)]
 
 
+def _sped_up(given: Given, _: float) -> list[Command]:
+    each = max((given.rows or 0) // 8, 1)
+    sizes = ["--lines", given.rows, "--rides", given.rows, "--file-rows", each] if given.rows else []
+    engine = [] if given.gpu else ["--engine", "twin"]
+    chosen = ["--gpus", *reversed(_counts(given)), "--folder", given.data, "--machine", given.machine]
+    return [module("benchmarks.fused.speedup", *chosen, *sizes, *engine)]
+
+
+def _beside(given: Given, _: float) -> list[Command]:
+    sizes = ["--rows", given.rows, "--small", given.rows] if given.rows else []
+    return [module("benchmarks.gpu.beside", "--scale", f"{min(given.scale, 10):g}", *sizes, *_measured(given))]
+
+
 def _dispatched(given: Given, _: float) -> list[Command]:
     where = ["--gpus", *visible(given.gpus).split(",")] if given.gpu else ["--workers", given.gpus]
     return [module("benchmarks.bench_dispatch", *where, "--machine", given.machine)]
@@ -189,6 +202,7 @@ ONE: dict[str, Part] = {
     "power-30": Part(110, 150, _power(large=False)),
     "taxi": Part(90, 240, _wire("taxi"), ("taxi-*",)),
     "ssb": Part(120, 240, _wire("ssb"), ("ssb-600000000",)),
+    "beside": Part(80, 150, _beside, ("ssb-60000000", "exchange-*")),
     "peers": Part(150, 240, _peers, ("ssb-600000000",)),
     "power-100": Part(200, 360, _power(large=True), ("tpch-100",)),
     "roofline": Part(120, 300, _prepared("roofline")),
@@ -209,6 +223,7 @@ TWO: dict[str, Part] = {
     "loading": Part(60, 120, _loaded),
     "dispatch": Part(40, 80, _dispatched),
     "scaling": Part(120, 200, _scaled, ("scaling-*",)),
+    "speedup": Part(110, 200, _sped_up, ("speedup-*",)),
     "general": Part(150, 200, _general),
     "survey": Part(350, 450, _surveyed),
     "clustered": Part(170, 240, _clustered),
@@ -217,7 +232,7 @@ TWO: dict[str, Part] = {
 """Several GPUs' parts."""
 ORDER = {
     1: "kernels+beyond+files survey+tests power-100 power-30 taxi peers".split()
-    + "served roofline groups keep sanitizer ssb".split(),
-    2: "data tpch ssb exchange scheduled served loading dispatch scaling general clustered tests".split(),
+    + "beside served roofline groups keep sanitizer ssb".split(),
+    2: "data tpch ssb exchange scheduled served loading dispatch scaling speedup general clustered tests".split(),
 }
 """What runs where nothing is named, for one GPU and for several: parts that others do not disturb side by side."""

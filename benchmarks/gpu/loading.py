@@ -48,7 +48,6 @@ _ON_HOST = {
 _ON_GPU = {
     "footers": "cudf.read:footer",
     "decoding": "cudf.pieces:read",
-    "waiting for the decoder": "cudf.pieces:waited",
     "coding texts": "cudf.pieces:coded_places",
     "looking at values": "fused.packing:Packing._look",
     "packing": "fused.packing:Packing._written",

@@ -20,7 +20,7 @@ from gpudb.engine.gpu.cudf.arrays import (
     view_of,
 )
 from gpudb.engine.gpu.cudf.read import read
-from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.cudf.streams import complete, completed
 from gpudb.engine.gpu.fused import nvrtc
 from gpudb.engine.gpu.fused.generate import headers
 from gpudb.engine.gpu.fused.packed import PackedColumn
@@ -42,24 +42,15 @@ class CudfPieces:
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
         """See `Pieces`."""
-        current()
-        made = self._packing.packed(pieces)
-        complete()
-        return made
+        return completed(self._packing.packed, pieces)
 
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
         """See `Pieces`."""
-        current()
-        made = self._packing.joined(parts)
-        complete()
-        return made
+        return completed(self._packing.joined, parts)
 
     def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
         """See `Pieces`."""
-        current()
-        made = self._packing.coded(piece, codes)
-        complete()
-        return made
+        return completed(self._packing.coded, piece, codes)
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
@@ -81,9 +72,7 @@ class CudfPieces:
         if not made.size():
             return self._packing.texts(cupy.empty(0, np.uint8), cupy.empty(0, np.int32), None)
         ends = values_of(made.child(0))[1 : made.size() + 1]
-        found = self._packing.texts(view_of(made.data(), int(ends[-1]), made), ends, bits_of(made))
-        complete()
-        return found
+        return completed(self._packing.texts, view_of(made.data(), int(ends[-1]), made), ends, bits_of(made))
 
 
 def _piece(column: Column, made: Any, *more: Any) -> Piece:

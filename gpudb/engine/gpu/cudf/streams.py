@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import cupy
 from cudf_polars.containers import DataFrame
@@ -22,6 +23,7 @@ from gpudb.engine.gpu.lanes import URGENCY, Lane
 
 _MOVING = 4
 """So many streams read and move rows."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,14 @@ def current() -> Any:
 def complete() -> None:
     """Until all that the calling thread has begun is done: any thread may read it then, and let go of what it read."""
     (_streams.mine.cupy if _streams.mine is not None else cupy.cuda.Stream.null).synchronize()
+
+
+def completed(work: Callable[..., _T], *given: Any) -> _T:
+    """What some work gives, complete."""
+    current()
+    made = work(*given)
+    complete()
+    return made
 
 
 def taken(frame: Any) -> Any:

@@ -153,9 +153,9 @@ def row(case: str, system: str, told: Told, rows: int, more: str = "") -> Row:
 
 
 def explained(system: Wire, sql: str) -> str:
-    """Whether a statement that has run is answered at once, as EXPLAIN tells it; empty where it does not."""
+    """Whether a statement that has run is answered at once, and what of it is the host's, as EXPLAIN tells it."""
     lines = [str(line).strip() for (line,) in system.query(f"EXPLAIN (ANALYZE) {sql}")]
-    return "".join(f"; {line}" for line in lines if line.startswith("At Once:"))
+    return "".join(f"; {line}" for line in lines if line.startswith(("At Once:", "On Host:")))
 
 
 def measured(

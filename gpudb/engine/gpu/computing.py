@@ -84,16 +84,13 @@ class Computing:
         return await loop.run_in_executor(self.lanes[self.short(running)], self.counted, running, work)
 
     def short(self, running: Running) -> bool:
-        """Whether a statement goes beside long ones: until it shows that it is one."""
-        return running.short and time.monotonic() - running.began < _SHORT_SECONDS
+        """Whether a statement goes beside long ones: until it has computed as long as they do."""
+        return running.short and running.seconds < _SHORT_SECONDS
 
     def counted(self, running: Running, work: Callable[[], _T]) -> _T:
         """What some work gives in this thread; the statement counts as one that computes meanwhile."""
-        running.computing += 1
-        try:
+        with running.computes():
             return work()
-        finally:
-            running.computing -= 1
 
     def finished(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[Finished, Figures] | None:
         """The result, where a few groups that a kernel gave are all that is left to finish; else None."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,8 @@ class Running:
         self.task: asyncio.Task[dict[str, Any]] | None = None
         self.error: GpudbError | None = None
         self.short = False
-        self.began = time.monotonic()
-        self.computing = 0
+        self._computing: dict[int, float] = {}
+        self._spent = 0.0
         self.results: dict[int, Kept] = {}
         self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
@@ -42,6 +44,28 @@ class Running:
         self.sending = 0
         """How many others are being given rows, which are read once they have them, or know where they lie."""
         self._files: weakref.WeakSet[SpillFile] = weakref.WeakSet()
+
+    @property
+    def computing(self) -> int:
+        """In how many threads it computes."""
+        return len(self._computing)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has computed."""
+        now = time.monotonic()
+        return self._spent + sum(now - began for began in tuple(self._computing.values()))
+
+    @contextmanager
+    def computes(self) -> Iterator[None]:
+        """The calling thread computes for it."""
+        thread, began = threading.get_ident(), time.monotonic()
+        self._computing[thread] = began
+        try:
+            yield
+        finally:
+            del self._computing[thread]
+            self._spent += time.monotonic() - began
 
     def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
         """What a stage gives on a share, which may be still to come."""

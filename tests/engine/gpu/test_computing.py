@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,25 @@ def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path
         assert computing.results.bytes == 0
     finally:
         computing.close()
+
+
+def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpudb.engine.gpu.computing._SHORT_SECONDS", 0.2)
+    made = Computing(on_host(2**31, 2**20, fuse=False), tmp_path, 2**20, gpu=False)
+    try:
+        running = Running(1)
+        assert not made.short(running)
+        running.short = True
+        time.sleep(0.3)
+        assert made.short(running)
+
+        def work() -> tuple[int, bool]:
+            time.sleep(0.3)
+            return running.computing, made.short(running)
+
+        assert made.counted(running, work) == (1, False)
+        assert (running.computing, made.short(running)) == (0, False)
+    finally:
+        made.close()

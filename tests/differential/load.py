@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
+from benchmarks import tables
 from benchmarks.data import ssb, tpcds
 from gpudb.demo import taxi
 from tests.oracle.wire import WireClient
@@ -63,12 +64,9 @@ def create_tables(client: WireClient, benchmark: str) -> None:
 
     Raises AssertionError where the server refuses.
     """
-    schema = (QUERIES / benchmark / "schema.sql").read_text(encoding="utf-8")
-    statements = [f"CREATE SCHEMA {benchmark}", f"SET search_path TO {benchmark}", *schema.split(";")]
-    for sql in statements:
-        if sql.strip():
-            outcome = client.execute(sql)
-            assert not outcome.failed, f"{sql}\n{outcome.sqlstate} {outcome.message}"
+    for sql in (f"CREATE SCHEMA {benchmark}", f"SET search_path TO {benchmark}", *tables.schema(benchmark)):
+        outcome = client.execute(sql)
+        assert not outcome.failed, f"{sql}\n{outcome.sqlstate} {outcome.message}"
 
 
 def contents(benchmark: str, folder: Path) -> Iterator[tuple[str, Iterator[bytes]]]:

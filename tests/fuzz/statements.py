@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from benchmarks.tables import schema
 from tests.differential.generated import casts, expressions, operators, queries
 from tests.differential.generated.statement import Made
 from tests.differential.script import read_all
@@ -52,7 +53,7 @@ def _known(chance: random.Random) -> str:
 
 def setup() -> list[str]:
     """What makes the tables that the corpus names."""
-    found = [path.read_text(encoding="utf-8") for path in sorted(_QUERIES.glob("*/schema.sql"))]
+    found = [";\n".join(schema(suite.name)) for suite in sorted(_QUERIES.iterdir())]
     found += [each.sql for statements in read_all().values() for each in statements if each.setup]
     return [*found, *expressions.SETUP, *queries.SETUP]
 

@@ -33,6 +33,7 @@ from polars import polars as rust  # type: ignore[attr-defined]
 from gpudb.engine.gpu.cudf import declared, orders
 from gpudb.engine.gpu.cudf.convert import as_text, to_device
 from gpudb.engine.gpu.cudf.masks import owned, safe
+from gpudb.engine.gpu.cudf.streams import current
 
 _NODES = rust._expr_nodes
 _OPERATOR = _NODES.Operator
@@ -43,6 +44,7 @@ _BOOLEAN = pl.Boolean()
 @cache
 def install() -> None:
     """Adds all of it."""
+    ir.get_cuda_stream = current  # where a join's condition is made for libcudf, without a context
     known = datatype._from_polars
 
     def held(kind: pl.DataType) -> Any:

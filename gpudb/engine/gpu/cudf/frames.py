@@ -244,11 +244,10 @@ class CudfFrames:
         self._told.evaluates = True
         try:
             made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current))
-            made = apart(declared(made, node.schema))
-            complete()
-            return made
+            return apart(declared(made, node.schema))
         finally:
             self._told.evaluates = False
+            complete()  # what failed, too: its sources may be let go now
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `frames.Frames`."""

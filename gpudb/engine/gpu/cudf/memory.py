@@ -86,7 +86,9 @@ def failure() -> str | None:
     """What has broken this process's use of its GPU for good, such as an illegal access; None while it works."""
     from cuda.bindings import runtime
 
-    (first,), (second,) = runtime.cudaDeviceSynchronize(), runtime.cudaDeviceSynchronize()
+    # Nothing is begun on a thread's own stream: nobody is waited for, nor does a graph end that is captured meanwhile.
+    mine = runtime.cudaStream_t(runtime.cudaStreamPerThread)
+    (first,), (second,) = runtime.cudaStreamSynchronize(mine), runtime.cudaStreamSynchronize(mine)
     # What a single call has met is told once; what has broken the context is told for ever.
     return None if int(second) == 0 else str(first.name)
 

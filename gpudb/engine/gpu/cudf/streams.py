@@ -72,11 +72,12 @@ def complete() -> None:
 
 
 def completed(work: Callable[..., _T], *given: Any) -> _T:
-    """What some work gives, complete."""
+    """What some work gives, complete; nothing goes on if it fails."""
     current()
-    made = work(*given)
-    complete()
-    return made
+    try:
+        return work(*given)
+    finally:
+        complete()
 
 
 def taken(frame: Any) -> Any:

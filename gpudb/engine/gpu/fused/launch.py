@@ -66,6 +66,7 @@ class Launcher:
         import cupy
 
         self._cupy: Any = cupy
+        self._loading = threading.Lock()
         self._loaded: OrderedDict[tuple[str, Options], Loaded] = OrderedDict()
         self._functions: dict[str, tuple[Any, nvrtc.Compiled]] = {}
         self._shared: dict[str, int] = {}
@@ -81,20 +82,25 @@ class Launcher:
         """A pipeline's kernel, compiled and loaded."""
         options = options or options_for(pipeline)
         key = pipeline.digest, options
-        if key not in self._loaded:
-            kernel = generated(pipeline, options)
-            function, made = self._function(kernel)
-            driver = self._cupy.cuda.driver
-            if kernel.shared > self._shared.get(kernel.source, 48 * 1024):
-                driver.funcSetAttribute(function.ptr, _SHARED, kernel.shared)
-                self._shared[kernel.source] = kernel.shared
-            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
-            registers = driver.funcGetAttribute(_REGISTERS, function.ptr)
-            self._loaded[key] = Loaded(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
-            while len(self._loaded) > _KEPT:
-                self._loaded.popitem(last=False)
-        self._loaded.move_to_end(key)
-        return self._loaded[key]
+        found = self._loaded.get(key)
+        if found is None:
+            with self._loading:
+                found = self._loaded.get(key) or self._load(pipeline, options)
+                self._loaded[key] = found
+                while len(self._loaded) > _KEPT:
+                    self._loaded.popitem(last=False)
+        return found
+
+    def _load(self, pipeline: Pipeline, options: Options) -> Loaded:
+        kernel = generated(pipeline, options)
+        function, made = self._function(kernel)
+        driver = self._cupy.cuda.driver
+        if kernel.shared > self._shared.get(kernel.source, 48 * 1024):
+            driver.funcSetAttribute(function.ptr, _SHARED, kernel.shared)
+            self._shared[kernel.source] = kernel.shared
+        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
+        registers = driver.funcGetAttribute(_REGISTERS, function.ptr)
+        return Loaded(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
 
     def _function(self, kernel: Kernel) -> tuple[Any, nvrtc.Compiled]:
         if kernel.source not in self._functions:

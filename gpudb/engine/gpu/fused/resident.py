@@ -85,16 +85,22 @@ class PackedTables:
         if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:
             return False
         key = (table.oid, column.field_id)
-        with self._lock:
-            if key not in self._distinct:
-                most, rows = DISTINCT
-                parts = share.rows(table)
-                file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
-                first, last = parts[file.path]
-                (piece,) = self._pieces.pieces(file, [column], first, min(first + rows, last))
-                keys = None if isinstance(piece, NotFused) else piece.keys
-                self._distinct[key] = keys is not None and len(keys) > most * (min(first + rows, last) - first)
-            return self._distinct[key]
+        known = self._distinct.get(key)
+        if known is None:
+            with self._loading:  # not the lock: who reads what is there would wait for a file
+                known = self._distinct.get(key)
+                if known is None:
+                    known = self._distinct[key] = self._mostly_distinct(table, column, share)
+        return known
+
+    def _mostly_distinct(self, table: Table, column: Column, share: Share) -> bool:
+        most, rows = DISTINCT
+        parts = share.rows(table)
+        file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
+        first, last = parts[file.path]
+        (piece,) = self._pieces.pieces(file, [column], first, min(first + rows, last))
+        keys = None if isinstance(piece, NotFused) else piece.keys
+        return keys is not None and len(keys) > most * (min(first + rows, last) - first)
 
     def form(self, table: Table, column: Column, *, texts: bool = False) -> Form:
         """In which a column is packed now, one of `texts` perhaps as they are."""

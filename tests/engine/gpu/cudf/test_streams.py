@@ -25,6 +25,11 @@ PATIENCE_S = 60.0
 SPIN = r"""
 extern "C" __global__ void spin(volatile int *go) { while (*go == 0) { __nanosleep(1000); } }
 """
+LATE = r"""
+extern "C" __global__ void late(long long cycles) { long long end = clock64() + cycles; while (clock64() < end) { } }
+"""
+CYCLES = 40_000_000
+"""Some 20 ms."""
 ROUNDS = 40
 
 
@@ -156,3 +161,24 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
     for each in threads:
         each.join()
     assert not failed
+
+
+def test_what_the_host_gives_is_read_though_the_device_comes_to_it_late(frames: Any) -> None:
+    import cupy
+
+    from gpudb.engine.gpu import warm
+
+    late = cupy.RawKernel(LATE, "late")
+    found: dict[str, pl.DataFrame] = {}
+
+    def work() -> None:
+        rows = frames.given(warm._rows()).lazy
+        for name, lazy in warm._plans(rows):
+            late((1,), (1,), (np.int64(CYCLES),))
+            found[name] = frames.held(lazy).frame()
+
+    _in_lane("short", frames, work).join()
+    wanted = dict(warm._plans(warm._rows().lazy()))
+    assert found.keys() == wanted.keys()
+    for name, lazy in wanted.items():
+        assert_frame_equal(found[name], lazy.collect(), check_row_order=False)

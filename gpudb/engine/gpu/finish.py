@@ -23,7 +23,7 @@ from gpudb.engine.gpu.lower.arrow import numerics
 from gpudb.engine.gpu.lower.groups import Groups
 from gpudb.engine.gpu.lower.values import RANGES
 from gpudb.engine.gpu.outcome import schema_of
-from gpudb.engine.gpu.whole_groups import Apart, Column, How, OfFrame, States, WholeGroups
+from gpudb.engine.gpu.whole_groups import MANY, Apart, Column, How, OfFrame, OfLanes, States, WholeGroups
 from gpudb.errors import GpudbError
 from gpudb.plan.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.physical import Final, Receive
@@ -35,7 +35,7 @@ MOST = 1 << 16
 FEW = 1024
 """So many where values are made one by one: averages of numbers."""
 ROWS = 2048
-"""So many rows that are no groups."""
+"""So many rows that are no groups, of `MANY` at most whose texts have come before."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
 _TEXT = frozenset({"text", "varchar", "bpchar"})
@@ -151,7 +151,7 @@ class Tail:
         """The rows that come of what each worker gave: rows, or states, none of which has a group twice. None where the
         lowering is wanted."""
         aggregate = self.aggregate
-        if sum(each.height for each in given) > (ROWS if aggregate is None else MOST):
+        if sum(each.height for each in given) > (_most_rows(given) if aggregate is None else MOST):
             return None
         keys = None if aggregate is None else len(aggregate.keys)
         try:
@@ -178,6 +178,11 @@ class Tail:
             rows = order if rows is None else rows[order]
         arrays = [_array(self._kinds[place], made[place].at(rows)) for place in self._places]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _most_rows(given: Sequence[States]) -> int:
+    """How many rows, which are no groups, take less here than as frames."""
+    return MANY if all(isinstance(each, OfLanes) and each.plain for each in given) else ROWS
 
 
 def _place(expr: bound.Expr) -> int:

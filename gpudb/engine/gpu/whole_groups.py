@@ -278,6 +278,14 @@ class OfLanes:
         """See `States`."""
         return frame_of(list(self._lanes.values()))
 
+    @property
+    def plain(self) -> bool:
+        """Whether every value is of one word, or one of texts that come again."""
+        return all(
+            len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.kept)
+            for lane in self._lanes.values()
+        )
+
     def texts(self, name: str) -> Dictionary | None:
         """Those of a column, if it has some."""
         return self._lanes[name].dictionary

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
 from gpudb.engine.gpu import scatter
-from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.frames import Held, HostHeld
+from gpudb.engine.gpu.fused.results import Lane
+from gpudb.engine.gpu.fused.values import Dictionary
 from gpudb.engine.gpu.outcome import to_batch
 from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.share import WHOLE, Share
 from gpudb.engine.gpu.stage import Task, compute, finished
+from gpudb.engine.gpu.states_sent import Sent, sent
 from gpudb.engine.gpu.whole_groups import OfFrame
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
@@ -172,3 +176,41 @@ def test_many_rows_are_the_lowerings(lab: Lab) -> None:
     few = scatter.finished(halves, {above[-1].number: [OfFrame(frame.head(1000)), OfFrame(frame.tail(1000))]}, ())
     assert few is not None
     assert few.rows == 2000
+
+
+def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> None:
+    """As each of two workers has sent them, with texts of its own, which come again and again."""
+    request = lab.request("SELECT s, l FROM t ORDER BY s DESC NULLS LAST, l LIMIT 5000 OFFSET 7")
+    stage, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
+    random = np.random.default_rng(7)
+
+    def rows(worker: int) -> Sent:
+        texts = Dictionary(pl.Series([f"a text of many, {worker % 2 + n * 2}" for n in range(9000)][::-1]))
+        codes, valid = random.integers(0, 9000, 4000), random.integers(0, 50, 4000) > 0
+        numbers = random.permutation(4000) * 2 + worker - (1 << 40)
+        return sent([Lane("c0", pl.String(), (codes,), valid, texts), Lane("c1", pl.Int64(), (numbers,))])
+
+    given = [rows(0), rows(1)]
+    halves = scatter.Scattered((stage,), last)
+    found = [scatter.finished(halves, {stage.number: list(map(scatter.read, given))}, ()) for _ in range(3)]
+    received = {stage.number: [HostHeld(scatter.read(each).frame) for each in given]}
+    (wanted,) = compute(Task(last, WHOLE), local.TABLES, received, local.FRAMES)
+    kinds = last.root.types
+    assert found[0] is None
+    for done in found[1:]:
+        assert done is not None
+        assert done.rows == 5000
+        assert local.as_text([done.batch], kinds) == local.as_text([to_batch(wanted.frame(), kinds)], kinds)
+
+
+def test_many_rows_of_wide_numbers_are_the_lowerings(lab: Lab) -> None:
+    request = lab.request("SELECT n, l FROM t ORDER BY n, l")
+    stage, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
+    values = np.arange(4000)
+    wide = [Lane("c0", pl.Int128(), (values, values), None), Lane("c1", pl.Int64(), (values,))]
+    plain = [Lane("c0", pl.Int128(), (values,), None), Lane("c1", pl.Int64(), (values,))]
+    halves = scatter.Scattered((stage,), last)
+    assert scatter.finished(halves, {stage.number: [scatter.read(sent(wide))]}, ()) is None
+    done = scatter.finished(halves, {stage.number: [scatter.read(sent(plain))]}, ())
+    assert done is not None
+    assert done.rows == 4000

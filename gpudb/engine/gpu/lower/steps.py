@@ -52,9 +52,11 @@ class Steps:
 
     def named(self, lazy: pl.LazyFrame, values: Sequence[Value], put_off: PutOff) -> pl.LazyFrame:
         """Only the lanes of some values, as c0, c1, …; constants are as long as the frame."""
+        checked = self.checked(lazy, worst(*(value.error for value in values)), put_off)
+        if all(value.named for value in values):
+            return checked.select(expr for n, value in enumerate(values) for expr in value.columns(f"c{n}"))
         columns = [expr for n, value in enumerate(values) for expr in value.columns(f"p{n}")]
         names = [expr.meta.output_name() for expr in columns]
-        checked = self.checked(lazy, worst(*(value.error for value in values)), put_off)
         return checked.with_columns(columns).select(pl.col(name).alias("c" + name[1:]) for name in names)
 
 

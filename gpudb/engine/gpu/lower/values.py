@@ -158,6 +158,11 @@ class Value:
         """The decimals that a numeric shows."""
         return dict(self.others)["s"] if self.type.carried else pl.lit(self.scale, pl.Int8)
 
+    @property
+    def named(self) -> bool:
+        """Whether it is a frame's column as it is, which is as long as the frame."""
+        return all(expr.meta.is_column() for expr in (self.expr, *(expr for _, expr in self.others)))
+
     def part(self, suffix: str) -> pl.Expr:
         """A lane by its suffix."""
         return dict(self.others)[suffix]

@@ -8,6 +8,7 @@ import sys
 
 PROGRAM = """
 import os
+import time
 from multiprocessing import forkserver
 from pathlib import Path
 from gpudb.engine.gpu import forked
@@ -15,7 +16,11 @@ from gpudb.engine.gpu import forked
 before = dict(os.environ)
 forked.begin()
 assert dict(os.environ) == before
-held = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/environ").read_bytes().split(b"\\0")
+told = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/environ")
+ends = time.monotonic() + 60
+# Until it has begun its own program it has this process's environment, or for a moment none.
+while b"OMP_NUM_THREADS=1" not in (held := told.read_bytes().split(b"\\0")) and time.monotonic() < ends:
+    time.sleep(0.01)
 assert b"OMP_NUM_THREADS=1" in held, held
 assert b"MALLOC_TRIM_THRESHOLD_=4096" in held, held
 """

@@ -18,7 +18,7 @@ from gpudb.session.execution import gathered
 from gpudb.session.outcomes import Outcome
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.changes import ROW_ID, default_of
-from gpudb.sql.bind.coerce import exactly
+from gpudb.sql.bind.coerce import coerce, exactly
 from gpudb.sql.bind.from_clause import table_columns
 from gpudb.sql.bind.operators import apply_operator, conjunction
 from gpudb.sql.bound import (
@@ -38,6 +38,8 @@ from gpudb.sql.bound import (
 from gpudb.storage.references import still_referenced
 from gpudb.types import INT4, INT8, TEXT
 
+_VARYING = {"jsonb", "float4", "float8", "interval"}
+"""Types of which equal values may look different."""
 _PLACES, _KEYS = "gpudb leaving rows", "gpudb leaving keys"
 
 
@@ -155,7 +157,9 @@ def _changing(context: Context, table: Table, owner: Table, foreign: ForeignKey,
     old = _columns(table, scan, foreign.referenced)
     new = tuple(Column(other, 2 + index, column.type) for index, column in enumerate(columns))
     there = [Test(column, "NULL", True) for column in old]
-    unlike = [DistinctFrom(one, two, False) for one, two in zip(old, new, strict=True)]
+    unlike = [
+        DistinctFrom(_as_shown(binder, one), _as_shown(binder, two), False) for one, two in zip(old, new, strict=True)
+    ]
     where = conjunction([*there, unlike[0] if len(unlike) == 1 else BoolOp("OR", tuple(unlike))])
     source = Join("INNER", Scan(scan, table, row_ids=True), FrameScan(other, _PLACES, (*ROW_ID, *columns)), on)
     given = tuple(OutputColumn(f"n{index}", column.type) for index, column in enumerate(columns))
@@ -163,6 +167,13 @@ def _changing(context: Context, table: Table, owner: Table, foreign: ForeignKey,
         new = given = ()
     keys = gathered(context, Select((*columns, *given), (*old, *new), source, where), {_PLACES: frame})
     return Leaving(table.oid, owner.oid, foreign, keys, False)
+
+
+def _as_shown(binder: Binder, key: Expr) -> Expr:
+    """A key as it is compared with what it becomes: as text where equal values may look different, 1.0 and 1.00."""
+    kind = key.type
+    varies = kind.name in _VARYING or (kind.name == "numeric" and kind.modifier == -1)
+    return coerce(binder, key, TEXT, "e") if varies or kind.fields or kind.element is not None else key
 
 
 def _places_of(table: Table, names: Sequence[str]) -> list[int]:

@@ -10,7 +10,7 @@ from gpudb.functions.resolve import as_numeric, can_coerce, common_type
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.constants import small_integer, typed
 from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter
-from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
+from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType, exact
 
 _INTEGERS = {"int2", "int4", "int8"}
 _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
@@ -65,6 +65,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if source.dims != target.dims and source.element is not None and target.element is not None:
         return _of_dimensions(binder, expr, target, context, what)
     if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
+        if context == "e" and source.name == "numeric" and source.modifier != -1 and source.numeric_digits[1] >= 0:
+            return Cast(expr, exact(*source.numeric_digits), True)
         return expr
     if isinstance(expr, Array) and target.item is not None and can_coerce(source.plain, target.plain, context):
         return Array(tuple(array_item(binder, item, target.item, context, what) for item in expr.items), target)
@@ -129,6 +131,8 @@ def _cuts(target: SqlType, context: str) -> bool:
 
 
 def _same_holding(source: SqlType, target: SqlType) -> bool:
+    if target.fields and source.fields != target.fields:
+        return False
     one, other = source.element or source, target.element or target
     return target.digits is None or (source.digits == target.digits and one.carried == other.carried)
 

@@ -189,3 +189,8 @@ SELECT r::cm_late FROM (SELECT ROW(1, 'x') AS r) AS s;
 INSERT INTO cm_lates VALUES (ROW(1, 'x')) RETURNING p;
 -- refused 0A000: a session's own schema holds relations alone
 CREATE TYPE pg_temp.cm_own AS (x integer);
+CREATE TABLE comp_n (w numeric(10,2), u numeric);
+INSERT INTO comp_n VALUES (1.5, 3.25), (2.25, 1.5);
+SELECT ARRAY[ROW(w)] || ARRAY[ROW(u)], ARRAY[ROW(w)] || ROW(u), array_append(ARRAY[ROW(w)], ROW(u)) FROM comp_n ORDER BY w;
+SELECT array_remove(ARRAY[ROW(w)], ROW(u)), array_prepend(ROW(u), ARRAY[ROW(w)]) FROM comp_n ORDER BY w;
+SELECT array_remove(ARRAY[ROW(w), ROW(u)], ROW(1.50)), array_replace(ARRAY[ROW(w)], ROW(u), ROW(w)) FROM comp_n ORDER BY w;

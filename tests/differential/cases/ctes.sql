@@ -81,3 +81,11 @@ WITH RECURSIVE t AS (SELECT 1::numeric(5,1) AS p, 1 AS n UNION ALL SELECT coales
 WITH RECURSIVE t AS (SELECT 1::numeric(5,1) AS p, 1 AS n UNION ALL SELECT p + 2.25, n + 1 FROM t WHERE n < 3) SELECT * FROM t;
 -- error 42804
 WITH RECURSIVE t AS (SELECT 'a'::varchar(2) AS p, 1 AS n UNION ALL SELECT p || 'xx', n + 1 FROM t WHERE n < 3) SELECT * FROM t;
+CREATE TABLE cte_w (w numeric(10,2), v numeric(30,4));
+INSERT INTO cte_w VALUES (1.5, 1.5), (2.25, 2.25);
+WITH RECURSIVE r(n) AS (SELECT w::numeric FROM cte_w UNION ALL SELECT n + 1 FROM r WHERE n < 4) SELECT n FROM r ORDER BY 1;
+WITH RECURSIVE r(n) AS (SELECT v::numeric FROM cte_w UNION ALL SELECT v::numeric + n FROM r, cte_w WHERE n < 4) SELECT n FROM r ORDER BY 1;
+WITH RECURSIVE r(n) AS (SELECT v::numeric FROM cte_w UNION ALL SELECT v FROM r, cte_w WHERE n = 2) SELECT n FROM r ORDER BY 1;
+-- error 42804
+WITH RECURSIVE r(n) AS (SELECT v FROM cte_w UNION ALL SELECT v::numeric FROM r, cte_w WHERE n = 2) SELECT n FROM r ORDER BY 1;
+SELECT w::numeric, v::numeric, sum(w::numeric) OVER (), round(v::numeric, 1), (w::numeric)::text FROM cte_w ORDER BY 1;

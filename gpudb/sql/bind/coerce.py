@@ -21,7 +21,8 @@ _EXACT = _INTEGERS | {"money"}
 def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
     """`expr` as a value of `target`: context i (implicit), a (assignment), e (explicit cast).
 
-    A target without modifier leaves an expression of the same type as it is, digits and all. 42846 where there is no
+    A target without modifier leaves an expression of the same type as it is, digits and all; those of a numeric that is
+    cast are declared no more. 42846 where there is no
     cast (42804 in an assignment; `what` then names the column).
     """
     if target.domain is not None and expr.type.domain != target.domain:

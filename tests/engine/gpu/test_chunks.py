@@ -104,7 +104,8 @@ def test_the_answer_is_the_same(engine: ClusterEngine, lab: Lab, cluster: Cluste
     assert planned.chunks > 1
     given, wanted = _rows(engine, request), embedded(lab, request)
     assert (given if name == "sort" else sorted_rows(given)) == (wanted if name == "sort" else sorted_rows(wanted))
-    assert _nothing_left(cluster)
+    assert _left(cluster) == []
+    assert faults.idle(cluster, within=60)
 
 
 def test_a_share_asks_each_worker_once_for_all_its_chunks(
@@ -189,7 +190,8 @@ def test_what_the_smallest_chunks_do_not_help_ends_in_an_error(
     with pytest.raises(GpudbError) as failed:
         _rows(engine, lab.request(STATEMENTS["many groups"]))
     assert failed.value.sqlstate == "53200"
-    assert _nothing_left(cluster)
+    assert _left(cluster) == []
+    assert faults.idle(cluster, within=60)
 
 
 def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
@@ -208,7 +210,8 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
             cluster._client.run(faults.room, 2**60)
         assert failed.value.sqlstate == "53200"
         assert "come together" in str(failed.value.detail)
-        assert _nothing_left(cluster)
+        assert _left(cluster) == []
+    assert faults.idle(cluster, within=60)
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
     assert [nanny.pid for nanny in cluster._fleet.cluster.workers.values()] == workers
 
@@ -256,7 +259,8 @@ def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_stat
         cluster._client.run(given, 2**60)
     assert (failed.value.sqlstate, "come together" in str(failed.value.detail)) == ("53200", True)
     assert engine._planned(request).chunks == chunks
-    assert _nothing_left(cluster)
+    assert _left(cluster) == []
+    assert faults.idle(cluster, within=60)
     # With room for much more than they are it was something else.
     faults.arm(cluster, 0, "full", "compute", "result")
     assert _rows(engine, request) == embedded(lab, request)
@@ -309,7 +313,8 @@ def test_a_cancel_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster: Clust
     cancel.stop("canceling statement due to user request")
     thread.join(60)
     assert [getattr(error, "sqlstate", error) for error in failed] == ["57014"]
-    assert _nothing_left(cluster)
+    assert _left(cluster) == []
+    assert faults.idle(cluster, within=60)
 
 
 def test_a_killed_worker_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster: Cluster) -> None:
@@ -317,15 +322,16 @@ def test_a_killed_worker_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster
     faults.arm(cluster, 0, "kill", "compute", "result")
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
     assert faults.whole(cluster)
-    assert _nothing_left(cluster)
+    assert _left(cluster) == []
+    assert faults.idle(cluster, within=60)
 
 
-def _nothing_left(cluster: Cluster) -> bool:
-    """Whether workers soon hold nothing of a statement, in memory or in files."""
-    ends = time.monotonic() + 5
+def _left(cluster: Cluster) -> list[str]:
+    """The files of a statement that workers hold, if they hold them for long."""
+    ends = time.monotonic() + 60
     while (left := _temporary(cluster)) and time.monotonic() < ends:
         time.sleep(0.05)
-    return not left and faults.idle(cluster, within=20)
+    return left
 
 
 def _temporary(cluster: Cluster) -> list[str]:

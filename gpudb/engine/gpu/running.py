@@ -108,6 +108,12 @@ class Running:
         left = self.results or self._at_door or self.sending
         return given and not left and self.task is not None and self.task.done()
 
+    @property
+    def _gave(self) -> bool:
+        """Whether it came to its end here: what a stage has written of one that failed, nobody may know of."""
+        task = self.task
+        return task is not None and not task.cancelled() and task.exception() is None and "results" in task.result()
+
     def fail(self, error: GpudbError) -> None:
         """Ends the statement here with an error."""
         if self.task is not None and not self.task.done():
@@ -116,9 +122,9 @@ class Running:
 
     def end(self) -> None:
         """Ends the statement here and frees what it holds."""
+        self.ended = time.monotonic()  # before its files are told: one that a stage begins now is closed by itself
         # Files of which all has been taken go with those that read them still.
-        files = [] if self.read else list(self._files)
-        self.ended = time.monotonic()
+        files = [] if self.read and self._gave else list(self._files)
         if self.task is not None:
             self.task.cancel()
         for each in self._parts.values():

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from gpudb.engine.gpu.exchange import givers, in_need, runners, takers
 from gpudb.engine.gpu.frames import HostHeld
 from gpudb.engine.gpu.given import Parts, ResultRoom, SpillFile, joined
-from gpudb.engine.gpu.running import Running
+from gpudb.engine.gpu.running import Running, Statements
 from gpudb.plan.nodes import Values
 from gpudb.plan.stages import Stage
 
@@ -141,6 +142,29 @@ def test_what_comes_no_more_is_not_waited_for() -> None:
 
     with pytest.raises(ValueError, match="has ended"):
         asyncio.run(taken())
+
+
+@pytest.mark.parametrize(("told", "left"), [({"results": []}, 1), ({"lost": 0}, 0), ({"error": b""}, 0)])
+def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[str, Any], left: int) -> None:
+    """A stage that was under way has told nobody of what it wrote; what has been taken of one that ended well stays."""
+
+    async def ended() -> None:
+        statements = Statements()
+        running = statements.known(1)
+
+        async def run() -> dict[str, Any]:
+            return told
+
+        written = running.file(tmp_path).write(pl.DataFrame({"a": [1]}))
+        running.task = asyncio.ensure_future(run())
+        await running.task
+        statements.forget_if_read(running)
+        assert len(statements) == 0
+        assert _nameless(tmp_path) == left
+        assert written.length
+
+    asyncio.run(ended())
+    assert _nameless(tmp_path) == 0
 
 
 _LOOKED_AT = """

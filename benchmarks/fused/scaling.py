@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,8 +29,6 @@ from benchmarks.fused import files, wire
 from benchmarks.harness import Row, save, visible
 
 MAKE_S = 400
-RESULTS = {"scaling": "scaling-ssb", "speedup": "speedup"}
-"""A program's results."""
 
 
 def made(folder: Path, rows: int, gpus: int, engine: str, file_rows: int, suite: str = "ssb") -> None:
@@ -69,10 +67,9 @@ def renamed(rows: Sequence[Row], gpus: int) -> list[Row]:
     return list(rows)
 
 
-def kept(rows: Sequence[Row], before: Sequence[Row], count: int, machine: str | None, name: str = "scaling") -> None:
+def kept(write: Callable[[list[Row]], object], before: Sequence[Row], count: int, rows: Sequence[Row]) -> None:
     """Writes what there is: results of counts of GPUs before, and those so far of this one."""
-    there = renamed([replace(row) for row in rows], count)
-    save(RESULTS[name], [*before, *there], wire.versions(), machine, f"fused.{name}")
+    write([*before, *renamed([replace(row) for row in rows], count)])
 
 
 def efficiencies(few: Sequence[Row], more: Sequence[Row], gpus: int) -> None:
@@ -101,6 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--unchecked", action="store_true", help="do not ask DuckDB")
     given = parser.parse_args(arguments)
     counts = sorted(given.gpus)
+    write = lambda rows: save("scaling-ssb", rows, wire.versions(), given.machine, "fused.scaling")  # noqa: E731
     found: list[Row] = []
     by_count: dict[int, list[Row]] = {}
     with tempfile.TemporaryDirectory() as temporary:
@@ -109,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
         speed = float((base / "bandwidth").read_text()) if (base / "bandwidth").exists() else 0.0
         for count in counts:
             folder = first_files(base, count, counts[-1])
-            keep = partial(kept, before=list(found), count=count, machine=given.machine)
+            keep = partial(kept, write, list(found), count)
             rows, answers = wire.answered("ssb", given.engine, folder, given.rows * count, speed, count, keep)
             by_count[count] = renamed(rows, count)
             found += rows
@@ -118,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
             wire.checked("ssb", folder, answers, by_count[counts[-1]])
     for count in counts[1:]:
         efficiencies(by_count[counts[0]], by_count[count], count)
-    save("scaling-ssb", found, wire.versions(), given.machine, "fused.scaling")
+    write(found)
     report.main()
     return 0 if all(row.answers_agree is not False for row in found) else 1
 

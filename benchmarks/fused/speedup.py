@@ -93,6 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--checked", action="store_true", help="ask DuckDB too")
     given = parser.parse_args(arguments)
     counts = sorted(given.gpus)
+    write = lambda rows: save("speedup", rows, wire.versions(), given.machine, "fused.speedup")  # noqa: E731
     found: list[Row] = []
     first: tuple[list[Row], dict[str, Answers]] | None = None
     with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
@@ -105,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
         for suite, (folder, rows) in suites.items():
             made(folder, rows, counts[-1], given.engine, given.file_rows, suite)
         for count in counts:
-            keep = partial(kept, before=list(found), count=count, machine=given.machine, name="speedup")
+            keep = partial(kept, write, list(found), count)
             rows, answers = on(count, given.engine, suites, Path(temporary) / f"on-{count}", keep)
             renamed(rows, count)
             if first is None:
@@ -116,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
                 agreed(rows, answers, first[1])
                 compared(first[0], rows)
             found += rows
-    save("speedup", found, wire.versions(), given.machine, "fused.speedup")
+    write(found)
     report.main()
     return 0 if all(row.answers_agree is not False for row in found) else 1
 

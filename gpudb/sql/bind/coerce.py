@@ -22,8 +22,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     """`expr` as a value of `target`: context i (implicit), a (assignment), e (explicit cast).
 
     A target without modifier leaves an expression of the same type as it is, digits and all; those of a numeric that is
-    cast are declared no more. 42846 where there is no
-    cast (42804 in an assignment; `what` then names the column).
+    cast are declared no more. 42846 where there is no cast (42804 in an assignment; `what` then names the column).
     """
     if target.domain is not None and expr.type.domain != target.domain:
         from gpudb.sql.bind.domains import to_domain

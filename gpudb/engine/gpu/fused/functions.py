@@ -173,6 +173,8 @@ def scaled(expr: Expr, factor: int) -> Expr:
         return expr
     assert expr.bounds is not None
     bounds = expr.bounds[0] * factor, expr.bounds[1] * factor
+    if max(-bounds[0], bounds[1]) >= 2**127:
+        raise NotFused("a number of more than 127 bits")
     if isinstance(expr, Literal) and isinstance(expr.value, int):
         return Literal(bounds, False, expr.value * factor, expr.given)
     return Arithmetic(bounds, expr.nullable, "*", expr, Literal((factor, factor), False, factor))

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.numeric import at_scale
+from gpudb.engine.gpu.lower.numeric import comparable
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value, is_keyed
 from gpudb.plan.errors import NotCarried
@@ -38,7 +38,7 @@ def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     """A comparison of two values of one type, or of two integers or numerics."""
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
-        return Value(BOOL, op(at_scale(left, scale)[0], at_scale(right, scale)[0]))
+        return Value(BOOL, op(comparable(left, scale), comparable(right, scale)))
     if is_keyed(left.type) and left.type != right.type:
         raise NotCarried(f"{left.type.plain} compared with {right.type.plain}")
     return Value(BOOL, op(left.expr, right.expr))

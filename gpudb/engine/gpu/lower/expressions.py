@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.comparison import KEYED, equal
 from gpudb.engine.gpu.lower.constants import compared_constant, constant
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.host import Host
-from gpudb.engine.gpu.lower.numeric import at_scale
+from gpudb.engine.gpu.lower.numeric import fitting
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
 from gpudb.engine.gpu.lower.values import Bounds, Value, column, is_keyed, lanes, larger, type_bounds
@@ -188,8 +188,8 @@ def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
     """GREATEST and LEAST: of equal values the first one; NULLs are passed over."""
     if is_keyed(expr.type):
         raise NotCarried(f"{expr.op} of {expr.type.plain}")
-    error = worst(*(each.error for each in args))
     values, bounds = _alike(expr.type, args)
+    error = worst(*(each.error for each in values))
     suffixes = [suffix for suffix in lanes(expr.type) if suffix]
 
     def lane(value: Value, suffix: str) -> pl.Expr:
@@ -212,14 +212,17 @@ def _alike(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
         return list(values), (
             (min(b[0] for b in limits), max(b[1] for b in limits)) if len(limits) == len(known) else None
         )
-    made = [at_scale(each, kind.numeric_digits[1]) for each in values]
-    limits = [bounds for _, bounds in made if bounds is not None]
+    made = [fitting(each, kind) for each in values]
+    limits = [bounds for _, bounds, _ in made if bounds is not None]
     bounds: Bounds = None
     if len(limits) == len(made):
         bounds = min(low for low, _ in limits), max(high for _, high in limits)
     wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
     held = pl.Int128 if wide else pl.Int64
-    return [replace(value, expr=expr.cast(held)) for value, (expr, _) in zip(values, made, strict=True)], bounds
+    return [
+        replace(value, expr=expr.cast(held), error=worst(value.error, error))
+        for value, (expr, _, error) in zip(values, made, strict=True)
+    ], bounds
 
 
 def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:

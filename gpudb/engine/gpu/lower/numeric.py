@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import corners
-from gpudb.engine.gpu.lower.faults import FORMAT, NUMERIC, fault
+from gpudb.engine.gpu.lower.faults import FORMAT, NUMERIC, Error, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, larger, smaller, type_bounds
 from gpudb.plan.errors import NotCarried
@@ -27,6 +27,32 @@ def at_scale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.
         wide = bounds is None or max(-bounds[0], bounds[1], factor) > NARROW
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     return (expr * factor if factor > 1 else expr), bounds
+
+
+def fitting(value: Value, kind: SqlType, code: int = FORMAT) -> tuple[pl.Expr, Bounds, Error]:
+    """An integer's or numeric's digits at the scale of a type that has at least as many decimals, and their bounds;
+    NULL and the code where the type's digits do not hold them."""
+    precision, scale = kind.numeric_digits
+    limit = 10**precision - 1
+    expr, bounds = at_scale(value, scale)
+    if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
+        return expr, bounds, None
+    # Told before they are scaled, which 128 bits need not hold.
+    edge = limit // 10 ** (scale - value.scale)
+    beyond = (value.expr > edge) | (value.expr < -edge)
+    return pl.when(beyond).then(None).otherwise(expr), (-limit, limit), fault(beyond, code)
+
+
+def comparable(value: Value, scale: int) -> pl.Expr:
+    """An integer's or numeric's digits with at least as many decimals as it has; what 38 digits do not hold stands
+    beyond all that they do."""
+    expr, bounds = at_scale(value, scale)
+    if bounds is not None and max(-bounds[0], bounds[1]) < _LIMIT:
+        return expr
+    factor = 10 ** (scale - value.scale)
+    edge = (_LIMIT - 1) // factor
+    beyond = pl.when(value.expr > 0).then(edge + 1).otherwise(-edge - 1).cast(pl.Int128)
+    return pl.when((value.expr > edge) | (value.expr < -edge)).then(beyond * factor).otherwise(expr)
 
 
 def checked(
@@ -56,8 +82,10 @@ def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
         bounds = _within((min(found), max(found)), kind)
         wide = max(-bounds[0], bounds[1], *(abs(x) for x in (*(a or ()), *(b or ())))) > NARROW
         left, right = (at_scale(each, scale, wide=wide)[0] for each in args)
+        # Of what was not scaled, which 128 bits need not hold; the sum of what they cut off both is right nevertheless.
+        sizes = [each.expr.cast(pl.Float64) * float(10 ** (scale - each.scale)) for each in args]
         shown = _shown(kind, lambda: larger(args[0].shown, args[1].shown))
-        return checked(op(left, right), op(left.cast(pl.Float64), right.cast(pl.Float64)), kind, bounds, shown)
+        return checked(op(left, right), op(*sizes), kind, bounds, shown)
 
 
 def _within(bounds: tuple[int, int], kind: SqlType) -> tuple[int, int]:
@@ -117,9 +145,12 @@ def to_numeric(value: Value, kind: SqlType) -> Value:
     precision, scale = kind.numeric_digits
     if kind.carried and value.type.carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)
-    expr, bounds = at_scale(value, scale) if scale >= value.scale else rounded(value, scale)
-    limit = 10**precision - 1
     others = _shown(kind, lambda: smaller(value.shown, pl.lit(scale, pl.Int8)))
+    if scale >= value.scale:
+        expr, bounds, error = fitting(value, kind, NUMERIC)
+        return Value(kind, expr, error, bounds, others)
+    expr, bounds = rounded(value, scale)
+    limit = 10**precision - 1
     if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
         return Value(kind, expr, None, bounds, others)
     error = fault((expr > limit) | (expr < -limit), NUMERIC)

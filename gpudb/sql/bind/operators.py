@@ -210,6 +210,10 @@ def _items(array: Expr) -> tuple[Expr, ...]:
     return ()
 
 
+_MOMENTS = ("date", "timestamp", "timestamptz")
+"""Each is compared with a later one as that."""
+
+
 def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
     """IS [NOT] DISTINCT FROM."""
     if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
@@ -224,6 +228,11 @@ def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Exp
                 return Constant(not negated, BOOL)
             return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
     _, a, b = compare(binder, "=", left, right)
+    kinds = a.type.name, b.type.name
+    if kinds[0] != kinds[1] and set(kinds) <= set(_MOMENTS):
+        # No function says how the two are compared.
+        later = SqlType(max(kinds, key=_MOMENTS.index))
+        a, b = (each if each.type.name == later.name else coerce(binder, each, later) for each in (a, b))
     return DistinctFrom(a, b, negated)
 
 

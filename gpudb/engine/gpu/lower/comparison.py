@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.lower.dates import to_timestamp
 from gpudb.engine.gpu.lower.numeric import comparable
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value, is_keyed
@@ -63,7 +64,7 @@ def _declare(suffix: str, op: Callable[[Any, Any], Any]) -> None:
 
     @lowers(f"date_{suffix}_timestamp timestamp_{suffix}_date")
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return Value(BOOL, op(*(each.expr.cast(pl.Datetime("us")) for each in args)))
+        return Value(BOOL, op(*(to_timestamp(each.expr, each.type) for each in args)))
 
 
 for _suffix, _op in _OPS.items():

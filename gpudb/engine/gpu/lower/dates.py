@@ -207,9 +207,9 @@ def _recounted(expr: pl.Expr, counted: pl.DataType, source: str, held: pl.DataTy
 def _moved_days(args: tuple[Value, ...], sign: int, kind: SqlType) -> Value:
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64) + sign * args[1].expr.cast(pl.Int64)
     there = (days >= _FIRST) & (days <= _LAST)
-    endless = args[0].expr.cast(pl.Int32).abs() == _ENDLESS["date"]
+    stays = endless(args[0]) & days.is_not_null()
     made = pl.when(there).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
-    made, there = pl.when(endless).then(args[0].expr).otherwise(made), there | endless
+    made, there = pl.when(stays).then(args[0].expr).otherwise(made), there | stays
     return Value(kind, made, fault(~there, DATE))
 
 

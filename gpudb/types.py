@@ -81,7 +81,8 @@ class SqlType:
     """A SQL type: `name` is PostgreSQL's internal one (`int4`, `_int4` for its array), `modifier` its typmod.
 
     `digits` and `varying` say how a numeric expression without modifier is held, `fields` what a record has; none of
-    them is PostgreSQL's. `user` is what a user made (its name here is `.OID`), `domain` the domain whose base type
+    them is PostgreSQL's. `digits` of a bpchar without modifier are (n, 0) where its values leave with blanks up to n
+    characters. `user` is what a user made (its name here is `.OID`), `domain` the domain whose base type
     this is, or that its elements are of. `dims` is an array's number of dimensions, each of them a list of its own.
     """
 
@@ -163,6 +164,24 @@ class SqlType:
         return SqlType(self.name, fields=self.fields, user=self.user, dims=self.dims)
 
     @property
+    def typmod(self) -> int:
+        """The modifier that clients are told: an array of a domain has none."""
+        of_domains = self.domain is not None and self.domain.base != self.name
+        return -1 if of_domains else self.modifier
+
+    @property
+    def undeclared(self) -> SqlType:
+        """The same type without its declared modifier, its values held as they are: what a function or a cast gives.
+
+        A domain has its base type's modifier.
+        """
+        if self.modifier == -1 or self.domain is not None:
+            return self
+        base = self.name.lstrip("_")
+        digits = {"numeric": self.numeric_digits, "bpchar": (self.length or 0, 0)}.get(base)
+        return replace(self, modifier=-1, digits=digits)
+
+    @property
     def numeric_digits(self) -> tuple[int, int]:
         """(precision, scale) of the decimal that holds a numeric's value."""
         if self.modifier != -1:
@@ -196,6 +215,13 @@ class SqlType:
         if self.modifier == -1:
             return None
         return self.modifier - 4 if base in {"varchar", "bpchar"} else self.modifier
+
+    @property
+    def padded(self) -> int | None:
+        """How many characters a bpchar's values have with their blanks; None where that is not known."""
+        if self.name != "bpchar":
+            return None
+        return self.length if self.modifier != -1 else self.digits[0] if self.digits is not None else None
 
     @property
     def duckdb(self) -> str:

@@ -51,7 +51,7 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
         scale = max((_shown_scale(element, chunk) for chunk in column.chunks), default=0)
         wanted = pa.decimal128(MAX_DIGITS, scale)
         return _mapped(column, lambda leaf: _decimal(element, leaf, wanted), wanted)
-    if element.name == "bpchar" and (length := element.length) is not None:
+    if (length := element.padded) is not None:
         return _mapped(column, lambda leaf: pc.utf8_rpad(leaf, width=length, padding=" "), pa.string())
     if element.name == "money":
         return _mapped(column, money_decimals, pa.decimal128(19, 2))
@@ -158,7 +158,7 @@ def python_values(type_: SqlType, column: pa.Array) -> list[object]:
         case "json" | "jsonb":
             return [None if v is None else json.loads(v) for v in column.to_pylist()]
         case "bpchar":
-            width = type_.length or 0
+            width = type_.padded or 0
             return [None if v is None else v.ljust(width) for v in column.to_pylist()]
     plain: list[object] = column.to_pylist()
     return plain

@@ -92,9 +92,9 @@ declare(
 
 
 def _like_operand(types: Types, _: Constants) -> SqlType:
-    if types[0].name == "bpchar":
-        return types[0]  # its length is the padding that the value keeps
-    return types[0].plain if types[0].name != "numeric" else exact(*types[0].numeric_digits, varying=types[0].carried)
+    if types[0].name != "numeric":
+        return types[0].undeclared
+    return exact(*types[0].numeric_digits, varying=types[0].carried)
 
 
 declare(

@@ -36,7 +36,7 @@ def _element(operands: Operands, index: int, element: SqlType) -> str:
 def _of(operands: Operands, index: int = 0) -> SqlType:
     element = operands.types[index].element
     assert element is not None
-    return element
+    return element.undeclared
 
 
 # ---------------------------------------------------------------------------------------------- making

@@ -20,8 +20,8 @@ NOT_GIVEN = -(1 << 31) - 1
 def _subject(operands: Operands) -> str:
     """What is matched; a char(n) with its blanks, which count here."""
     item = operands.types[0]
-    if item.name == "bpchar" and item.length is not None:
-        return f"rpad({operands.sql[0]}, {item.length}, ' ')"
+    if item.padded is not None:
+        return f"rpad({operands.sql[0]}, {item.padded}, ' ')"
     return operands.sql[0]
 
 

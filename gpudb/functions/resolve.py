@@ -18,7 +18,8 @@ from gpudb.types import TEXT, SqlType, exact
 # The parameters that are all of one type, or arrays or ranges of it; and those of which one is found that all become.
 ONE_TYPE = ("anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange")
 COMPATIBLE = ("anycompatible", "anycompatiblearray", "anycompatiblenonarray")
-POLYMORPHIC = frozenset({*ONE_TYPE, *COMPATIBLE, "any"})
+FAMILIES = frozenset({*ONE_TYPE, *COMPATIBLE})
+POLYMORPHIC = FAMILIES | {"any"}
 
 
 def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
@@ -384,6 +385,9 @@ def unify(types: Sequence[SqlType]) -> SqlType:
         return first
     if first.fields:
         return _unified_rows(types)
+    held = {each.undeclared for each in types}
+    if len(held) == 1:
+        return held.pop()
     if first.name.lstrip("_") != "numeric":
         return first.plain
     arrays = first.element is not None

@@ -30,8 +30,8 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
         return f"(CASE WHEN {sql} IS NOT NULL THEN {whole} END)"
     if name in NETWORKS:
         return network_text(sql, source, output)
-    if name == "bpchar" and output and source.length is not None:
-        return f"rpad({sql}, {source.length}, ' ')"
+    if output and source.padded is not None:
+        return f"rpad({sql}, {source.padded}, ' ')"
     if name in _TEXT_TYPES:
         return sql
     if name in INTEGERS | OIDS:
@@ -71,7 +71,8 @@ def _decimal_text(sql: str, digits: tuple[int, int]) -> str:
 
 def to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     # A cast of an array or a record goes through its output function, as every type without a cast of its own
-    text = text_of(sql, scale, source, output=target.name in {"name", "char"})
+    printed = target.name == "char" or (target.name == "name" and source.name != "bpchar")
+    text = text_of(sql, scale, source, output=printed)
     if target.name == "char":
         return f"pg_char_of({sql})" if source.name == "int4" else f"left({text}, 1)"
     if target.name == "name":

@@ -35,6 +35,7 @@ from gpudb.plan.nodes import (
     column,
 )
 from gpudb.plan.planner import relational_plan
+from gpudb.plan.relabels import without_relabels
 from gpudb.plan.restore import Restorer
 from gpudb.plan.rows import Domain, Rows, placed
 from gpudb.plan.traversal import transform
@@ -49,6 +50,7 @@ def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize:
     `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs with `optimize` alone: the
     text has no subqueries for it to undo, and `plan/optimize` does the rest of what it would.
     """
+    query = without_relabels(query)
     return _Builder(query, estimate, optimize).plan(query)
 
 

@@ -97,7 +97,7 @@ def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...])
     fields = [struct.pack("!H", len(columns))]
     for column, form in zip(columns, formats):
         type_ = column.type
-        numbers = (column.table_oid, column.number, type_.oid, _type_length(type_.name), type_.modifier, form)
+        numbers = (column.table_oid, column.number, type_.oid, _type_length(type_.name), type_.typmod, form)
         fields.append(_text(column.name) + struct.pack("!IhIhih", *numbers))
     made = message(b"T", b"".join(fields))
     if len(_descriptions) >= _KEPT:

@@ -67,7 +67,7 @@ def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Colu
             raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
         item = output.type if output.type.name != "unknown" else TEXT
         base = item.element or item
-        if base.name == "numeric" and base.modifier == -1:
+        if base.modifier == -1:
             item = replace(item, digits=None, varying=False)
         if base.name == "name":
             item = TEXT

@@ -60,6 +60,11 @@ class Cast:
     type: SqlType
     explicit: bool = False
 
+    @property
+    def relabels(self) -> bool:
+        """Whether this leaves out what is declared of a type, and changes no value."""
+        return self.arg.type.undeclared == self.type
+
 
 @dataclass(frozen=True, slots=True)
 class Constrained:

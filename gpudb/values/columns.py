@@ -85,8 +85,8 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
     if type_.name.startswith("reg") and pa.types.is_integer(held):
         return _registered_text(type_.name, column, resolve)
     text = as_string(column)
-    if type_.name == "bpchar" and type_.length is not None:
-        return pc.utf8_rpad(text, width=type_.length, padding=" ")
+    if type_.padded is not None:
+        return pc.utf8_rpad(text, width=type_.padded, padding=" ")
     return text
 
 

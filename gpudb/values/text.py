@@ -205,8 +205,8 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
         case list():
             return " ".join(map(str, value))
     text = str(value)
-    if type_.name == "bpchar" and type_.length is not None:
-        return text.ljust(type_.length)
+    if type_.padded is not None:
+        return text.ljust(type_.padded)
     if type_.name == "timestamptz":
         return timestamptz_text(text, zones.session_zone(zone))
     if type_.name == "timestamp":

@@ -1,4 +1,4 @@
-"""The one comparison of two outcomes: SQLSTATE, columns, types and rows, with a readable difference."""
+"""The one comparison of two outcomes: SQLSTATE, columns, types with their modifiers and rows, with a readable difference."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def differences(oracle: Outcome, gpudb: Outcome, ordered: bool) -> list[str]:
     for name, ours, theirs in (
         ("columns", oracle.columns, gpudb.columns),
         ("type OIDs", _shared(oracle.oids), _shared(gpudb.oids)),
+        ("type modifiers", oracle.typmods, gpudb.typmods),
         ("command tag", oracle.tag, gpudb.tag),
         ("transaction status", oracle.status, gpudb.status),
     ):

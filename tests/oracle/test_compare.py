@@ -30,6 +30,7 @@ def test_equal_outcomes_pass() -> None:
     [
         {"columns": ("d",)},
         {"oids": (20,)},
+        {"typmods": (5,)},
         {"tag": "INSERT 0 1"},
         {"status": "T"},
         {"sqlstate": "22012", "rows": ()},

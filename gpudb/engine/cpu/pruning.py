@@ -50,12 +50,11 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
 
 
 def _plain(expr: Expr) -> Expr:
-    """The column under a cast that changes no value and no order; else the expression itself."""
-    if isinstance(expr, Cast) and isinstance(expr.arg, Column):
-        pair = expr.arg.type.name, expr.type.name
-        if pair in _WIDENED:
-            return expr.arg
-    return expr
+    """The column under casts that change no value and no order; else the expression itself."""
+    inner = expr
+    while isinstance(inner, Cast) and (inner.relabels or (inner.arg.type.name, inner.type.name) in _WIDENED):
+        inner = inner.arg
+    return inner if isinstance(inner, Column) else expr
 
 
 def _own(column: Column, rel: int, table: Table) -> bool:

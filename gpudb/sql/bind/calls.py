@@ -266,10 +266,15 @@ def in_places(
 
 
 def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
-    """`type(value)` as a cast, where no function of that name takes the value: text(x), float8(x), date(x)."""
+    """`type(value)` as a cast, where no function of that name takes the value: text(x), float8(x), date(x).
+
+    A value of the type itself stays as it is, with what is declared of it.
+    """
     if len(args) != 1 or not exists(name) or name.startswith("_") or records.is_row(args[0].type):
         return None
     source = args[0].type.plain
+    if source.name == name:
+        return args[0]
     if any(len(f.args) == 1 and f.args[0].name == source.name for f in functions_by_name().get(name, ())):
         target = SqlType(name)
         return coerce(binder, args[0], target, "e") if resolve.can_coerce(source, target, "e") else None

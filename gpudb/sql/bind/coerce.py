@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
-from gpudb.functions.resolve import as_numeric, can_coerce, common_type
+from gpudb.functions.resolve import as_numeric, can_coerce, common_type, unify
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.constants import small_integer, typed
 from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter
-from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType, exact
+from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
 _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
@@ -21,8 +21,8 @@ _EXACT = _INTEGERS | {"money"}
 def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
     """`expr` as a value of `target`: context i (implicit), a (assignment), e (explicit cast).
 
-    A target without modifier leaves an expression of the same type as it is, digits and all; those of a numeric that is
-    cast are declared no more. 42846 where there is no cast (42804 in an assignment; `what` then names the column).
+    A target without modifier leaves an expression of the same type as it is, digits and all; the modifier that a cast
+    leaves out is declared no more. 42846 where there is no cast (42804 in an assignment; `what` then names the column).
     """
     if target.domain is not None and expr.type.domain != target.domain:
         from gpudb.sql.bind.domains import to_domain
@@ -53,6 +53,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
                 # PostgreSQL converts what has a type while it runs, where there are no places
                 error.position = error.position or 0
             raise binder.locate_expr(error, expr) from None
+        if made is not None and made.type.name == "numeric" and target.digits not in {None, made.type.digits}:
+            return Cast(made, target)
         if made is not None and target.element is not None and made.type.dims != target.dims:
             if made.value:
                 return _of_dimensions(binder, made, target, context, what)
@@ -65,15 +67,26 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if source.dims != target.dims and source.element is not None and target.element is not None:
         return _of_dimensions(binder, expr, target, context, what)
     if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
-        if context == "e" and source.name == "numeric" and source.modifier != -1 and source.numeric_digits[1] >= 0:
-            return Cast(expr, exact(*source.numeric_digits), True)
-        return expr
+        return _relabelled(expr, target) if context == "e" and target.modifier == -1 else expr
     if isinstance(expr, Array) and target.item is not None and can_coerce(source.plain, target.plain, context):
         return Array(tuple(array_item(binder, item, target.item, context, what) for item in expr.items), target)
     if not coercible(source, target, context):
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     return Cast(expr, _held(source, target), context == "e")
+
+
+def undeclared(expr: Expr) -> Expr:
+    """`expr` as its type without modifier, its value as it is."""
+    return _relabelled(expr, expr.type)
+
+
+def _relabelled(expr: Expr, target: SqlType) -> Expr:
+    """`expr` as its type without modifier, of the domain that `target` is of, if any; its value as it is."""
+    made = replace(expr.type, domain=target.domain).undeclared
+    if made == expr.type:
+        return expr
+    return Constant(expr.value, made) if isinstance(expr, Constant) else Cast(expr, made, True)
 
 
 # Words whose value depends on when a statement runs: no plan may keep it.
@@ -134,7 +147,7 @@ def _same_holding(source: SqlType, target: SqlType) -> bool:
     if target.fields and source.fields != target.fields:
         return False
     one, other = source.element or source, target.element or target
-    return target.digits is None or (source.digits == target.digits and one.carried == other.carried)
+    return target.digits is None or (source.undeclared.digits == target.digits and one.carried == other.carried)
 
 
 def coercible(source: SqlType, target: SqlType, context: str) -> bool:
@@ -229,14 +242,27 @@ def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:
 
 
 def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
-    """The type that expressions of several types share; 42804 if there is none."""
+    """The type that expressions of several types share; 42804 if there is none.
+
+    It has the modifier that all of them have: an untyped literal has none.
+    """
     numeric = any(expr.type.name == "numeric" for expr in exprs)
-    types = [
-        small_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type
-        for expr in exprs
-        if not (isinstance(expr, Constant) and expr.value is None and expr.type == UNKNOWN)
-    ]
-    return common_type(types, context) if types else TEXT
+    types = [small_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
+    made = common_type(types, context)
+    return unify([made, *(untyped_as(expr, made) for expr in exprs if expr.type.name == "unknown")])
+
+
+def untyped_as(expr: Expr, kind: SqlType) -> SqlType:
+    """The type that an untyped expression has as a value of `kind`: one that is written has digits of its own."""
+    if kind.domain is not None and kind.domain.base == kind.name:
+        kind = replace(kind, domain=None)
+    if kind.name.lstrip("_") not in {"numeric", "bpchar"} or (isinstance(expr, Constant) and expr.value is None):
+        return kind.undeclared
+    try:
+        made = typed(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
+    except GpudbError:
+        made = None  # told where it is converted
+    return kind.plain if made is None or made.type.dims != kind.dims else made.type
 
 
 def condition(binder: Binder, expr: Expr, clause: str) -> Expr:

@@ -10,7 +10,7 @@ from gpudb.catalog.postgres.relations import relation as system_relation
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
-from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, MAX_DIGITS, UNKNOWN, SqlType, exact
+from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact
 from gpudb.values.array import depth
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import restricted_interval
@@ -120,7 +120,7 @@ def system_object(text: str, kind: str) -> int | None:
 
 def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name == "interval" and target.modifier != -1:
-        return Constant(restricted_interval(text, target.modifier), INTERVAL)
+        return Constant(restricted_interval(text, target.modifier), target)
     if target.name in {"unknown", "cstring"}:
         return Constant(text, target)
     if target.name.startswith("reg") or target.name.lstrip("_").startswith("reg"):
@@ -129,6 +129,8 @@ def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name == "numeric" and target.modifier == -1:
         value = parse_text(SqlType("numeric"), text, timezone)
         return decimal(value) if isinstance(value, Decimal) else Constant(value, target)
+    if target.name == "bpchar" and target.modifier == -1:
+        return Constant(text.rstrip(" "), replace(target, digits=(len(text), 0)))
     value = parse_text(target, text, timezone)
     if target.element is not None and isinstance(value, list) and depth(value) != target.dims:
         target = replace(target, dims=depth(value))

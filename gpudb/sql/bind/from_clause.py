@@ -15,7 +15,7 @@ from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.sql.bind import operators
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce, condition, unify_branches
+from gpudb.sql.bind.coerce import coerce, condition, undeclared, unify_branches
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.missing import Entry
 from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
@@ -308,7 +308,8 @@ def _using(binder: Binder, how: str, left: Source, right: Source, names: Several
             merged.append((name, Choice("COALESCE", (a, b), target)))
         else:
             kept = second if how == "RIGHT" else first
-            merged.append((name, kept if kept.type.name == target.name else coerce(binder, kept, target)))
+            kept = kept if kept.type.name == target.name else coerce(binder, kept, target)
+            merged.append((name, kept if kept.type.modifier == target.modifier else undeclared(kept)))
     rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]
     return operators.conjunction(conditions) if conditions else None, (*merged, *rest)
 

@@ -11,7 +11,7 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
 from gpudb.functions.registry import MISSING, Function, result_type
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import check_equality, coerce
+from gpudb.sql.bind.coerce import check_equality, coerce, untyped_as
 from gpudb.sql.bind.constants import small_integer
 from gpudb.sql.bound import (
     AnyArray,
@@ -35,7 +35,7 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
     function = _function(candidate)
     if not any(isinstance(arg, Parameter) for arg in args):
         resolve.check_typed(candidate.types, [arg.type for arg in args])
-    types, declared = resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], function.result)
+    types, declared = _bound_types(candidate, args, function.result)
     if any(each.name == "numeric" for each in types):
         args = [
             small_integer(arg) if isinstance(arg, Constant) and _takes_numeric(t) else arg
@@ -55,12 +55,25 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
             resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
             for each in function.out_types
         ]
-        fields = tuple(zip(function.out_names, outs, strict=True))
+        fields = tuple((name, each.undeclared) for name, each in zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
     made = result_type(function, [arg.type for arg in converted], constants(converted))
     if function.result.name != declared.name:
         made = dimensions.result(function.name, declared, [arg.type for arg in converted], constants(converted))
-    return Call(function, converted, made)
+    return Call(function, converted, made.undeclared)
+
+
+def _bound_types(
+    candidate: resolve.Candidate, args: Sequence[Expr], result: SqlType
+) -> tuple[tuple[SqlType, ...], SqlType]:
+    """What a call takes and gives; what is written without type counts as what the other arguments make it."""
+    given = [arg.type for arg in args]
+    types, declared = resolve.bind_polymorphic(candidate.types, given, result)
+    known = [
+        untyped_as(arg, wanted) if arg.type.name == "unknown" and takes.name in resolve.FAMILIES else arg.type
+        for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
+    ]
+    return (types, declared) if known == given else resolve.bind_polymorphic(candidate.types, known, result)
 
 
 def _open(takes: SqlType, arg: Expr) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudb.catalog.model import Routine
 from gpudb.functions import resolve
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import coerce, undeclared
 from gpudb.sql.bound import Array, Expr
 from gpudb.types import SqlType
 
@@ -40,7 +40,7 @@ def gathered(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr], types: Sequence[SqlType]
 ) -> list[Expr]:
     """The arguments as `types`, those of a VARIADIC parameter that are written one by one as its array."""
-    made = [coerce(binder, arg, wanted) for arg, wanted in zip(args, types, strict=True)]
+    made = [undeclared(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
     if not candidate.variadic:
         return made
     first = len(routine.inputs) - 1

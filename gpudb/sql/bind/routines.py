@@ -13,7 +13,7 @@ from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
 from gpudb.sql.bind.binder import Arguments, Binder
-from gpudb.sql.bind.coerce import coerce
+from gpudb.sql.bind.coerce import coerce, undeclared
 from gpudb.sql.bind.polymorphic import concrete, gathered
 from gpudb.sql.bind.records import field_at, is_row
 from gpudb.sql.bind.scope import Scope
@@ -160,10 +160,10 @@ def scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
 def _value(binder: Binder, routine: Routine, query: Query, values: Sequence[Expr]) -> Expr:
     result = routine.result
     if isinstance(query, Select) and _simple(query):
-        made = coerce(binder, query.targets[0], result, "a")
+        made = undeclared(coerce(binder, query.targets[0], result, "a"))
     else:
         first = projected(binder, query, {0: result}, "a") if query.columns[0].type != result else query
-        made = ScalarSubquery(_limited(first), first.columns[0].type)
+        made = ScalarSubquery(_limited(first), first.columns[0].type.undeclared)
     if not routine.strict or not values:
         return made
     return Case(((_any_null(values), Constant(None, made.type)),), made, made.type)
@@ -229,7 +229,11 @@ def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
         query = projected(binder, query, changed, "a") if changed else query
         query = query if routine.returns_set else _limited(query)
         names = result_names(routine, None)
-        query = replace(query, columns=tuple(replace(c, name=n) for c, n in zip(query.columns, names, strict=True)))
+        columns = tuple(
+            replace(each, name=name, type=each.type if declared.modifier != -1 else each.type.undeclared)
+            for each, name, declared in zip(query.columns, names, types, strict=True)
+        )
+        query = replace(query, columns=columns)
     where = BoolOp("NOT", (_any_null(values),)) if routine.strict and values and routine.returns_set else None
     if source is None and where is None:
         return query

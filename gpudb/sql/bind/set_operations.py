@@ -15,7 +15,7 @@ from gpudb.sql.bind.limits import bind_limits, limited
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.stars import bind_list
 from gpudb.sql.bind.wrap import retyped
-from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, SetOperation, Values
+from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, Select, SetOperation, Values
 from gpudb.sql.parse import inner, kind, leftmost, output_location, strings
 from gpudb.types import UNKNOWN
 
@@ -32,7 +32,11 @@ def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]
     types = []
     for index, (one, other) in enumerate(zip(left.columns, right.columns, strict=True)):
         try:
-            types.append(branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], op))
+            branches = [
+                *_given(left, index, Column(0, 0, one.type)),
+                *_given(right, index, Column(0, 0, other.type)),
+            ]
+            types.append(branch_type(branches, op))
         except GpudbError as mismatch:
             raise binder.locate(mismatch, output_location(node.rarg, index)) from None
     if not (node.all and op == "UNION"):
@@ -53,6 +57,19 @@ def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]
     order = _positions(binder, node.sort_clause, columns)
     limit, offset = bind_limits(binder, scope, node)
     return limited(binder, SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes), node)
+
+
+def _given(query: Query, index: int, column: Column) -> list[Expr]:
+    """What tells a column's type: the column, or without type what is written in its place."""
+    if column.type.name != "unknown":
+        return [column]
+    match query:
+        case Select():
+            return [query.targets[index]]
+        case Values():
+            return [row[index] for row in query.rows]
+        case SetOperation():
+            return [*_given(query.left, index, column), *_given(query.right, index, column)]
 
 
 def _positions(

@@ -136,7 +136,7 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":
         # Fields and precision restrict what is kept; full ones (32767) restrict nothing.
-        if modifiers[0] == 0x7FFF and (len(modifiers) == 1 or modifiers[1] >= 6):
+        if modifiers == [0x7FFF]:
             return SqlType(name)
-        return SqlType(name, (modifiers[0] << 16) | (modifiers[1] if len(modifiers) > 1 else 0xFFFF))
+        return SqlType(name, (modifiers[0] << 16) | (min(modifiers[1], 6) if len(modifiers) > 1 else 0xFFFF))
     raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')

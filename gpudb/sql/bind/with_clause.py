@@ -80,6 +80,7 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
     check_recursion(binder, node, body)
     first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
     first = retyped(binder, first, {i: _open(c.type) for i, c in enumerate(first.columns) if _open(c.type) != c.type})
+    first = replace(first, columns=tuple(replace(c, type=_open(c.type)) for c in first.columns))
     walked = bind_walk(binder, scope, node, first.columns)
     width, begun = len(first.columns), first if walked is None else walked.begun(first)
     inside = Scope(parent=scope)
@@ -121,13 +122,14 @@ def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
 
 
 def _open(item: SqlType) -> SqlType:
-    """A column's type in a recursive query: numerics, of arrays and rows too, may gain digits from term to term."""
+    """A column's type in a recursive query, whose values, in arrays and rows too, may gain digits from term to term."""
     if item.fields:
         return replace(item, fields=tuple((name, _open(kind)) for name, kind in item.fields))
     if item.element is not None:
         return replace(_open(item.element), name=item.name, dims=item.dims)
-    grows = item.name == "numeric" and item.modifier == -1
-    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if grows else item
+    if item.modifier != -1 or item.name not in {"numeric", "bpchar"}:
+        return item
+    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if item.name == "numeric" else replace(item, digits=None)
 
 
 def renamed(query: Query, names: Sequence[str], what: str) -> Query:

@@ -60,6 +60,4 @@ def compared(oracle: Side, gpudb: Side, statements: Iterable[Made]) -> Iterator[
     for made in statements:
         expected, actual = oracle.run(made), gpudb.run(made)
         lines = differences(expected, actual, made.ordered)
-        if not lines and expected.typmods != actual.typmods:
-            lines = [f"type modifiers: oracle {expected.typmods}, gpudb {actual.typmods}"]
         yield Difference(made, expected, actual, tuple(lines)) if lines else None

@@ -77,7 +77,7 @@ def _lower(value: pl.Expr) -> pl.Expr:
 
 def _subject(value: Value) -> pl.Expr:
     """What is matched; a char(n) with its blanks, which count here."""
-    size = value.type.length if value.type.name == "bpchar" else None
+    size = value.type.padded
     if size is not None and size > _MOST_LENGTH:
         raise NotCarried("LIKE over a long char(n)")
     return value.expr if size is None else value.expr.str.pad_end(size)

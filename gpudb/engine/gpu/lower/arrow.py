@@ -92,7 +92,11 @@ def _mapped(array: pa.Array, kind: SqlType, change: Callable[[pa.Array], pa.Arra
     if kind.item is not None:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        items = _mapped(array.flatten(), kind.item, change)
+        items = array.flatten()
+        if not len(items):
+            # Of lists that Polars took from others these begin behind what there is: pyarrow writes no such column.
+            items = pa.array([], items.type)
+        items = _mapped(items, kind.item, change)
         return pa.ListArray.from_arrays(pa.array(offsets), items, mask=array.is_null() if array.null_count else None)
     if kind.fields:
         parts = [_mapped(part, item, change) for part, (_, item) in zip(array.flatten(), kind.fields, strict=True)]

@@ -124,9 +124,14 @@ def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
         return given
     places = [None if isinstance(expr, bound.Constant) else given.read(expr) for expr in exprs]
     kinds = [expr.type for expr in exprs]
-    found = (_placed(each, turn, kinds) for turn in _turns(places) for each in given.keys)
-    kept = tuple(dict.fromkeys(made for made in found if made is not None))
-    return replace(given, keys=kept) if kept else ANY
+    kept: list[Keys] = []
+    for turn in _turns(places):
+        for each in given.keys:
+            made = _placed(each, turn, kinds)
+            # A constant among them may be a list, which has no hash.
+            if made is not None and made not in kept:
+                kept.append(made)
+    return replace(given, keys=tuple(kept)) if kept else ANY
 
 
 def _turns(places: list[Any]) -> Iterator[list[Any]]:

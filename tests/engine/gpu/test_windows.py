@@ -66,6 +66,7 @@ def test_frames_are_the_embedded_engines(lab: Lab, frame: str) -> None:
         "SELECT id, nth_value(s, g + 1) OVER (PARTITION BY g ORDER BY id) FROM w",
         "SELECT g, rank() OVER (ORDER BY avg(m) DESC), sum(avg(n)) OVER (ORDER BY g) FROM w GROUP BY g",
         "SELECT id, stddev(f) OVER (PARTITION BY g ORDER BY id), bool_and(n > 2) OVER (ORDER BY id ROWS 3 PRECEDING) FROM w",
+        "SELECT g, sum(n) OVER (PARTITION BY '{7}'::int[] || g) FROM w",
     ],
 )
 def test_calls_are_the_embedded_engines(lab: Lab, sql: str) -> None:

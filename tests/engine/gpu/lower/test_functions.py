@@ -38,6 +38,7 @@ LOWERED = (
     "split_part(s, '@', 1), split_part(s, '@', 2), split_part(s, ',', 3), split_part(s, ',', 4), split_part(s, ',', 9)",
     "lpad(s, 5), lpad(s, 5, '*'), rpad(s, 12, '.'), lpad(s, 0), rpad(s, -1), lpad(i::text, 6, '0')",
     "repeat(s, 3), repeat(s, 0), repeat(s, -1), translate(s, 'a@,', 'x-'), translate(s, '', 'x'), translate(s, 'aa', 'xy')",
+    "replace('abcab', 'a', s), replace(s, 'a', s), replace(s, '', s), replace('abc', '', s), replace('abc', 'x', s)",
     "s ILIKE 'A%', s ILIKE '%KELVIN', s NOT ILIKE '_b%', s ILIKE '%é%'",
     "extract(second FROM ts), extract(milliseconds FROM ts), extract(microseconds FROM ts), extract(epoch FROM ts)",
     "date_part('second', ts), date_part('epoch', ts), extract(days FROM ts), date_part('years', ts)",

@@ -143,4 +143,4 @@ def array_text(sql: str, item: SqlType) -> str:
     )
 
 
-_UNQUOTED = INTEGERS | OIDS | FLOATS | {"numeric", "bool", "date", "time", "uuid"}
+_UNQUOTED = INTEGERS | OIDS | FLOATS | {"numeric", "bool", "time", "uuid"}

@@ -30,7 +30,7 @@ Resolve = Callable[[str, int], str]
 """(`regclass`, OID) → the name to show."""
 
 _PLAIN_SCALE = 6  # Arrow writes decimals below 1e-6 in scientific notation
-_NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timetz uuid".split())
+_NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric time timetz uuid".split())
 _NEEDS_QUOTES = r'[ \t\n\r\v\f{},"\\]|^$|^[nN][uU][lL][lL]$'
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype="<u2")
 _EXACT = Context(prec=100)

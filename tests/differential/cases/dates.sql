@@ -40,6 +40,7 @@ SELECT d + t FROM da_t WHERE id IN (1, 3, 4);
 SELECT time '23:59' + interval '2 minutes', time '00:01' - interval '2 minutes', time '10:00' < time '9:00', time '12:00' - time '13:30';
 SELECT '2024-02-29'::date + time '10:00', date '2024-02-29' + 0, date 'epoch', timestamp 'epoch', date '2024-1-5', 'January 8, 1999'::date, '1/8/1999'::date, '1999.008'::date, 'J2451187'::date;
 SELECT '0044-03-15 BC'::date, timestamp '0044-03-15 10:00 BC', date '0001-01-01' - 1, extract(year FROM date '0044-03-15 BC');
+SELECT ARRAY[d, d + 1], row(d, 'x'), ARRAY[d, NULL]::text, row(d)::text, ARRAY[row(d, 1)] FROM (VALUES (date '0044-03-15 BC'), ('2024-02-29'), ('infinity'), (NULL)) AS v(d);
 SELECT isfinite(d), isfinite(ts), d = 'infinity' FROM da_t;
 SELECT date 'infinity' + 1, timestamp 'infinity' + interval '1 day', date 'infinity' > date '9999-12-31', timestamp '-infinity' < timestamp '0001-01-01';
 SELECT d, count(*) FROM da_t GROUP BY d;

@@ -99,7 +99,12 @@ class Prepared:
 def as_prepared(prepared: Prepared, result: Result) -> Result:
     """The result of a prepared statement; 0A000 if its columns are no longer those that clients were told of."""
     told, given = prepared.columns or (), result.columns or ()
-    if told is not given and [(c.name, c.type) for c in told] != [(c.name, c.type) for c in given]:
+    if told is not given and list(map(_told, told)) != list(map(_told, given)):
         result.close()
         raise FeatureNotSupported("cached plan must not change result type")
     return result
+
+
+def _told(column: ResultColumn) -> tuple[object, ...]:
+    """What clients are told of a column: of a numeric not the digits that it is held with."""
+    return column.name, column.type.oid, column.type.typmod

@@ -25,12 +25,14 @@ from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
 from gpudb.session.sequence_values import Drawn
 from gpudb.session.settings import Mark, SettingValues, milliseconds
+from gpudb.session.wide_parameters import wide_parameters
 from gpudb.sql.bind.binder import MOST_PARAMETERS, Binder
 from gpudb.sql.bound import OutputColumn, Query, Statement
 from gpudb.sql.nesting import too_deep
 from gpudb.sql.parse import RawStatement, parameter_position
 from gpudb.sql.traverse import queries
 from gpudb.storage.transaction import Savepoint, Transaction
+from gpudb.types import SqlType
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
@@ -301,7 +303,8 @@ class Session:
 
     def plan(self, context: Context) -> Plan:
         """A context's statement as `bind` gives it, with its columns."""
-        plan = self._plan(context, context.statement.text, context.parameter_oids)
+        wide = wide_parameters(context.parameters)
+        plan = self._plan(context, context.statement.text, context.parameter_oids, wide)
         if len(plan.parameters) > len(context.parameters):
             number = len(context.parameters) + 1
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
@@ -333,12 +336,20 @@ class Session:
             path = path[1:] if path[0] == self.temporary_schema else path
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
-    def _plan(self, context: Context, text: str, oids: tuple[int, ...], *, describing: bool = False) -> Plan:
-        cacheable = not self.frames and context.arguments is None and not context.statement.part
+    def _plan(
+        self,
+        context: Context,
+        text: str,
+        oids: tuple[int, ...],
+        wide: Mapping[int, SqlType] | None = None,
+        *,
+        describing: bool = False,
+    ) -> Plan:
+        cacheable = not self.frames and context.arguments is None and not context.statement.part and not wide
         if cacheable and (plan := self._kept(text, oids)) is not None:
             return plan
         binder = self.binder(context, describing=describing)
-        binder.declare_parameters(oids)
+        binder.declare_parameters(oids, wide)
         bound = bind_statement(binder, context.statement)
         drawing = any(draws(query) for query in queries(bound))
         plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)

@@ -72,11 +72,16 @@ class Binder:
     subqueries: dict[int, str] = field(default_factory=dict)
     check: Callable[[], None] = lambda: None
 
-    def declare_parameters(self, oids: Sequence[int]) -> None:
-        """Takes over the parameter types that a client gave; 0 leaves one to be inferred."""
+    def declare_parameters(self, oids: Sequence[int], digits: Mapping[int, SqlType] | None = None) -> None:
+        """Takes over the parameter types that a client gave; 0 leaves one to be inferred.
+
+        `digits` are the types of numerics that have digits of their own, by their numbers.
+        """
         for number, oid in enumerate(oids, 1):
             known = UNKNOWN if oid in (0, UNKNOWN.oid) else self.catalog.type_by_oid(oid)
-            self.parameters[number] = by_oid(oid) if known is None else replace(known, domain=None)
+            made = by_oid(oid) if known is None else replace(known, domain=None)
+            own = digits.get(number) if digits else None
+            self.parameters[number] = own if own is not None and own.name == made.name else made
 
     def parameter(self, number: int) -> Parameter:
         """`$number`, of the type known so far."""

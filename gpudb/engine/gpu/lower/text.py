@@ -194,11 +194,11 @@ def _right(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("replace(text,text,text)")
 def _replace(args: tuple[Value, ...], kind: SqlType) -> Value:
-    searched, value = constant_text(args[1]), args[0].expr
+    searched, value, by = constant_text(args[1]), args[0].expr, args[2].expr
     if not args[2].constant:
         # As long as the column, where the text is a constant; NULL beside NULL, though nothing may be replaced.
-        value = pl.when(args[2].expr.is_null()).then(None).otherwise(value)
-    return Value(kind, value.str.replace_all(searched, args[2].expr, literal=True) if searched else value)
+        value, by = pl.when(by.is_null()).then(None).otherwise(value), by.fill_null("")
+    return Value(kind, value.str.replace_all(searched, by, literal=True) if searched else value)
 
 
 @lowers("starts_with(text,text)")

@@ -55,6 +55,10 @@ def test_the_answer_is_the_embedded_engine_s(lab: Lab, outputs: str) -> None:
     lowered(lab, lab.request(f"SELECT id, {outputs} FROM lf"))
 
 
+def test_one_row_of_null_replaces_nothing(lab: Lab) -> None:
+    lowered(lab, lab.request("SELECT replace('abc', 'a', s), replace(s, 'a', s), replace(s, '', s) FROM lf WHERE id = 8"))
+
+
 @pytest.mark.parametrize(
     ("output", "sqlstate"), [("a % (i - i)", "22012"), ("mod(7, a)", "22012"), ("sqrt(f)", "2201F")]
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
     if is_keyed(kind):
         assert keys is not None
-        return pl.DataFrame({"": series(keys, held[""]), "v": series(_mapped(array, kind, _taken_apart), held["v"])})
+        return pl.DataFrame({"": series(keys, held[""]), "v": series(_mapped(array, kind, _TO_HELD), held["v"])})
     if kind.name == "interval":
         parts = zip("mdu", _taken_apart(array).flatten(), strict=True)
         frame = pl.DataFrame({suffix: series(part, held[suffix]) for suffix, part in parts})
@@ -53,7 +53,7 @@ def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
     """The lanes under a name as a column of `SqlType.arrow`."""
     lane = frame[name]
     if is_keyed(kind):
-        return _mapped(_one(frame[name + "v"].to_arrow()).cast(held_arrow(kind)), kind, _put_together).cast(kind.arrow)
+        return _mapped(_one(frame[name + "v"].to_arrow()).cast(held_arrow(kind)), kind, _FROM_HELD).cast(kind.arrow)
     if kind.name == "numeric":
         shown = _one(frame[name + "s"].to_arrow()).cast(pa.int8()) if kind.carried else None
         return numerics(_one(lane.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow()), shown, kind)
@@ -84,11 +84,11 @@ def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-# ---------------------------------------------------------------------------------------------- intervals in parts
+# ------------------------------------------------------------------------------------ intervals and times in parts
 
 
-def _mapped(array: pa.Array, kind: SqlType, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """A column of values with parts, the intervals among them changed."""
+def _mapped(array: pa.Array, kind: SqlType, changes: Mapping[str, Callable[[pa.Array], pa.Array]]) -> pa.Array:
+    """A column of values with parts, those of some types among them changed."""
     if kind.item is not None:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
@@ -96,13 +96,13 @@ def _mapped(array: pa.Array, kind: SqlType, change: Callable[[pa.Array], pa.Arra
         if not len(items):
             # Of lists that Polars took from others these begin behind what there is: pyarrow writes no such column.
             items = pa.array([], items.type)
-        items = _mapped(items, kind.item, change)
+        items = _mapped(items, kind.item, changes)
         return pa.ListArray.from_arrays(pa.array(offsets), items, mask=array.is_null() if array.null_count else None)
     if kind.fields:
-        parts = [_mapped(part, item, change) for part, (_, item) in zip(array.flatten(), kind.fields, strict=True)]
+        parts = [_mapped(part, item, changes) for part, (_, item) in zip(array.flatten(), kind.fields, strict=True)]
         fields = [pa.field(field.name, part.type) for field, part in zip(kind.arrow, parts, strict=True)]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null() if array.null_count else None)
-    return change(array) if kind.name == "interval" else array
+    return changes[kind.name](array) if kind.name in changes else array
 
 
 def _taken_apart(array: pa.Array) -> pa.StructArray:
@@ -127,3 +127,7 @@ def _put_together(array: pa.StructArray) -> pa.Array:
     raw["m"], raw["d"], raw["n"] = months, days, micros * 1000
     valid = pc.is_valid(array).buffers()[1] if array.null_count else None
     return pa.Array.from_buffers(pa.month_day_nano_interval(), len(array), [valid, pa.py_buffer(raw.tobytes())])
+
+
+_TO_HELD = {"interval": _taken_apart, "time": lambda array: array.view(pa.int64())}
+_FROM_HELD = {"interval": _put_together, "time": lambda array: array.view(pa.time64("us"))}

@@ -95,16 +95,18 @@ def is_keyed(kind: SqlType) -> bool:
 
 
 def held_arrow(kind: SqlType) -> pa.DataType:
-    """The Arrow form of the second lane of such a type: `SqlType.arrow`, its intervals as structs of integers."""
+    """The Arrow form of the second lane of such a type: `SqlType.arrow`, its intervals as structs of integers, its times
+    as microseconds, since Polars has no 24:00."""
     if kind.item is not None:
         return pa.list_(held_arrow(kind.item))
     if kind.fields:
         held = zip(kind.arrow, kind.fields, strict=True)
         return pa.struct([(field.name, held_arrow(item)) for field, (_, item) in held])
-    return INTERVAL_PARTS if kind.name == "interval" else kind.arrow
+    return _HELD_ITEMS.get(kind.name, kind.arrow)
 
 
 INTERVAL_PARTS = pa.struct([("m", pa.int32()), ("d", pa.int32()), ("u", pa.int64())])
+_HELD_ITEMS = {"interval": INTERVAL_PARTS, "time": pa.int64()}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Lanes as columns of Arrow that can be sent: arrays taken from among others, of which none has an item."""
+"""Lanes as columns of Arrow: arrays taken from among others, of which none has an item, and 24:00 among values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.engine.gpu.outcome import packed, schema_of, to_batch, unpacked
 from gpudb.types import INT4, TEXT
+from tests.engine.conftest import Lab
+from tests.engine.gpu.lower.where import fetched
 
 _HELD = {
     "int4[]": (INT4.array, [[1, 2], [3], [], None]),
@@ -26,3 +28,21 @@ def test_arrays_taken_from_others_are_sent(name: str) -> None:
         batch = to_batch(frame.select(pl.all().gather(places)), (kind,))
         assert unpacked(packed(batch), schema_of((kind,))).column(0).to_pylist() == [values[each] for each in places]
     assert column(frame, "c0", kind).to_pylist() == values
+
+
+SETUP = """
+CREATE TABLE ar (id int, t time, a time[], i interval[]);
+INSERT INTO ar VALUES (1, '24:00', '{24:00,10:00,NULL}', '{1 day 24:00,NULL}'), (2, '00:00', '{}', '{}'), (3, NULL, NULL, NULL)
+"""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, a, i, ARRAY[t, NULL], ROW(t, a, i) FROM ar",
+        "SELECT id, unnest(a), unnest(i) FROM ar",
+        "SELECT array_agg(t ORDER BY id), min(a), (array_agg(t ORDER BY id))[1] FROM ar",
+    ],
+)
+def test_the_end_of_a_day_stays_among_values(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched(lab, lab.request(sql), monkeypatch)

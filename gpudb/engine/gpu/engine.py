@@ -20,6 +20,7 @@ from gpudb.engine.gpu.coordinator import Execution, Measured, parameters_of
 from gpudb.engine.gpu.display import displayed
 from gpudb.engine.gpu.dropped import Dropped
 from gpudb.engine.gpu.members import Members
+from gpudb.engine.gpu.no_rows import asks_for_none
 from gpudb.engine.gpu.outcome import schema_of, unpacked
 from gpudb.engine.gpu.planning import Planned, Planner, costs_of
 from gpudb.engine.protocol import Engine, PlanNode, Request
@@ -50,6 +51,8 @@ class ClusterEngine:
         """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
         request.cancel.check()
         planned = self._planned(request)
+        if asks_for_none(request.query, request.parameters):
+            return GivenStream(pa.RecordBatch.from_pylist([], planned.schema))
         if request.settings.node is None:
             rows = self._at_once.rows(planned, request, parameters_of(request))
             if rows is not None:

@@ -278,6 +278,8 @@ def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     if not can_coerce(expr.type.plain, INT8, "a"):
         error = DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
         raise binder.locate_expr(error, expr)
+    if isinstance(expr, Parameter) and expr.type.name in _INTEGERS:
+        return Parameter(expr.number, INT8)  # as wide as its value: a cast would hide that it is known
     return coerce(binder, expr, INT8, "a")
 
 

@@ -15,7 +15,7 @@ import pytest
 from gpudb.errors import GpudbError, OutOfMemory
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import run
+from tests.session.use import fails, run
 
 WORKERS = 2
 pytestmark = pytest.mark.timeout(300)  # starting workers takes long on a busy machine
@@ -195,6 +195,20 @@ def test_parameters(session: Session) -> None:
     assert run(session, "EXECUTE p (1, 'n1')") == run(
         session, "SELECT count(*) FROM orders WHERE k = 1 AND name = 'n1'"
     )
+
+
+def test_a_limit_of_0_that_is_a_parameter_asks_no_worker(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(
+        session,
+        "PREPARE none (int, bigint) AS SELECT k, sum(price) FROM orders GROUP BY k ORDER BY k LIMIT $1 OFFSET $2",
+    )
+    assert [k for k, _ in run(session, "EXECUTE none (2, 1)")] == [1, 2]
+    with monkeypatch.context() as patched:
+        for where in ("ClusterEngine._started", "AtOnce.rows"):
+            patched.setattr(f"gpudb.engine.gpu.engine.{where}", lambda *_, **__: pytest.fail("workers were asked"))
+        assert run(session, "EXECUTE none (0, 1)") == run(session, "EXECUTE none (0, NULL)") == []
+    assert fails(session, "EXECUTE none (0, -1)").sqlstate == "2201X"
+    assert len(run(session, "EXECUTE none (NULL, 0)")) == 7
 
 
 def test_explain_tells_files_and_bytes(session: Session) -> None:

@@ -31,8 +31,9 @@ SHORT = 16
 SHORT_SECONDS = 0.1
 WAIT_EVENT = "ClusterAdmission"
 _BYTES_A_SECOND = 10**8
-_KERNELS = 10**4
-"""How much faster kernels on a GPU are thought to be."""
+"""That a CPU worker computes, as is thought; then a GPU's, and its kernels'."""
+_GPU_BYTES_A_SECOND = 10**10
+_KERNELS_BYTES_A_SECOND = 10**12
 _MOST_SECONDS = 10.0
 _HALF_LIFE = 10.0
 
@@ -52,17 +53,18 @@ class Cost:
 
 def cost_of(root: Node, workers: int, *, gpu: bool = False) -> Cost:
     """A plan's cost, from the estimated rows of its nodes at 8 bytes a column; kernels keep none of what they read."""
-    total = most = 0.0
+    seconds = most = 0.0
+    each, read = (_GPU_BYTES_A_SECOND, _KERNELS_BYTES_A_SECOND) if gpu else (_BYTES_A_SECOND, _BYTES_A_SECOND)
     waiting = [root]
     while waiting:
         node = waiting.pop()
         size = 8 * estimate(node) * max(len(node.types), 1)
-        total, most = total + size, max(most, size)
+        seconds, most = seconds + size / each, max(most, size)
         if isinstance(node, Fused):
             scan = scan_of(node.root)
-            total += 8 * scan.table.rows * len(scan.types) / (_KERNELS if gpu else 1)
+            seconds += 8 * scan.table.rows * len(scan.types) / read
         waiting += node.inputs
-    return Cost(int(most) // workers, total / workers / _BYTES_A_SECOND)
+    return Cost(int(most) // workers, seconds / workers)
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import pytest
+
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.protocol import Settings
 from gpudb.plan.placing import Costs
@@ -45,3 +47,12 @@ def test_chunks_that_were_asked_for_are_kept_for_a_while(lab: Lab) -> None:
     (kept,) = planner._plans.values()
     kept.ends = time.monotonic()
     assert planner.again(request) is None
+
+
+def test_what_takes_a_gpu_little_is_short_there(lab: Lab) -> None:
+    lab.run("CREATE TABLE larger AS SELECT g AS a, g % 3 AS b FROM generate_series(1, 400000) g")
+    request = lab.request("SELECT max(n) FROM (SELECT rank() OVER (PARTITION BY b ORDER BY a) AS n FROM larger) ranked")
+    host, gpu = (Planner(lab.database.cpu, Costs(workers=1), gpu=gpu).planned(request).cost for gpu in (False, True))
+    assert (host.short, gpu.short) == (False, True)
+    assert host.bytes == gpu.bytes
+    assert gpu.seconds == pytest.approx(host.seconds / 100)

@@ -9,6 +9,7 @@ LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `l
 slices       a mask is taken for that of a column which begins where it does (see `masks`)
 distinct     rows, in no order, are not known to be in one (see `orders`)
 explode      values have their own type, not their list's (see `declared`)
+scalars      are waited for without the interpreter's lock (see `scalars`)
 gather       NULL for the places that are NULL, if all are, and of nested types
 int_range    rows numbered from a start
 LIMIT        a row limit that Polars has pushed into a source is a slice after it
@@ -30,7 +31,7 @@ from cudf_polars.containers import Column, DataFrame, DataType, datatype
 from cudf_polars.dsl import expr, ir, translate
 from polars import polars as rust  # type: ignore[attr-defined]
 
-from gpudb.engine.gpu.cudf import declared, orders
+from gpudb.engine.gpu.cudf import declared, orders, scalars
 from gpudb.engine.gpu.cudf.convert import as_text, to_device
 from gpudb.engine.gpu.cudf.masks import owned, safe
 from gpudb.engine.gpu.cudf.streams import current
@@ -81,6 +82,7 @@ def install() -> None:
     DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
     orders.install()
     declared.install()
+    scalars.install()
     _expressions()
     _sources()
 

@@ -27,7 +27,7 @@ from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.cudf.declared import declared
 from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.cudf.slices import apart, own_bytes
-from gpudb.engine.gpu.cudf.streams import complete, current, enter, taken
+from gpudb.engine.gpu.cudf.streams import complete, complete_all, current, enter, taken
 from gpudb.engine.gpu.frames import (
     FEW,
     SEED,
@@ -348,6 +348,7 @@ class CudfFrames:
         """See `frames.Frames`."""
         gc.collect()
         self.shrink()
+        complete_all()
 
     def last(self, last: bool) -> None:
         """See `frames.Frames`."""

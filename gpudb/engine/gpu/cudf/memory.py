@@ -67,7 +67,7 @@ def _open(peers: bool, bound: int) -> Device:
         if peers and not full:
             resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL * room) // 256 * 256)
         else:
-            resource = rmm.mr.CudaAsyncMemoryResource(release_threshold=int(total))
+            resource = rmm.mr.CudaAsyncViewMemoryResource(_driver_pool(int(total)))
         if bound:
             resource = rmm.mr.LimitingResourceAdaptor(resource, bound)
         rmm.mr.set_current_device_resource(resource)
@@ -80,6 +80,27 @@ def _open(peers: bool, bound: int) -> Device:
         raise OutOfMemory(message, hint="nvidia-smi lists them; CUDA_VISIBLE_DEVICES names another GPU.")
     _share_with_cupy()
     return Device(name, found.uuid.bytes.hex(), room, resource)
+
+
+def _driver_pool(total: int) -> Any:
+    """A pool of the driver's, which keeps what it has been given, and has no stream wait for memory that another one
+    lets go of later: it takes other memory meanwhile. RuntimeError where the driver makes none."""
+    from cuda.bindings import driver, runtime
+
+    wanted = runtime.cudaMemPoolProps()
+    wanted.allocType = runtime.cudaMemAllocationType.cudaMemAllocationTypePinned
+    wanted.location.type = runtime.cudaMemLocationType.cudaMemLocationTypeDevice
+    wanted.location.id = 0
+    failed, pool = runtime.cudaMemPoolCreate(wanted)
+    kinds = runtime.cudaMemPoolAttr
+    for kind, value in (
+        (kinds.cudaMemPoolAttrReleaseThreshold, driver.cuuint64_t(total)),
+        (kinds.cudaMemPoolReuseAllowInternalDependencies, 0),
+    ):
+        failed = failed or runtime.cudaMemPoolSetAttribute(pool, kind, value)[0]
+    if failed:
+        raise RuntimeError(failed.name)
+    return pool
 
 
 def failure() -> str | None:

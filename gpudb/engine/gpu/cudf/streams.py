@@ -66,9 +66,23 @@ def current() -> Any:
     return mine.libcudf
 
 
+def busy() -> bool:
+    """Whether the long lane has begun what is not done yet, and the calling thread is of another one."""
+    long = _lanes.get("long")
+    return long is not None and long is not _streams.mine and not long.cupy.done
+
+
 def complete() -> None:
     """Until all that the calling thread has begun is done: any thread may read it then, and let go of what it read."""
     (_streams.mine.cupy if _streams.mine is not None else cupy.cuda.Stream.null).synchronize()
+
+
+def complete_all() -> None:
+    """Until all that any thread has begun is done: memory that was let go of can be taken on any stream then."""
+    with _making:
+        every = [*_lanes.values(), *_moving]
+    for each in every:
+        each.cupy.synchronize()
 
 
 def completed(work: Callable[..., _T], *given: Any) -> _T:

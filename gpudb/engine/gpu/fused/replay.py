@@ -4,7 +4,8 @@ A short statement's kernel takes less than it takes Python to begin it: to find 
 is given and fetch the outcome. So all that is kept, as one CUDA graph, beside page-locked memory for the outcome. It
 holds addresses alone of the columns: these may go, and then it does not fit any more.
 
-It runs on the stream of whichever thread asks, and is through when that has its outcome: it waits for no other lane.
+It runs on the stream of whichever thread asks, and is through when that has its outcome: it waits for no other lane. A
+graph does, where another lane has a queue of kernels, however urgent its own are: then they are started one by one.
 """
 
 from __future__ import annotations
@@ -85,13 +86,15 @@ class Replay:
             and self._rows == tuple(segment.rows for segment in segments)
         )
 
-    def outcome(self, *, keep: bool) -> Outcome | None:
-        """What comes of it now (see `Target.outcome`); the columns must live until it is there."""
-        if self._graph is None:
+    def outcome(self, *, keep: bool, busy: bool = False) -> Outcome | None:
+        """What comes of it now (see `Target.outcome`); the columns must live until it is there. `busy` tells whether
+        another lane has a queue."""
+        if self._graph is None or busy:
             self._start()
+            gather = self._gather
         else:
             self._graph.launch()
-        gather = self._gather if self._graph is None else _gathered
+            gather = _gathered
         return self._target.outcome(gather, keep=keep, into=self._into)
 
     def _start(self) -> None:

@@ -80,20 +80,24 @@ class Target:
         return min(len(self._held), _STATE + _FEW)
 
     def clear(self) -> None:
-        """Back to the beginning."""
+        """Back to the beginning, by kernels alone: those are as urgent as their stream."""
         if self._gathered:
-            self._held[:_STATE].fill(0)
-            self.words.fill(0)
+            self._zeroed(self._held[:_STATE])
+            self._zeroed(self.words)
         else:
-            self._held.fill(0)
+            self._zeroed(self._held)
         if isinstance(self._sink, Rows):
-            self.cursor.fill(0)
+            self._zeroed(self.cursor)
             return
         for number, each in enumerate(self._sink.accumulators):
             if each.op in {"min", "max"}:
                 self.words[number].fill(MAX if each.op == "min" else MIN)
         if self.keys is not None:
             self.keys.fill(-1)
+
+    def _zeroed(self, array: Any) -> None:
+        # CuPy fills with zeros by other means than a kernel.
+        self._xp.bitwise_and(array, array.dtype.type(0), out=array)
 
     def parameter(self, key: tuple[str, ...]) -> Any:
         """What a kernel is given for one of its parameters."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,26 @@ extern "C" __global__ void late(long long cycles) { long long end = clock64() + 
 """
 CYCLES = 40_000_000
 """Some 20 ms."""
+CROWD = r"""
+extern "C" __global__ void crowd(long long cycles, volatile unsigned *done) {
+    long long end = clock64() + cycles;
+    while (clock64() < end) { }
+    if (threadIdx.x == 0) atomicAdd_system((unsigned *)done, 1u);
+}
+"""
+BLOCKS, QUEUED = 400_000, 25
+"""So many blocks of a millisecond each, of which some hundred fit at once, a second and more of them; in so many
+kernels."""
 ROUNDS = 40
+ROOM = 1 << 28
+SCALARS: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
+    "quotient": lambda rows: rows.select(pl.col("n") // 7),
+    "remainder": lambda rows: rows.select(pl.col("n") % 7),
+    "choice": lambda rows: rows.select(pl.when(pl.lit(1) < 2).then(pl.col("n")).otherwise(-1)),
+    "cast": lambda rows: rows.select(pl.col("n").cast(pl.Int16), pl.col("t").cast(pl.Int64)),
+    "aggregate": lambda rows: rows.select(pl.col("n") - pl.col("n").max()),
+}
+"""What has a scalar looked at on the host."""
 
 
 def _in_lane(lane: Lane, frames: Any, work: Callable[[], object]) -> threading.Thread:
@@ -46,8 +67,9 @@ def _in_lane(lane: Lane, frames: Any, work: Callable[[], object]) -> threading.T
 
 
 @contextmanager
-def _long_lane(frames: Any) -> Iterator[Callable[[], bool]]:
-    """Has a kernel run in the long lane meanwhile; gives whether it has been let go because what waits for it hung."""
+def _long_lane(frames: Any, behind: Callable[[], object] = lambda: None) -> Iterator[Callable[[], bool]]:
+    """Has a kernel run in the long lane meanwhile, and something begun `behind` it; gives whether it has been let go
+    because what waits for it hung."""
     import cupy
 
     go = np.ndarray((1,), np.int32, buffer=cupy.cuda.alloc_pinned_memory(4))
@@ -63,6 +85,7 @@ def _long_lane(frames: Any) -> Iterator[Callable[[], bool]]:
 
     def work() -> None:
         spin((1,), (1,), (np.uint64(go.ctypes.data),))
+        behind()
         started.set()
         cupy.cuda.get_current_stream().synchronize()
 
@@ -100,9 +123,9 @@ def _fused() -> tuple[Callable[[], Any], Any]:
     assert replay is not None
     assert replay.is_graph
 
-    def again() -> Any:
+    def again(**how: bool) -> Any:
         assert there
-        return replay.outcome(keep=True).grouped
+        return replay.outcome(keep=True, **how).grouped
 
     return again, twin.run(pipeline, host, (), ()).grouped
 
@@ -129,6 +152,95 @@ def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Lane) -
     assert_frame_equal(frame, wanted)
     assert np.array_equal(grouped.groups, groups.groups)
     assert all(map(np.array_equal, grouped.words, groups.words))
+
+
+@pytest.mark.parametrize("lane", ["short", "at once"])
+def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(frames: Any, lane: Lane) -> None:
+    import cupy
+
+    from gpudb.engine.gpu.cudf.streams import busy
+
+    crowd = cupy.RawKernel(CROWD, "crowd")
+    done = np.ndarray((1,), np.uint32, buffer=cupy.cuda.alloc_pinned_memory(4))
+    rows = pl.DataFrame({"k": np.arange(10_000) % 7, "v": np.arange(10_000)})
+    again, _ = _fused()
+    seen: list[int] = []
+    begun = threading.Event()
+
+    def long(blocks: int) -> None:
+        for _ in range(QUEUED):
+            crowd((blocks // QUEUED,), (1024,), (np.int64(CYCLES // 20), np.uint64(done.ctypes.data)))
+        assert not busy()  # it is this lane's own
+        begun.set()
+        cupy.cuda.get_current_stream().synchronize()
+
+    def short() -> None:
+        again(busy=busy())
+        seen.append(int(done[0]))
+        if lane == "short":
+            held = frames.given(rows)
+            frames.held(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
+            seen.append(int(done[0]))
+
+    for blocks in (QUEUED, BLOCKS):  # kernels are loaded as they are first met
+        done[0] = 0
+        seen.clear()
+        begun.clear()
+        other = _in_lane("long", frames, partial(long, blocks))
+        begun.wait(PATIENCE_S)
+        _in_lane(lane, frames, short).join()
+        other.join()
+    assert done[0] == BLOCKS
+    assert all(each < 0.9 * BLOCKS for each in seen), seen
+
+
+def test_memory_that_is_let_go_of_later_is_not_waited_for(frames: Any) -> None:
+    import cupy
+
+    def behind() -> None:
+        cupy.empty(ROOM, np.uint8)
+
+    made: list[int] = []
+
+    def work() -> None:
+        held = cupy.zeros(ROOM, np.uint8)
+        cupy.cuda.get_current_stream().synchronize()
+        made.append(int(held[-1].get()))
+
+    with _long_lane(frames, behind) as hung:
+        _in_lane("short", frames, work).join()
+        assert not hung()
+    assert made == [0]
+    frames.make_room()  # which waits for all lanes
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_who_waits_for_a_scalar_lets_the_others_run(frames: Any, name: str) -> None:
+    import cupy
+
+    late = cupy.RawKernel(LATE, "late")
+    lazy = SCALARS[name](frames.given(pl.DataFrame({"n": np.arange(1000), "t": ["1"] * 1000})).lazy)
+    made: list[int] = []
+
+    def work(cycles: int) -> None:
+        late((1,), (1,), (np.int64(cycles),))
+        made.append(frames.held(lazy).rows)
+
+    def longest() -> float:
+        """How long this thread was kept from running, as a share of the time."""
+        began = last = time.monotonic()
+        apart = 0.0
+        long = _in_lane("long", frames, partial(work, 20 * CYCLES))
+        while long.is_alive():
+            time.sleep(0.001)
+            now = time.monotonic()
+            apart, last = max(apart, now - last), now
+        return apart / (last - began)
+
+    _in_lane("long", frames, partial(work, 1)).join()  # kernels are loaded as they are first met
+    # Others may keep it from running, too, now and then.
+    assert min(longest() for _ in range(4)) < 0.5
+    assert made == [1000] * 5
 
 
 def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,23 @@ class _Refused(Exception):
     """The driver's error."""
 
 
+class _Graph:
+    """What a stream has captured: it runs `again` when it is launched."""
+
+    def __init__(self, again: list[Callable[[], None]]) -> None:
+        self._again = again
+        self.launched = 0
+
+    def launch(self) -> None:
+        self.launched += 1
+        for each in self._again:
+            each()
+
+
 class _Stream:
-    """One that is not captured."""
+    """One that is not captured, unless there is a list of what it would have captured."""
+
+    captures: list[Callable[[], None]] | None = None
 
     def __init__(self, *, non_blocking: bool, priority: int) -> None:
         self.entered = 0
@@ -47,7 +63,12 @@ class _Stream:
         self.entered -= 1
 
     def begin_capture(self) -> None:
-        raise _Refused("no graphs here")
+        if self.captures is None:
+            raise _Refused("no graphs here")
+
+    def end_capture(self) -> _Graph:
+        assert self.captures is not None
+        return _Graph(self.captures)
 
 
 class _Own:
@@ -126,6 +147,22 @@ def test_every_time_gives_the_same(bound: Any) -> None:
         assert len(asked) == turn
         assert np.array_equal(found.groups, wanted.groups)
         assert all(map(np.array_equal, found.words, wanted.words))
+
+
+def test_launches_go_one_by_one_while_another_lane_has_a_queue(bound: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, pipeline, segments, asked = bound
+    wanted = run(pipeline, segments, (), ()).grouped
+    assert wanted is not None
+    monkeypatch.setattr(_Stream, "captures", [plain._start])
+    made = Replay(_Device(), pipeline, segments, plain._launches, plain._target, lambda _: None)
+    assert made.is_graph
+    asked.clear()
+    for turn, busy in enumerate((False, True, False, True), 1):
+        found = made.outcome(keep=True, busy=busy).grouped
+        assert found is not None
+        assert all(map(np.array_equal, found.words, wanted.words))
+        assert len(asked) == turn
+        assert made._graph.launched == (turn + 1) // 2
 
 
 def test_its_room_is_its_own_for_every_thread_that_runs_it(bound: Any) -> None:

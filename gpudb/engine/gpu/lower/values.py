@@ -95,8 +95,8 @@ def is_keyed(kind: SqlType) -> bool:
 
 
 def held_arrow(kind: SqlType) -> pa.DataType:
-    """The Arrow form of the second lane of such a type: `SqlType.arrow`, its intervals as structs of integers, its times
-    as microseconds, since Polars has no 24:00."""
+    """The Arrow form of the second lane of such a type: `SqlType.arrow`, but intervals as structs of integers, and
+    times as microseconds, since Polars has no 24:00."""
     if kind.item is not None:
         return pa.list_(held_arrow(kind.item))
     if kind.fields:

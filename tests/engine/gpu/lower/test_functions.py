@@ -56,7 +56,9 @@ def test_the_answer_is_the_embedded_engine_s(lab: Lab, outputs: str) -> None:
 
 
 def test_one_row_of_null_replaces_nothing(lab: Lab) -> None:
-    lowered(lab, lab.request("SELECT replace('abc', 'a', s), replace(s, 'a', s), replace(s, '', s) FROM lf WHERE id = 8"))
+    lowered(
+        lab, lab.request("SELECT replace('abc', 'a', s), replace(s, 'a', s), replace(s, '', s) FROM lf WHERE id = 8")
+    )
 
 
 @pytest.mark.parametrize(

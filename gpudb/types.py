@@ -288,6 +288,15 @@ class SqlType:
         assert isinstance(frame, pl.Series)
         return frame.dtype
 
+    @property
+    def written(self) -> str:
+        """The name as format_type prints it of a modifier that is known to be none: `bpchar`, where length 1 is meant
+        by `character`."""
+        if self.element is not None:
+            return f"{self.element.written}[]"
+        own = {"bpchar": "bpchar", "bit": '"bit"'}.get(self.name)
+        return str(self) if own is None or self.modifier != -1 or self.domain is not None else own
+
     def __str__(self) -> str:
         """The name as PostgreSQL's format_type prints it: `character varying(3)`, `numeric(10,2)[]`."""
         if self.domain is not None and self.domain.base == self.name:
@@ -304,7 +313,29 @@ class SqlType:
         if self.name in {"time", "timetz", "timestamp", "timestamptz"}:
             first, _, rest = name.partition(" ")
             return f"{first}({self.modifier}) {rest}"
+        if self.name == "interval":
+            return f"interval{_interval_words(self.modifier)}"
         return f"{name}({self.length})"
+
+
+# The fields that an interval may be restricted to, and their bits in its modifier's upper half.
+INTERVAL_FIELDS = {
+    "year": 1 << 2,
+    "month": 1 << 1,
+    "day": 1 << 3,
+    "hour": 1 << 10,
+    "minute": 1 << 11,
+    "second": 1 << 12,
+}
+ALL_INTERVAL_FIELDS = 0x7FFF
+
+
+def _interval_words(modifier: int) -> str:
+    """What an interval's modifier says, as it is declared: ` day to minute`, `(2)`, ` second(3)`."""
+    fields, precision = modifier >> 16, modifier & 0xFFFF
+    named = [name for name, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
+    ends = f" {' to '.join(dict.fromkeys((named[0], named[-1])))}" if named else ""
+    return ends if precision == 0xFFFF else f"{ends}({precision})"
 
 
 # Each range type, and what it ranges over.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.lanes import STRINGS
 from gpudb.functions.let import let
-from gpudb.types import SqlType
+from gpudb.types import ALL_INTERVAL_FIELDS, SqlType
 
 
 def _plain(sql: str, target: SqlType) -> str:
@@ -62,7 +62,6 @@ def to_interval(sql: str, scale: str, source: SqlType, target: SqlType) -> str |
 
 
 _MONTH, _YEAR, _DAY, _HOUR, _MINUTE, _SECOND = (1 << bit for bit in (1, 2, 3, 10, 11, 12))
-_ALL_FIELDS = 0x7FFF
 _FIELD_UNITS = ((_SECOND, 0), (_MINUTE, 60_000_000), (_HOUR, 3_600_000_000))
 
 
@@ -70,7 +69,7 @@ def _limited(sql: str, modifier: int) -> str:
     """An interval cut to the fields that `interval day to minute` names, seconds rounded (AdjustIntervalForTypmod)."""
     fields, precision = modifier >> 16, modifier & 0xFFFF
     months, days, micros = "pg_interval_months({0})", "pg_interval_days({0})", "pg_interval_us({0})"
-    if fields not in {_ALL_FIELDS, -1}:
+    if fields not in {ALL_INTERVAL_FIELDS, -1}:
         finest = next((unit for bit, unit in _FIELD_UNITS if fields & bit), None)
         if finest is None:
             micros = "0"

@@ -127,7 +127,7 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
     if given is None and source.name in VECTORS:
         given = SqlType(VECTORS[source.name])
     elif given is None and source.name in STRINGS:
-        sql, given, explicit = f"pg_array_in({sql})", TEXT, False
+        sql, given = f"pg_array_in({sql})", TEXT
     elif given is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
     if given.duckdb == wanted.duckdb and (given == wanted or given.plain == wanted) and given.name == wanted.name:

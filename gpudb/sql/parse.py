@@ -142,6 +142,8 @@ def _refused(error: postgast.PgQueryError, text: str) -> SqlError:
 
 # What libpg_query leaves out of the grammar's errors: the condition of those that are no syntax errors, and hints.
 _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
+    "precision for type float must be at least 1 bit": ("invalid_parameter_value", None),
+    "precision for type float must be less than 54 bits": ("invalid_parameter_value", None),
     "LIMIT #,# syntax is not supported": (None, "Use separate LIMIT and OFFSET clauses."),
     "frame start cannot be UNBOUNDED FOLLOWING": ("windowing_error", None),
     "frame end cannot be UNBOUNDED PRECEDING": ("windowing_error", None),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.errors import SqlError
+from gpudb.types import ALL_INTERVAL_FIELDS, INTERVAL_FIELDS
 from gpudb.values import civil
 from gpudb.values.numbers import SPACE
 
@@ -104,18 +105,13 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
     return Interval(total.months, total.days, total.microseconds)
 
 
-# PostgreSQL's bits for the fields in an interval's modifier, from the largest to the smallest.
-_FIELD_BITS = {"year": 1 << 2, "month": 1 << 1, "day": 1 << 3, "hour": 1 << 10, "minute": 1 << 11, "second": 1 << 12}
-_ALL_FIELDS = 0x7FFF
-
-
 def restricted_interval(text: str, modifier: int) -> Interval:
     """An interval of a type with fields or a precision (`INTERVAL '1' DAY`, `interval(3)`): smaller fields are cut off.
 
     `modifier` is PostgreSQL's typmod: the fields' bits above 16 bits of precision.
     """
     fields, precision = modifier >> 16, modifier & 0xFFFF
-    named = [unit for unit, bit in _FIELD_BITS.items() if fields & bit] if fields != _ALL_FIELDS else []
+    named = [unit for unit, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
     smallest = named[-1] if named else "second"
     value = parse_interval(text, "minute to second" if named == ["minute", "second"] else smallest)
     months, days, microseconds = value.months, value.days, value.microseconds

@@ -8,10 +8,16 @@ from functools import cache
 import postgast
 from postgast import pg_query_pb2 as pg
 
-from gpudb.types import SqlType
+from gpudb.errors import GpudbError
+from gpudb.types import BIT, SqlType
+from gpudb.values.bit_strings import parse_bits
+from gpudb.values.interval import restricted_interval
+from gpudb.values.text import format_text, parse_text
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
-_NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric", "oid"}
+# What a literal of these means a session says, or the moment.
+_OF_SESSION = {"timestamptz", "timetz"}
+_CURRENT = {"now", "today", "tomorrow", "yesterday"}
 
 
 @cache
@@ -64,7 +70,8 @@ def _number(text: str) -> str:
 
 
 def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
-    shown = "bpchar" if item.name == "bpchar" else str(SqlType(item.name, user=item.user))
+    kind = SqlType(item.name, item.modifier if item.name == "interval" else -1, user=item.user)
+    shown = kind.written
     if constant.isnull:
         return f"NULL::{shown}"
     match constant.WhichOneof("val"):
@@ -76,10 +83,26 @@ def _literal(constant: pg.A_Const, item: SqlType) -> str | None:
         case "boolval":
             return "true" if constant.boolval.boolval else "false"
         case "sval":
-            text = str(constant.sval.sval)
-            if item.name in _NUMBERS and re.fullmatch(r"\d+(\.\d+)?", text):
+            text = _as_value(str(constant.sval.sval), kind)
+            if (item.name == "int4" and text[0] != "-") or (item.name == "numeric" and _DECIMAL.fullmatch(text)):
                 return text
             if item.name == "bool":
-                return "true" if text.lower() in {"t", "true", "yes", "on", "1"} else "false"
+                return {"t": "true", "f": "false"}.get(text, text)
             return "'" + text.replace("'", "''") + f"'::{shown}"
+        case "bsval":
+            return f"'{parse_bits(BIT, constant.bsval.bsval)}'::\"bit\""
     return None
+
+
+_DECIMAL = re.compile(r"\d+\.\d+")
+
+
+def _as_value(text: str, kind: SqlType) -> str:
+    """A literal's text as values of its type are written; as it is where that is not known, or it is no value."""
+    if kind.name in _OF_SESSION or text.strip().lower() in _CURRENT:
+        return text
+    try:
+        value = restricted_interval(text, kind.modifier) if kind.name == "interval" else parse_text(kind, text)
+        return format_text(kind, value) if kind.name != "bpchar" else text
+    except GpudbError:
+        return text

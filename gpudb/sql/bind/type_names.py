@@ -41,6 +41,7 @@ _KNOWN = frozenset(
 
 _MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval".split())
 _MOST_BITS = 83_886_080
+_MOST_CHARACTERS = 10_485_760
 
 
 def value_type(node: Any, binder: Binder) -> SqlType:
@@ -111,6 +112,14 @@ def _integer(node: Any) -> int:
     raise SqlError.of("syntax_error", "type modifiers must be simple constants or identifiers")
 
 
+def _length(shown: str, length: int, most: int) -> int:
+    """A declared length; 22023 for none, or one beyond the `most`."""
+    if 1 <= length <= most:
+        return length
+    wrong = "must be at least 1" if length < 1 else f"cannot exceed {most}"
+    raise SqlError.of("invalid_parameter_value", f"length for type {shown} {wrong}")
+
+
 def _modified(name: str, modifiers: list[int]) -> SqlType:
     if not modifiers:
         return SqlType(name)
@@ -121,17 +130,9 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
     if name in {"varchar", "bpchar", "bit", "varbit"} and len(modifiers) > 1:
         raise SqlError.of("invalid_parameter_value", "invalid type modifier")
     if name in {"varchar", "bpchar"}:
-        if modifiers[0] < 1:
-            shown = SqlType(name)
-            raise SqlError.of("invalid_parameter_value", f"length for type {shown} must be at least 1")
-        return SqlType(name, modifiers[0] + 4)
+        return SqlType(name, _length("char" if name == "bpchar" else name, modifiers[0], _MOST_CHARACTERS) + 4)
     if name in {"bit", "varbit"}:
-        if modifiers[0] < 1:
-            raise SqlError.of("invalid_parameter_value", f"length for type {name} must be at least 1")
-        if modifiers[0] > _MOST_BITS:
-            message = f"length for type {name} cannot exceed {_MOST_BITS}"
-            raise SqlError.of("invalid_parameter_value", message)
-        return SqlType(name, modifiers[0])
+        return SqlType(name, _length(name, modifiers[0], _MOST_BITS))
     if name in {"time", "timetz", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":

@@ -97,8 +97,8 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
         if overall.name != one.type.name or declared:
             shown = one.type if declared else one.type.plain
             message = (
-                f'recursive query "{node.ctename}" column {index + 1} has type {shown} in non-recursive term '
-                f"but type {overall.plain} overall"
+                f'recursive query "{node.ctename}" column {index + 1} has type {shown.written} in non-recursive term '
+                f"but type {overall.plain.written} overall"
             )
             hint = "Cast the output of the non-recursive term to the correct type."
             raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))

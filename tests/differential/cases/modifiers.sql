@@ -133,3 +133,38 @@ INSERT INTO md_into SELECT (a || 'x')::varchar, a, c FROM md_t;
 -- error 22001
 INSERT INTO md_into (c) SELECT 'abc'::bpchar FROM md_t;
 UPDATE md_into SET w = v::varchar, c = c::bpchar RETURNING v, v::varchar, w, c, c::bpchar;
+SELECT s::varchar(2)[], s::char(2)[], '{1.26}'::text::numeric(3,1)[], '{1,101}'::text::bit(2)[] FROM (SELECT '{abc,def}'::text AS s) AS t;
+-- Defaults as the catalog shows them
+CREATE TABLE md_defaults (a varchar(5) DEFAULT 'x', b char(5) DEFAULT 'y', c bit(3) DEFAULT B'101', d bit varying(5) DEFAULT X'1', e interval(0) DEFAULT '1.6 s', f interval DEFAULT '90 min', g interval day to minute DEFAULT '1 day 2:03:04', h timestamp(1) DEFAULT '2024-01-01 00:00:00.16', i timestamp DEFAULT '2024-01-01', j date DEFAULT '2024-1-5', k time(0) DEFAULT '1:02:03.6', l numeric(5,2) DEFAULT '1.239', m numeric DEFAULT '5', n float8 DEFAULT '1.50', o integer DEFAULT '07', p integer DEFAULT '-7', q varchar(3)[] DEFAULT '{a}', r integer[] DEFAULT '{1, 2}', s uuid DEFAULT 'A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11', t bytea DEFAULT 'abc', u jsonb DEFAULT '{"a":1,  "b":2}', v json DEFAULT '{"a":1,  "b":2}', w boolean DEFAULT 'on', x bigint DEFAULT '5', y money DEFAULT '1.5', z int4range DEFAULT '[1,5]', aa bit DEFAULT '1', ab timestamp DEFAULT 'infinity', ac text DEFAULT 'it''s', ad float4 DEFAULT '1e10', ae inet DEFAULT '1.2.3.4/32');
+SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum WHERE adrelid = 'md_defaults'::regclass ORDER BY attnum;
+INSERT INTO md_defaults DEFAULT VALUES;
+SELECT * FROM md_defaults;
+-- messages
+-- error 22023
+SELECT 'a'::varchar(0);
+-- error 22023
+SELECT 'a'::char(0);
+-- error 22023
+SELECT 'a'::varchar(10485761);
+-- error 22023
+CREATE TABLE md_long (c char(10485761));
+-- error 22023
+SELECT B'1'::bit(0);
+-- error 22023
+SELECT B'1'::varbit(83886081);
+-- error 22023
+SELECT 1.5::float(0);
+-- error 22023
+SELECT 1.5::float(54);
+-- error 42804
+WITH RECURSIVE r(x) AS (SELECT im FROM md_t UNION ALL SELECT x + im FROM r, md_t) SELECT x FROM r;
+-- error 42804
+WITH RECURSIVE r(x) AS (SELECT iv FROM md_t UNION ALL SELECT x + iv FROM r, md_t) SELECT x FROM r;
+-- error 42804
+WITH RECURSIVE r(x) AS (SELECT iv::interval second(1) FROM md_t UNION ALL SELECT x + iv FROM r, md_t) SELECT x FROM r;
+-- error 42804
+WITH RECURSIVE r(x) AS (SELECT t FROM md_t UNION ALL SELECT x::timestamp FROM r) SELECT x FROM r;
+-- error 42804
+WITH RECURSIVE r(x) AS (SELECT av FROM md_t UNION ALL SELECT x || av FROM r, md_t) SELECT x FROM r;
+-- error 42804
+WITH RECURSIVE r(x) AS (SELECT c FROM md_t UNION ALL SELECT x::char FROM r) SELECT x FROM r;

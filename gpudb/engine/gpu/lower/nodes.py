@@ -235,19 +235,22 @@ class Lowering:
         )
         return without(made, over.put_off)
 
-    def _count(self, expr: Any | None, clause: str) -> int | None:
-        if expr is None:
-            return None
+    def _count(self, expr: bound.Expr | None, clause: str) -> int | None:
+        count = self._known(expr, clause) if expr is not None else None
+        if count is not None and count < 0:
+            raise SqlError.of(_COUNTS[clause], f"{clause} must not be negative")
+        return count
+
+    def _known(self, expr: bound.Expr, clause: str) -> int | None:
+        """A number of rows, which no row tells."""
+        if isinstance(expr, bound.Constant) and isinstance(expr.value, int):
+            return expr.value  # Polars takes a millisecond to tell
         over = Expressions((), self._host)
         value = over.value(expr)
         if over.put_off.steps:
             raise NotCarried(f"{clause} of an expression")
         count = pl.select(value.expr).item()
-        if count is None:
-            return None
-        if count < 0:
-            raise SqlError.of(_COUNTS[clause], f"{clause} must not be negative")
-        return int(count)
+        return None if count is None else int(count)
 
     @_frame.register
     def _(self, node: nodes.Window) -> Frame:

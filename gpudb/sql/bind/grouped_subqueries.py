@@ -1,0 +1,83 @@
+"""Subqueries that GROUP BY names, found again where else they are written: as PostgreSQL, by what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from gpudb.sql.bound import (
+    Aggregate,
+    AnySubquery,
+    ArraySubquery,
+    Column,
+    Cte,
+    CteScan,
+    Exists,
+    Expr,
+    Fold,
+    ScalarSubquery,
+)
+from gpudb.sql.traverse import mapped, walk
+
+_SUBQUERIES = (ScalarSubquery, ArraySubquery, Exists, AnySubquery)
+_NUMBERED = {
+    Cte: {"number": "query"},
+    CteScan: {"rel": "relation", "cte": "query"},
+    Fold: {"rel": "relation", "item": "relation"},
+}
+_OTHERS = {"rel": "relation"}
+"""What the fields of nodes number."""
+
+
+def with_grouped(node: Any, keys: Sequence[Expr]) -> Any:
+    """The node with those of its subqueries outside aggregates that say what one of the keys does in its place."""
+    known = [each for key in keys for each in walk(key) if isinstance(each, _SUBQUERIES)]
+
+    def change(each: Any) -> Any:
+        if isinstance(each, Aggregate):
+            return each
+        return next((key for key in known if isinstance(each, _SUBQUERIES) and alike(each, key)), None)
+
+    return mapped(node, change) if known else node
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two expressions are the same but for the numbers of the relations in them."""
+    return _Pairing(one, other).same(one, other)
+
+
+def _own(expr: Any) -> set[tuple[str, int]]:
+    """What an expression defines within: relations, and queries of WITH."""
+    found = {("relation", node.rel) for node in walk(expr) if hasattr(node, "rel") and not isinstance(node, Column)}
+    found |= {("relation", node.item) for node in walk(expr) if isinstance(node, Fold)}
+    return found | {("query", node.number) for node in walk(expr) if isinstance(node, Cte)}
+
+
+class _Pairing:
+    """Which relation of the one stands for which of the other."""
+
+    def __init__(self, one: Any, other: Any) -> None:
+        self._own = _own(one), _own(other)
+        self._pairs: tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]] = {}, {}
+
+    def same(self, one: Any, other: Any) -> bool:
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, tuple):
+            return len(one) == len(other) and all(map(self.same, one, other))
+        if not is_dataclass(one) or type(one).__module__ != Column.__module__:
+            return bool(one == other)
+        numbered = _NUMBERED.get(type(one), _OTHERS)
+        return all(
+            self._paired(numbered[each.name], getattr(one, each.name), getattr(other, each.name))
+            if each.name in numbered
+            else self.same(getattr(one, each.name), getattr(other, each.name))
+            for each in fields(one)
+        )
+
+    def _paired(self, what: str, one: int, other: int) -> bool:
+        a, b = (what, one), (what, other)
+        if a not in self._own[0] or b not in self._own[1]:
+            return a == b and a not in self._own[0] and b not in self._own[1]
+        return self._pairs[0].setdefault(a, other) == other and self._pairs[1].setdefault(b, one) == one

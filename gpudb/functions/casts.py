@@ -130,7 +130,7 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
         sql, given = f"pg_array_in({sql})", TEXT
     elif given is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
-    if given.duckdb == wanted.duckdb and (given == wanted or given.plain == wanted) and given.name == wanted.name:
+    if given.duckdb == wanted.duckdb and wanted in {given, given.plain, given.undeclared}:
         return sql
     value, scale = opened("pg_e", given)
     made = f"lambda pg_e: {joined(*cast(value, scale, given, wanted, explicit), wanted)}"

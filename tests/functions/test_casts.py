@@ -1,0 +1,28 @@
+"""Casts that leave out what is declared of a type are nothing to the embedded engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudb.functions.casts import cast
+from gpudb.types import SqlType, numeric
+
+_DECLARED = [
+    SqlType("varchar", 9),
+    SqlType("bpchar", 9),
+    SqlType("bit", 4),
+    SqlType("varbit", 4),
+    SqlType("time", 3),
+    SqlType("timetz", 3),
+    SqlType("timestamp", 3),
+    SqlType("timestamptz", 3),
+    SqlType("interval", 2147418114),
+    numeric(8, 2),
+]
+
+
+@pytest.mark.parametrize("kind", [*_DECLARED, *(each.array for each in _DECLARED)], ids=str)
+def test_a_value_stays_as_it_is(kind: SqlType) -> None:
+    assert kind.undeclared.modifier == -1
+    assert kind.undeclared.duckdb == kind.duckdb
+    assert cast("x", "2", kind, kind.undeclared, True)[0] == "x"

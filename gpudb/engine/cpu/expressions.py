@@ -457,11 +457,12 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.AnySubquery) -> Lanes:
-        lefts = list(map(self.key, expr.left))
-        left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
-        query = self._values(expr.query)
         symbols = {_SYMBOLS.get(function.name.rsplit("_", 1)[-1][-2:], "") for function in expr.functions}
         (symbol,) = symbols if len(symbols) == 1 else ("",)
+        form = equality.key if symbol in {"=", "<>"} else equality.order
+        lefts = [form(self.value(each), each.type) for each in expr.left]
+        left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
+        query = self._values(expr.query, form)
         if (symbol, expr.all) in {("=", False), ("<>", True)}:
             if len(lefts) > 1 and outer_columns(expr.query):
                 return Lanes(f"({'NOT ' if expr.all else ''}{_among(lefts, query)})")
@@ -470,14 +471,14 @@ class Expressions:
             raise FeatureNotSupported("this comparison with a subquery is not supported")
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
 
-    def _values(self, query: bound.Query) -> str:
-        """The query that a comparison reads, with what equal values have in common."""
+    def _values(self, query: bound.Query, form: Callable[[str, SqlType], str]) -> str:
+        """The query that a comparison reads, its values in the form that is compared."""
         text = self.query(query)
         if not any(equality.several_forms(column.type) for column in query.columns):
             return text
         names = [f"c{number}" for number in range(1, len(query.columns) + 1)]
         items = (
-            equality.key(self.opened(name, column.type).value, column.type)
+            form(self.opened(name, column.type).value, column.type)
             for name, column in zip(names, query.columns, strict=True)
         )
         return f"SELECT {', '.join(items)} FROM ({text}) AS pg_q({', '.join(names)})"

@@ -123,3 +123,6 @@ SELECT '["\u0000", 1 2]'::jsonb;
 SELECT E'"abc\ndef"'::json;
 -- error 22P02
 SELECT '{"a": [1, {"b": }]}'::jsonb;
+-- documents are compared with those of a subquery in jsonb's own order, not as texts
+SELECT a, a < ANY (SELECT b FROM (VALUES ('1.5'::jsonb), ('"x"'), ('{}')) AS w(b)), a >= ALL (SELECT b FROM (VALUES ('[]'::jsonb), ('null'), ('"b"')) AS w(b)), a > ANY (SELECT b FROM (VALUES ('[2]'::jsonb), (NULL)) AS w(b)), a <= ALL (SELECT b FROM (VALUES ('10'::jsonb), ('9')) AS w(b) WHERE b <> a) FROM (VALUES ('[]'::jsonb), ('null'), ('"x"'), ('1.50'), ('10'), ('true'), ('[1, 2]'), ('{"a": 1}'), (NULL)) AS v(a);
+SELECT a, a > ALL (SELECT b FROM (VALUES (ARRAY['10'::jsonb]), (ARRAY['9'::jsonb, 'null'])) AS w(b)), a <> ALL (SELECT b FROM (VALUES (ARRAY['1.0'::jsonb])) AS w(b)) FROM (VALUES (ARRAY['10'::jsonb, '1']), (ARRAY['1'::jsonb]), ('{}')) AS v(a);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
+from gpudb.functions.equality import several_forms
 from gpudb.functions.lanes import joined, opened
 from gpudb.functions.let import raises
 from gpudb.functions.numeric import unscaled
@@ -145,7 +146,7 @@ def _percentile(name: str | None) -> Callable[[Operands], str]:
                 raise SqlError.of(
                     "feature_not_supported", "a percentile's fraction that is not constant is not supported"
                 )
-        if operands.types[0].element is None and name is not None and not operands.types[1].carried:
+        if operands.types[0].element is None and name is not None and not several_forms(operands.types[1]):
             return operands.call(name, operands.sql[1], operands.sql[0])
         return _at_fractions(operands, name != "quantile_disc")
 

@@ -385,7 +385,7 @@ class Expressions:
         else:
             args = frames.guarded(expr.args, expr.filter)
         if expr.distinct and looks_often(expr):
-            return Lanes(*of_distinct(self, expr, keep))
+            return Lanes(*of_distinct(inner, expr, keep))
         token = NARROW.set(self.narrow)
         try:
             operands = inner.operands(args, expr.type, call)
@@ -393,7 +393,7 @@ class Expressions:
             NARROW.reset(token)
         if expr.within_group:
             # an ordered-set aggregate's own order, which its rows are taken in
-            key = operands.sql[-1] + (" DESC" if keys[0].descending else "")
+            key = sortable(operands.sql[-1], keys[0].expr.type) + (" DESC" if keys[0].descending else "")
             operands = replace(operands, call=lambda name, *args: f"{name}({', '.join(args)} ORDER BY {key}){keep}")
         return self.applied(expr.function, operands)
 

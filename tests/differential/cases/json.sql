@@ -126,3 +126,8 @@ SELECT '{"a": [1, {"b": }]}'::jsonb;
 -- documents are compared with those of a subquery in jsonb's own order, not as texts
 SELECT a, a < ANY (SELECT b FROM (VALUES ('1.5'::jsonb), ('"x"'), ('{}')) AS w(b)), a >= ALL (SELECT b FROM (VALUES ('[]'::jsonb), ('null'), ('"b"')) AS w(b)), a > ANY (SELECT b FROM (VALUES ('[2]'::jsonb), (NULL)) AS w(b)), a <= ALL (SELECT b FROM (VALUES ('10'::jsonb), ('9')) AS w(b) WHERE b <> a) FROM (VALUES ('[]'::jsonb), ('null'), ('"x"'), ('1.50'), ('10'), ('true'), ('[1, 2]'), ('{"a": 1}'), (NULL)) AS v(a);
 SELECT a, a > ALL (SELECT b FROM (VALUES (ARRAY['10'::jsonb]), (ARRAY['9'::jsonb, 'null'])) AS w(b)), a <> ALL (SELECT b FROM (VALUES (ARRAY['1.0'::jsonb])) AS w(b)) FROM (VALUES (ARRAY['10'::jsonb, '1']), (ARRAY['1'::jsonb]), ('{}')) AS v(a);
+-- the distinct documents of a group by documents, and percentiles of documents in their own order
+SELECT v, count(DISTINCT v), jsonb_agg(DISTINCT v), array_agg(DISTINCT v) FROM (VALUES ('1'::jsonb), ('"x"'), ('{}'), ('"x"'), (NULL)) AS v(v) GROUP BY v;
+SELECT v, count(DISTINCT v) FROM (VALUES ('1'::jsonb), ('"x"'), ('{}'), ('"x"'), (NULL)) AS v(v) GROUP BY CUBE (v) HAVING count(DISTINCT v) < 9;
+SELECT percentile_disc(0) WITHIN GROUP (ORDER BY v), percentile_disc(1) WITHIN GROUP (ORDER BY v), percentile_disc(1) WITHIN GROUP (ORDER BY v DESC), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY v DESC) FROM (VALUES ('10'::jsonb), ('"x"'), ('null'), ('9'), ('{"a": 1}'), ('[]'), (NULL), ('true')) AS v(v);
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v), mode() WITHIN GROUP (ORDER BY v) FROM (VALUES ('10'::jsonb), ('9'), ('9'), ('"x"'), ('null'), ('null'), ('[1]')) AS v(v) WHERE v > '5';

@@ -6,9 +6,9 @@ process's memory (`HostFrames`) or in a GPU's (`cudf.frames`), and can be read b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from gpudb.engine.gpu.lanes import Lane
 from gpudb.engine.gpu.limits import FEW as FEW
 from gpudb.plan.errors import NotCarried
 
+_T = TypeVar("_T")
 _WORTH = 10
 """Rows that there are at least for each of the first ones that are looked for before all are sorted."""
 SEED = 20261
@@ -140,6 +141,10 @@ class Frames(Protocol):
 
     def make_room(self) -> None:
         """Lets go of what nobody reads, and of what can be read again."""
+
+    def with_room(self, work: Callable[[], _T]) -> _T:
+        """What some work gives, done again where memory was too small: once what others have let go of is free, and
+        once room was made. MemoryError where it is too small still."""
 
     def last(self, last: bool) -> None:
         """Whether there are no smaller chunks for the rows that memory is too small for: they are computed elsewhere
@@ -301,6 +306,16 @@ class HostFrames:
 
     def make_room(self) -> None:
         """See `Frames`: whoever bounds this process's memory does."""
+
+    def with_room(self, work: Callable[[], _T]) -> _T:
+        """See `Frames`."""
+        try:
+            return work()
+        except MemoryError:
+            pass
+        # Here nothing holds what the first try held.
+        self.make_room()
+        return work()
 
     def last(self, last: bool) -> None:
         """See `Frames`: there is no other memory."""

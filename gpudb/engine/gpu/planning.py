@@ -163,7 +163,8 @@ class Planner:
         stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
         if fuse not in kept.hosted:
             kept.hosted[fuse] = check(stages, request.parameters)
-        cost = cost_of(physical, workers, gpu=self._gpu)
+        # Polars computes on a GPU's host what the GPU does not.
+        cost = cost_of(physical, workers, gpu=self._gpu and not any(kept.hosted[fuse].values()))
         cost = replace(cost, bytes=cost.bytes // chunks)
         made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
         if not computed:
@@ -235,7 +236,7 @@ class Planner:
         root = rebuild(fold_constants(kept.plan.root, evaluate), own)
         stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
         check(stages, request.parameters)
-        return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1))
+        return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1, gpu=self._gpu))
 
     def _kept(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
         with self._lock:

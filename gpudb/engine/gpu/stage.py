@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import polars as pl
@@ -177,14 +178,9 @@ class _Sources:
         work = self.work
         if self.kernels is None or id(node) in work.declined:
             return None
+        made = partial(self.kernels, node, builds, work.share, work.parameters, work.key)
         try:
-            return self.kernels(node, builds, work.share, work.parameters, work.key)
-        except MemoryError:
-            _LOG.info("a fused part lacks memory: it is tried again with more room")
-        # Here nothing holds what the first try held.
-        self.frames.make_room()
-        try:
-            return self.kernels(node, builds, work.share, work.parameters, work.key)
+            return self.frames.with_room(made)
         except MemoryError as error:
             _LOG.warning("a fused part runs as the general engine's: %s", error)
             work.declined.add(id(node))

@@ -56,3 +56,10 @@ def test_what_takes_a_gpu_little_is_short_there(lab: Lab) -> None:
     assert (host.short, gpu.short) == (False, True)
     assert host.bytes == gpu.bytes
     assert gpu.seconds == pytest.approx(host.seconds / 100)
+
+
+def test_what_a_gpu_leaves_to_its_host_is_as_long_as_there(lab: Lab) -> None:
+    request = lab.request("SELECT max(md5(a::text)) FROM kept")
+    host, gpu = (Planner(lab.database.cpu, Costs(workers=1), gpu=gpu) for gpu in (False, True))
+    assert gpu.planned(request).cost == host.planned(request).cost
+    assert any(gpu.hosted(request).values())

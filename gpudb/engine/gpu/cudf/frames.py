@@ -12,7 +12,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import pylibcudf as plc
@@ -48,6 +48,7 @@ _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 _REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
 """What libcudf says of types and sizes that an operation of it does not take, once it gets to see them."""
 _FULL = "the GPU's memory is full"
+_T = TypeVar("_T")
 _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
 
@@ -225,19 +226,7 @@ class CudfFrames:
 
     def _evaluated(self, node: Any) -> CudfHeld:
         """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
-        try:
-            return CudfHeld(self._rows_of(node), self)
-        except (MemoryError, RuntimeError) as error:
-            if not is_full(error):
-                raise
-        # Here nothing holds what the first try held.
-        self.make_room()
-        try:
-            return CudfHeld(self._rows_of(node), self)
-        except RuntimeError as error:
-            if is_full(error):
-                raise MemoryError(str(error)[:200]) from error
-            raise
+        return CudfHeld(self.with_room(lambda: self._rows_of(node)), self)
 
     def _rows_of(self, node: Any) -> Any:
         """What a node gives, of the types that it declares."""
@@ -256,12 +245,7 @@ class CudfFrames:
 
     def given(self, frame: pl.DataFrame) -> CudfHeld:
         """See `frames.Frames`; MemoryError where the GPU has no room for them, nor has it once room was made."""
-        try:
-            return CudfHeld(to_device(frame), self)
-        except MemoryError:
-            pass
-        self.make_room()
-        return CudfHeld(to_device(frame), self)
+        return CudfHeld(self.with_room(lambda: to_device(frame)), self)
 
     def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
         """See `frames.Frames`: a GPU sorts all of them in less time than it takes to ask it twice."""
@@ -346,8 +330,28 @@ class CudfFrames:
 
     def make_room(self) -> None:
         """See `frames.Frames`."""
-        gc.collect()
         self.shrink()
+        self._settle()
+
+    def with_room(self, work: Callable[[], _T]) -> _T:
+        """See `frames.Frames`: what lanes have let go of is free once they are through."""
+        for wait in (self._settle, self.make_room):
+            try:
+                return work()
+            except (MemoryError, RuntimeError) as error:
+                if not is_full(error):
+                    raise
+            # Here nothing holds what the try held.
+            wait()
+        try:
+            return work()
+        except RuntimeError as error:
+            if is_full(error):
+                raise MemoryError(str(error)[:200]) from error
+            raise
+
+    def _settle(self) -> None:
+        gc.collect()
         complete_all()
 
     def last(self, last: bool) -> None:

@@ -12,7 +12,6 @@ from functools import wraps
 from typing import Any
 
 import pylibcudf as plc
-from cudf_polars.containers import Column
 
 from gpudb.engine.gpu.cudf.streams import complete
 
@@ -44,9 +43,9 @@ class _Scalar(_libcudf, metaclass=_Kind):  # type: ignore[misc,valid-type]
 
 def install() -> None:
     """Has those wait that make scalars."""
-    plc.Scalar = _Scalar
-    plc.reduce.reduce = _complete(plc.reduce.reduce)
-    Column.obj_scalar = _complete(Column.obj_scalar)
+    plc.Scalar = plc.scalar.Scalar = _Scalar
+    for module, name in ((plc.reduce, "reduce"), (plc.reduce, "minmax"), (plc.copying, "get_element")):
+        setattr(module, name, _complete(getattr(module, name)))
 
 
 def _complete(make: Callable[..., Any]) -> Callable[..., Any]:

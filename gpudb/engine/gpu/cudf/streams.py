@@ -67,9 +67,8 @@ def current() -> Any:
 
 
 def busy() -> bool:
-    """Whether the long lane has begun what is not done yet, and the calling thread is of another one."""
-    long = _lanes.get("long")
-    return long is not None and long is not _streams.mine and not long.cupy.done
+    """Whether another stream than the calling thread's has begun what is not done yet."""
+    return any(each is not _streams.mine and not each.cupy.done for each in _every())
 
 
 def complete() -> None:
@@ -79,10 +78,13 @@ def complete() -> None:
 
 def complete_all() -> None:
     """Until all that any thread has begun is done: memory that was let go of can be taken on any stream then."""
-    with _making:
-        every = [*_lanes.values(), *_moving]
-    for each in every:
+    for each in _every():
         each.cupy.synchronize()
+
+
+def _every() -> list[_Stream]:
+    with _making:
+        return [*_lanes.values(), *_moving]
 
 
 def completed(work: Callable[..., _T], *given: Any) -> _T:

@@ -278,7 +278,8 @@ class Cluster:
         """A worker's answer to a ping; OSError if it is lost, TimeoutError if its process is stopped, or silent for
         `limit` seconds."""
         began = time.monotonic()
-        ping = asyncio.ensure_future(self.call(address, "gpudb_ping", upto=self._last, live=sorted(self._live)))
+        known = {"upto": self._last, "live": sorted(self._live), "peers": list(self._attended)}
+        ping = asyncio.ensure_future(self.call(address, "gpudb_ping", **known))
         try:
             while True:
                 done, _ = await asyncio.wait({ping}, timeout=SILENT_SECONDS)

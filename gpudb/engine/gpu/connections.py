@@ -16,18 +16,32 @@ CONNECT_SECONDS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a buffer lies in the memory of a process's GPU, for others of its host: the driver's handle of the memory
+    that it is in, the bytes before it there, and its own."""
+
+    handle: bytes
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Attached:
-    """An answer, and a buffer beside it."""
+    """An answer, and a buffer beside it; for one that can read it where it lies, the place."""
 
     answer: Any
     buffer: Any
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AtDoor:
-    """Rows that lie ready at the door of the worker that was asked, under a number of their statement's."""
+    """Rows that lie ready at the door of the worker that was asked, under a number of their statement's; for one that
+    can read them where they lie, the place, and what goes with them."""
 
     number: int
+    answer: Any = None
+    place: Place | None = None
 
 
 class Connections:

@@ -1,6 +1,6 @@
 """A worker's door, at which other workers fetch frames of its GPU's memory over UCX; and its way to theirs.
 
-They ask for rows by TCP, and come for those that lie ready there in one buffer.
+They ask for rows by TCP, and come for those that lie ready there in one buffer, unless they read them where they lie.
 
 Dask's UCX connections wait for the whole device before each buffer they send or receive, and the first use of another
 GPU's memory maps all of it. So the door has a thread and an event loop of its own: the worker's own loop, which gives

@@ -84,10 +84,10 @@ class Running:
         return found
 
     def laid(self, rows: Attached) -> AtDoor:
-        """Has rows wait at the door."""
+        """Has rows wait at the door, or for one who reads them where they lie and says so by fetching nothing more."""
         self._laid += 1
         self._at_door[self._laid] = rows
-        return AtDoor(self._laid)
+        return AtDoor(self._laid, rows.answer, rows.place) if rows.place is not None else AtDoor(self._laid)
 
     def fetched(self, number: int) -> Attached | bytes:
         """Rows that wait at the door, for the one that they are for; nothing where there are none."""

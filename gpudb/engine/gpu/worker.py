@@ -96,7 +96,7 @@ class StageWorker(WorkerPlugin):
         if self._gpu:
             self._lateness.start()
         self._watch = asyncio.ensure_future(memory.watch(self._limit, device.tables.shrink, self._over))
-        for handler in (self.run, self.part, self.rows, self.drop, self.hold, self.told, self.ping):
+        for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
         # What was read until now stays: to search it for cycles takes longer than most statements.
         gc.freeze()
@@ -153,16 +153,17 @@ class StageWorker(WorkerPlugin):
             self._statements.forget_if_read(running)
 
     async def part(
-        self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False
+        self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False, near: bool = False
     ) -> bytes | AtDoor:
         """A stage's rows on shares that ran here, for another worker's; nothing if the statement has ended. They may
-        wait at the door for one that comes `by_door`."""
+        wait at the door for one that comes `by_door`, which is told where they lie if it is `near`, on this host."""
         if self._statements.ended(statement):
             return b""
         running = self._statements.known(statement)
         running.sending += 1
         try:
-            rows = await self._transfers.sent(await running.taken(stage, givers, taker), by_door=by_door)
+            found = await running.taken(stage, givers, taker)
+            rows = await self._transfers.sent(found, by_door=by_door, near=near)
             return running.laid(rows) if isinstance(rows, Attached) else rows
         except (asyncio.CancelledError, ValueError):  # which a closed file raises
             if not running.ended:
@@ -180,6 +181,10 @@ class StageWorker(WorkerPlugin):
         rows = running.fetched(number)
         self._statements.forget_if_read(running)
         return rows
+
+    async def copied(self, statement: int, number: int) -> bool:
+        """Rows that waited at the door have been copied from where they lie; whether they still lay there."""
+        return bool(await self.at_door(statement, number))
 
     async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
         """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
@@ -223,9 +228,11 @@ class StageWorker(WorkerPlugin):
 
         return device_facts()
 
-    async def ping(self, upto: int, live: Sequence[int]) -> dict[str, Any]:
-        """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones."""
+    async def ping(self, upto: int, live: Sequence[int], peers: Sequence[str]) -> dict[str, Any]:
+        """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones, and other
+        workers than the `peers`."""
         self._statements.keep_only(upto, live)
+        self._transfers.keep_only(peers)
         return {
             "statements": len(self._statements),
             "results": self.computing.results.bytes,

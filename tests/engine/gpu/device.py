@@ -27,7 +27,8 @@ from tests.engine.gpu import survey
 from tests.engine.gpu.test_benchmarks import SUITES
 
 _CUDF = [
-    f"tests/engine/gpu/cudf/test_{name}.py" for name in ("served", "texts", "frames", "packing", "resident", "results")
+    f"tests/engine/gpu/cudf/test_{name}.py"
+    for name in ("served", "mapped", "texts", "frames", "packing", "resident", "results", "streams")
 ]
 _TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
 """A folder's tests stand side by side: pytest finds a folder's fixtures for the first of its tests alone."""

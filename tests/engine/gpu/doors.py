@@ -1,13 +1,19 @@
-"""Doors of CPU workers: they listen by TCP, and what is fetched there are NumPy's buffers."""
+"""Doors of CPU workers: they listen by TCP, and what is fetched there are NumPy's buffers. Workers that are near read
+them where they lie: in files."""
 
 from __future__ import annotations
 
+import tempfile
 import time
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.connections import Place
 from gpudb.engine.gpu.frames import Held, HostHeld
 from gpudb.engine.gpu.given import read, written
 
@@ -20,6 +26,9 @@ class Packer:
 
     def __init__(self) -> None:
         self.seen = 0
+        self.near = 0
+        self.kept: set[str] = set()
+        self._folder = tempfile.TemporaryDirectory()
 
     def enter(self) -> None:
         """Nothing to ready."""
@@ -31,18 +40,33 @@ class Packer:
         self.seen += 1
         return HostHeld(read(bytes(memoryview(buffer))))
 
+    def place(self, buffer: Any) -> Place | None:
+        path = Path(self._folder.name) / uuid4().hex
+        path.write_bytes(b"before" + bytes(buffer))
+        return Place(str(path).encode(), 6, len(buffer))
 
-async def opened(dask_worker: Any) -> None:
-    """On a worker: opens its door."""
+    def copied(self, peer: str, place: Place) -> Any:
+        self.near += 1
+        self.kept.add(peer)
+        return np.fromfile(place.handle.decode(), np.uint8, place.size, offset=place.start)
+
+    def let_go(self, peers: Collection[str]) -> None:
+        self.kept.difference_update(peers)
+
+
+async def opened(dask_worker: Any, near: bool) -> None:
+    """On a worker: opens its door. Others are `near`, or far."""
     plugin = dask_worker.plugins["gpudb"]
     plugin._transfers._packer = Packer()
+    if not near:
+        plugin._transfers._is_near = lambda address: False
     assert await plugin._transfers.open(plugin.at_door, "tcp") is not None
 
 
-def seen(dask_worker: Any) -> int:
-    """On a worker: how many buffers it has fetched."""
-    found: int = dask_worker.plugins["gpudb"]._transfers._packer.seen
-    return found
+def seen(dask_worker: Any) -> tuple[int, int, set[str]]:
+    """On a worker: how many buffers it has got, how many of them where they lie, and the workers whose it has there."""
+    packer = dask_worker.plugins["gpudb"]._transfers._packer
+    return packer.seen, packer.near, packer.kept
 
 
 def told(cluster: Cluster, within: float = 20) -> bool:

@@ -3,8 +3,11 @@ wait."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -27,16 +30,16 @@ STATEMENTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[tuple[Lab, ClusterEngine, Cluster]]:
+@pytest.fixture(scope="module", params=[True, False], ids=["near", "far"])
+def engine(request: pytest.FixtureRequest) -> Iterator[tuple[Lab, ClusterEngine, Cluster, bool]]:
     lab = Lab()
     lab.run("CREATE TABLE f AS SELECT i AS a, i % 97 AS k, 't' || i % 300 AS t FROM generate_series(1, 6000) i")
     lab.run("CREATE TABLE g AS SELECT i * 3 AS a, 'n' || i AS name FROM generate_series(1, 1500) i")
     cluster = Cluster(cpu_processes(2))
-    cluster._client.run(doors.opened)
+    cluster._client.run(doors.opened, near=request.param)
     made = engine_of(cluster, lab, True)
     try:
-        yield lab, made, cluster
+        yield lab, made, cluster, request.param
     finally:
         made.close()
         lab.close()
@@ -44,20 +47,44 @@ def engine() -> Iterator[tuple[Lab, ClusterEngine, Cluster]]:
 
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_statements_fetch_many_rows_there_and_few_by_message(
-    engine: tuple[Lab, ClusterEngine, Cluster], sql: str
+    engine: tuple[Lab, ClusterEngine, Cluster, bool], sql: str
 ) -> None:
-    lab, workers, cluster = engine
+    lab, workers, cluster, near = engine
     assert doors.told(cluster)
     request = lab.request(sql)
     kinds = [column.type for column in request.query.columns]
     wanted = local.as_text(lab.database.cpu.run(request), kinds)
-    before = sum(cluster._client.run(doors.seen).values())
+    before = _seen(cluster)
     for _ in range(3):
         assert local.as_text(workers.run(request), kinds) == wanted
-    came = sum(cluster._client.run(doors.seen).values()) - before
+    came, read = (after - known for after, known in zip(_seen(cluster), before, strict=True))
     assert (came > 0) == ("max(a) FROM f" not in sql or "GROUP" in sql)
+    assert read == (came if near else 0)
     # What lay at doors is let go of with its statement.
     assert faults.idle(cluster)
+
+
+def _seen(cluster: Cluster) -> tuple[int, int]:
+    """How many buffers workers have got, and how many of them where they lie."""
+    every = cluster._client.run(doors.seen).values()
+    return sum(each[0] for each in every), sum(each[1] for each in every)
+
+
+def test_memory_of_a_worker_that_is_gone_is_let_go_of(engine: tuple[Lab, ClusterEngine, Cluster, bool]) -> None:
+    lab, workers, cluster, near = engine
+    request = lab.request(STATEMENTS[0])
+    for _ in workers.run(request):
+        pass
+    (_, first, _), (_, second, _) = cluster.told()
+    run = cluster._client.run
+    kept = run(doors.seen, workers=[second])[second][2]
+    assert kept == ({first} if near else set())
+    os.kill(run(os.getpid, workers=[first])[first], signal.SIGKILL)
+    ends = time.monotonic() + 60
+    while kept and time.monotonic() < ends:
+        time.sleep(0.1)
+        kept = run(doors.seen, workers=[second])[second][2]
+    assert not kept
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "ucx"])

@@ -36,13 +36,15 @@ class Scheduler:
         found = _said(log, rb"Scheduler at:\s+(tcp://\S+)")
         self.address = found.decode()
 
-    def worker(self, name: str, *options: str) -> None:
-        """Starts a worker."""
-        self._started("worker", self.address, "--name", name, "--nthreads", "1", "--no-dashboard", *options)
+    def worker(self, name: str, *options: str, **environment: str) -> None:
+        """Starts a worker, with more of an environment."""
+        command = ("worker", self.address, "--name", name, "--nthreads", "1", "--no-dashboard", *options)
+        self._started(*command, **environment)
 
-    def _started(self, *command: str) -> Path:
+    def _started(self, *command: str, **environment: str) -> Path:
         log = self._folder / f"{len(self._programs)}.log"
         options = {"cwd": self._folder, "stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+        options["env"] = {**os.environ, **environment}
         with log.open("wb") as out:
             program: Any = subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=out, **options)
         self._programs.append(program)

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 import polars as pl
 import pytest
 from distributed.core import Server
 
-from gpudb.engine.gpu.connections import Attached, handling
+from gpudb.engine.gpu.connections import Attached, Place, handling
 from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.transfers import Transfers
 from gpudb.errors import OutOfMemory
 
 ROWS = pl.DataFrame({"a": range(1000)})
+MEMORY: dict[int, Any] = {}
+"""What all GPUs have, by handles."""
+ENDED = 7
+"""A statement that ends as its rows are read."""
 
 
 class Packer:
     """Stands for a GPU's: its buffers are NumPy's, and few rows are the host's."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shares: bool = False, refuses: Exception | None = None) -> None:
+        """With `shares` others are told where its buffers lie, of which it `refuses` to read theirs."""
         self.seen = 0
+        self.shares, self.refuses = shares, refuses
+        self.peers: set[str] = set()
 
     def enter(self) -> None:
         """Nothing to ready."""
@@ -36,6 +43,19 @@ class Packer:
         self.seen += 1
         return HostHeld(pl.DataFrame({facts.decode(): buffer}))
 
+    def place(self, buffer: Any) -> Place | None:
+        MEMORY[len(MEMORY)] = buffer
+        return Place(str(len(MEMORY) - 1).encode(), 0, len(buffer)) if self.shares else None
+
+    def copied(self, peer: str, place: Place) -> Any:
+        self.peers.add(peer)
+        if self.refuses is not None:
+            raise self.refuses
+        return MEMORY[int(place.handle)].copy()
+
+    def let_go(self, peers: Collection[str]) -> None:
+        self.peers.difference_update(peers)
+
 
 async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tuple[Any, Transfers]:
     """A worker that gives rows; its door listens by TCP too, as UCX wants none of the tests."""
@@ -45,10 +65,10 @@ async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tup
     made = Transfers(server, HostFrames(), packer)
     home, running = asyncio.get_running_loop(), Running(1)
 
-    async def part(statement: int, by_door: bool) -> Any:
+    async def part(statement: int, by_door: bool, near: bool) -> Any:
         assert asyncio.get_running_loop() is home
         found = rows()
-        given = b"" if found is None else await made.sent([found], by_door=by_door)
+        given = b"" if found is None else await made.sent([found], by_door=by_door, near=near)
         return running.laid(given) if isinstance(given, Attached) else given
 
     async def at_door(statement: int, number: int) -> Any:
@@ -57,9 +77,13 @@ async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tup
         assert running.fetched(number) == b""
         return found
 
+    async def copied(statement: int, number: int) -> Any:
+        return bool(running.fetched(number)) and statement != ENDED
+
     if packer is not None:
         assert await made.open(at_door, "tcp") not in (None, home)
     server.handlers["gpudb_part"] = handling(part)
+    server.handlers["gpudb_copied"] = handling(copied)
     return server, made
 
 
@@ -85,6 +109,93 @@ def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
         for each in (from_there, here):
             each.close()
             assert not each.door
+        for server in (giver, taker):
+            await server.close()
+
+    _run(moved())
+
+
+@pytest.mark.parametrize(
+    ("refuses", "statement"),
+    [(None, 1), (None, ENDED), (OSError("it cannot be mapped"), 1), (MemoryError("no room"), 1)],
+    ids=["read", "let go of meanwhile", "not to be mapped", "no room"],
+)
+def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, statement: int) -> None:
+    async def moved() -> None:
+        giver, from_there = await _worker(Packer(shares=True), lambda: HostHeld(ROWS))
+        packer = Packer(refuses=refuses)
+        taker, here = await _worker(packer, lambda: None)
+        here.learn((giver.address,), (from_there.door,))
+        assert here._door is not None
+        real, fetched = here._door.call, 0
+
+        async def counted(*given: Any, **more: Any) -> Any:
+            nonlocal fetched
+            fetched += 1
+            return await real(*given, **more)
+
+        here._door.call = counted  # type: ignore[method-assign]
+        if isinstance(refuses, MemoryError):
+            with pytest.raises(OutOfMemory):
+                await here.fetched(giver.address, statement=statement)
+        else:
+            for turn in range(2):
+                found = await here.fetched(giver.address, statement=statement)
+                assert (found is None) == (statement == ENDED)
+                assert found is None or found.frame().equals(ROWS)
+                # One that cannot be read is not tried again.
+                assert fetched == (0 if refuses is None else turn + 1)
+                assert packer.peers == ({giver.address} if refuses is None or not turn else set())
+                if refuses is not None:
+                    packer.peers.clear()
+        here.keep_only((giver.address,))
+        assert here._letting_go is None
+        here.keep_only(())
+        assert here._letting_go is not None
+        await here._letting_go
+        assert not packer.peers
+        for each in (from_there, here):
+            each.close()
+        for server in (giver, taker):
+            await server.close()
+
+    _run(moved())
+
+
+def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_gives() -> None:
+    async def moved() -> None:
+        def rows() -> Held:
+            # Another statement is told of a worker fewer while this one waits.
+            here.learn((), ())
+            return HostHeld(ROWS)
+
+        giver, from_there = await _worker(Packer(shares=True), rows)
+        packer = Packer()
+        taker, here = await _worker(packer, lambda: None)
+        full, made = [MemoryError("no room"), MemoryError("no room")], []
+        real = packer.copied
+
+        def copied(peer: str, place: Place) -> Any:
+            if full:
+                raise full.pop()
+            return real(peer, place)
+
+        packer.copied = copied  # type: ignore[method-assign]
+        here._frames.make_room = lambda: made.append(len(full))  # type: ignore[method-assign]
+        here.learn((giver.address,), (from_there.door,))
+        with pytest.raises(OutOfMemory):
+            await here.fetched(giver.address, statement=1)
+        assert made == [1]
+        full.append(MemoryError("no room"))
+        for refuses in (None, OSError("it cannot be mapped")):
+            packer.refuses = refuses
+            here.learn((giver.address,), (from_there.door,))
+            found = await here.fetched(giver.address, statement=1)
+            assert found is not None
+            assert found.frame().equals(ROWS)
+        assert made == [1, 0]
+        for each in (from_there, here):
+            each.close()
         for server in (giver, taker):
             await server.close()
 

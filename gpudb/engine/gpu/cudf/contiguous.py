@@ -11,6 +11,7 @@ from cuda.bindings import runtime
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.mapped import Mapped
 from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.frames import Held
 
@@ -20,6 +21,8 @@ class Contiguous:
 
     def __init__(self, frames: CudfFrames) -> None:
         self._frames = frames
+        mapped = Mapped()
+        self.place, self.copied, self.let_go = mapped.place, mapped.copied, mapped.let_go
 
     def enter(self) -> None:
         """See `transfers.Packer`: UCX looks for the context that is current in its thread."""

@@ -24,9 +24,9 @@ from gpudb.engine.cpu.leaving import leaving, outside
 from gpudb.engine.cpu.system import SystemCatalog
 from gpudb.engine.gpu.frames import Frames, Held
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
+from gpudb.engine.gpu.lower.sort_keys import sort_key
 from gpudb.engine.gpu.lower.values import is_keyed, lanes
 from gpudb.errors import FeatureNotSupported
-from gpudb.functions.equality import order as ordering
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
@@ -241,10 +241,8 @@ def _computed(
     for number, kind in enumerate(kinds):
         outputs.append(f"{leaving(f'q.v{number}', kind)} AS v{number}")
         if is_keyed(kind):
-            # With text after it the key is bytes, whatever the parts are.
             value = f"(q.v{number}).v" if kind.carried else f"q.v{number}"
-            key = f"create_sort_key({ordering(value, kind)}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
-            outputs.append(f"(CASE WHEN {value} IS NOT NULL THEN {key} END) AS k{number}")
+            outputs.append(f"(CASE WHEN {value} IS NOT NULL THEN {sort_key(value, kind)} END) AS k{number}")
     instance = _instance()
     cursor = instance.cursors.take(timezone)
     try:

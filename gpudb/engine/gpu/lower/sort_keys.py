@@ -1,0 +1,38 @@
+"""Keys of arrays, rows, ranges and documents: bytes that are the same for equal values, and in their order."""
+
+from __future__ import annotations
+
+from gpudb.functions.equality import order
+from gpudb.functions.let import let
+from gpudb.types import SqlType
+
+
+def sort_key(value: str, kind: SqlType) -> str:
+    """The SQL of a value's key, by the embedded engine; `value` is no NULL."""
+    # With text after it the key is bytes, whatever the parts are.
+    return f"create_sort_key({_counted(order(value, kind), kind)}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
+
+
+def _counted(sql: str, kind: SqlType) -> str:
+    """Intervals as the microseconds that they compare by: their keys would go by months, then days."""
+    if kind.name == "interval":
+        days = f"CAST(pg_interval_months({sql}) AS HUGEINT) * 30 + pg_interval_days({sql})"
+        return f"(({days}) * 86400000000 + pg_interval_us({sql}))"
+    if not _has_intervals(kind):
+        return sql
+    if kind.item is not None:
+        return f"list_transform({sql}, lambda pg_e: {_counted('pg_e', kind.item)})"
+
+    def made(row: str) -> str:
+        fields = (
+            _counted(f"struct_extract_at({row}, {place})", field) for place, (_, field) in enumerate(kind.fields, 1)
+        )
+        return f"(CASE WHEN {row} IS NOT NULL THEN row({', '.join(fields)}) END)"
+
+    return let(made, sql)
+
+
+def _has_intervals(kind: SqlType) -> bool:
+    if kind.item is not None:
+        return _has_intervals(kind.item)
+    return kind.name == "interval" or any(_has_intervals(field) for _, field in kind.fields)

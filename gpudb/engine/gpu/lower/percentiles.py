@@ -27,7 +27,7 @@ def is_placed(call: bound.Aggregate) -> bool:
     if call.function.name == "percentile_cont":
         return kind.name == "float8" == call.type.name
     try:
-        return kind == call.type and len(lanes(kind)) == 1 and not is_keyed(kind)
+        return kind.undeclared == call.type and len(lanes(kind)) == 1 and not is_keyed(kind)
     except NotCarried:
         return False
 

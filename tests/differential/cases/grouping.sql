@@ -131,7 +131,7 @@ SELECT a, b, sum(c) FROM (VALUES (1, 2, 3), (1, 3, 4), (2, 5, 6)) AS v(a, b, c) 
 SELECT b, a FROM (VALUES (1, 2, 3), (1, 3, 4), (2, 5, 6)) AS v(a, b, c) GROUP BY (1, 2);
 -- a subquery that is grouped by is found where it is written again, by what it says
 SELECT (SELECT count(*) FROM gr_s AS i WHERE i.k = o.k) AS c, count(*) FROM gr_s AS o GROUP BY (SELECT count(*) FROM gr_s AS i WHERE i.k = o.k);
-SELECT 1 + (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k), sum(o.n) FROM gr_s AS o GROUP BY (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k) HAVING (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k) > 1 ORDER BY (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k);
+SELECT 1::bigint + (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k), sum(o.n) FROM gr_s AS o GROUP BY (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k) HAVING (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k) > 1 ORDER BY (SELECT max(i.n) FROM gr_s AS i WHERE i.k = o.k);
 SELECT CASE WHEN k IN (SELECT k FROM gr_s WHERE ok) THEN 'some' ELSE 'none' END, count(*) FROM gr_s GROUP BY CASE WHEN k IN (SELECT k FROM gr_s WHERE ok) THEN 'some' ELSE 'none' END;
 SELECT EXISTS (SELECT 1 FROM gr_s AS i JOIN gr_s AS j ON i.k = j.k WHERE j.n < o.n), count(*) FROM gr_s AS o GROUP BY ROLLUP (EXISTS (SELECT 1 FROM gr_s AS i JOIN gr_s AS j ON i.k = j.k WHERE j.n < o.n));
 SELECT (WITH w AS (SELECT n FROM gr_s) SELECT count(*) FROM w WHERE n < o.n), count(*), sum((SELECT count(*) FROM gr_none)) FROM gr_s AS o GROUP BY (WITH w AS (SELECT n FROM gr_s) SELECT count(*) FROM w WHERE n < o.n);

@@ -15,11 +15,14 @@ from tests.engine.gpu.test_cases import embedded, sorted_rows
 
 COLUMNS = {
     "i2": "i::int2", "i4": "i * 3", "i8": "i * 5000000000", "f4": "i * 0.5::float4", "f8": "i * 0.25::float8",
-    "n": "(i * 0.37)::numeric(9, 2)", "t": "'t' || i % 9", "b": "i % 2 = 0",
-    "d": "date '2020-01-01' + i", "s": "timestamp '2020-01-01' + i * interval '1 hour'", "c": "('c' || i % 4)::char(5)",
+    "n": "i * 0.37", "t": "'t' || i % 9", "b": "i % 2 = 0",
+    "d": "date '2020-01-01' + i", "s": "timestamp '2020-01-01' + i * interval '1 hour'", "c": "'c' || i % 4",
 }  # fmt: skip
+DECLARED = {"n": "::numeric(9, 2)", "c": "::char(5)"}
 SETUP = "CREATE TABLE h AS SELECT i AS id, i % 5 AS k, {} FROM generate_series(1, 3000) i".format(
-    ", ".join(f"CASE WHEN i % 7 > 0 THEN {made} END AS {name}" for name, made in COLUMNS.items())
+    ", ".join(
+        f"(CASE WHEN i % 7 > 0 THEN {made} END){DECLARED.get(name, '')} AS {name}" for name, made in COLUMNS.items()
+    )
 )
 AGGREGATES = [
     *(f"{call}({name})" for call in ("min", "max", "count") for name in COLUMNS if name != "b"),

@@ -80,24 +80,20 @@ class Target:
         return min(len(self._held), _STATE + _FEW)
 
     def clear(self) -> None:
-        """Back to the beginning, by kernels alone: those are as urgent as their stream."""
+        """Back to the beginning."""
         if self._gathered:
-            self._zeroed(self._held[:_STATE])
-            self._zeroed(self.words)
+            self._held[:_STATE].fill(0)
+            self.words.fill(0)
         else:
-            self._zeroed(self._held)
+            self._held.fill(0)
         if isinstance(self._sink, Rows):
-            self._zeroed(self.cursor)
+            self.cursor.fill(0)
             return
         for number, each in enumerate(self._sink.accumulators):
             if each.op in {"min", "max"}:
                 self.words[number].fill(MAX if each.op == "min" else MIN)
         if self.keys is not None:
             self.keys.fill(-1)
-
-    def _zeroed(self, array: Any) -> None:
-        # CuPy fills with zeros by other means than a kernel.
-        self._xp.bitwise_and(array, array.dtype.type(0), out=array)
 
     def parameter(self, key: tuple[str, ...]) -> Any:
         """What a kernel is given for one of its parameters."""

@@ -43,7 +43,6 @@ def _of(function: Any) -> Any:
 XP = SimpleNamespace(
     **{name: _of(getattr(np, name)) for name in ("empty", "zeros", "asarray", "flatnonzero", "argsort", "lexsort")},
     ascontiguousarray=np.ascontiguousarray,
-    bitwise_and=np.bitwise_and,
 )
 
 

@@ -330,10 +330,15 @@ INTERVAL_FIELDS = {
 ALL_INTERVAL_FIELDS = 0x7FFF
 
 
+def interval_fields(modifier: int) -> list[str]:
+    """The fields that an interval's modifier names, from the largest to the smallest; none where it names all."""
+    fields = modifier >> 16
+    return [name for name, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
+
+
 def _interval_words(modifier: int) -> str:
     """What an interval's modifier says, as it is declared: ` day to minute`, `(2)`, ` second(3)`."""
-    fields, precision = modifier >> 16, modifier & 0xFFFF
-    named = [name for name, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
+    named, precision = interval_fields(modifier), modifier & 0xFFFF
     ends = f" {' to '.join(dict.fromkeys((named[0], named[-1])))}" if named else ""
     return ends if precision == 0xFFFF else f"{ends}({precision})"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.lanes import STRINGS
 from gpudb.functions.let import let
-from gpudb.types import ALL_INTERVAL_FIELDS, SqlType
+from gpudb.types import ALL_INTERVAL_FIELDS, INTERVAL_FIELDS, SqlType
 
 
 def _plain(sql: str, target: SqlType) -> str:
@@ -61,8 +61,7 @@ def to_interval(sql: str, scale: str, source: SqlType, target: SqlType) -> str |
     return _limited(made, target.modifier) if target.modifier != -1 else made
 
 
-_MONTH, _YEAR, _DAY, _HOUR, _MINUTE, _SECOND = (1 << bit for bit in (1, 2, 3, 10, 11, 12))
-_FIELD_UNITS = ((_SECOND, 0), (_MINUTE, 60_000_000), (_HOUR, 3_600_000_000))
+_UNITS = {"second": 0, "minute": 60_000_000, "hour": 3_600_000_000}
 
 
 def _limited(sql: str, modifier: int) -> str:
@@ -70,12 +69,12 @@ def _limited(sql: str, modifier: int) -> str:
     fields, precision = modifier >> 16, modifier & 0xFFFF
     months, days, micros = "pg_interval_months({0})", "pg_interval_days({0})", "pg_interval_us({0})"
     if fields not in {ALL_INTERVAL_FIELDS, -1}:
-        finest = next((unit for bit, unit in _FIELD_UNITS if fields & bit), None)
+        finest = next((unit for name, unit in _UNITS.items() if fields & INTERVAL_FIELDS[name]), None)
         if finest is None:
             micros = "0"
-            if not fields & _DAY:
+            if not fields & INTERVAL_FIELDS["day"]:
                 days = "0"
-                if not fields & _MONTH:
+                if not fields & INTERVAL_FIELDS["month"]:
                     months = f"({months} // 12 * 12)"
         elif finest:
             micros = f"({micros} // {finest} * {finest})"

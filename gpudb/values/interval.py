@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.errors import SqlError
-from gpudb.types import ALL_INTERVAL_FIELDS, INTERVAL_FIELDS
+from gpudb.types import interval_fields
 from gpudb.values import civil
 from gpudb.values.numbers import SPACE
 
@@ -110,8 +110,7 @@ def restricted_interval(text: str, modifier: int) -> Interval:
 
     `modifier` is PostgreSQL's typmod: the fields' bits above 16 bits of precision.
     """
-    fields, precision = modifier >> 16, modifier & 0xFFFF
-    named = [unit for unit, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
+    named, precision = interval_fields(modifier), modifier & 0xFFFF
     smallest = named[-1] if named else "second"
     value = parse_interval(text, "minute to second" if named == ["minute", "second"] else smallest)
     months, days, microseconds = value.months, value.days, value.microseconds

@@ -30,9 +30,13 @@ _OTHERS = {"rel": "relation"}
 """What the fields of nodes number."""
 
 
-def with_grouped(node: Any, keys: Sequence[Expr]) -> Any:
-    """The node with those of its subqueries outside aggregates that say what one of the keys does in its place."""
-    known = [each for key in keys for each in walk(key) if isinstance(each, _SUBQUERIES)]
+def subqueries_of(keys: Sequence[Expr]) -> list[Any]:
+    """The subqueries in the keys of GROUP BY."""
+    return [each for key in keys for each in walk(key) if isinstance(each, _SUBQUERIES)]
+
+
+def with_grouped(node: Any, known: Sequence[Any]) -> Any:
+    """The node with a `known` subquery in the place of each of its own, outside aggregates, that says the same."""
 
     def change(each: Any) -> Any:
         if isinstance(each, Aggregate):

@@ -12,7 +12,7 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, condition, settled
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
-from gpudb.sql.bind.grouped_subqueries import with_grouped
+from gpudb.sql.bind.grouped_subqueries import subqueries_of, with_grouped
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_reference
 from gpudb.sql.bind.hypothetical_sets import by_sets
 from gpudb.sql.bind.lending import grouped_below
@@ -86,14 +86,16 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     targets = bind_targets(binder, scope, node.target_list, settle=settle)
     scope.clause = "GROUP BY"
     keys, sets = bind_group_by(binder, scope, node.group_clause, targets, distinct=node.group_distinct)
-    targets = [(name, with_grouped(expr, keys)) for name, expr in targets]
+    subqueries = subqueries_of(keys)
+    targets = [(name, with_grouped(expr, subqueries)) for name, expr in targets]
     having = None
     if present(node.having_clause):
         scope.clause = "HAVING"
-        having = with_grouped(condition(binder, bind_expression(binder, scope, node.having_clause), "HAVING"), keys)
+        having = condition(binder, bind_expression(binder, scope, node.having_clause), "HAVING")
+        having = with_grouped(having, subqueries)
     test = bind_qualify(binder, scope, node, targets) if len(node.window_clause) else None
     scope.clause = "ORDER BY"
-    order = tuple(with_grouped(key, keys) for key in _order_by(binder, scope, node.sort_clause, targets))
+    order = tuple(with_grouped(key, subqueries) for key in _order_by(binder, scope, node.sort_clause, targets))
     distinct = _distinct(binder, scope, node.distinct_clause, targets, order)
     grouped = bool(keys) or sets is not None or having is not None or scope.aggregates
     exprs = [expr for _, expr in targets]

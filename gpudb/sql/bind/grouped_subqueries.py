@@ -1,8 +1,8 @@
-"""Subqueries that GROUP BY names, found again where else they are written: as PostgreSQL, by what they say."""
+"""Subqueries of GROUP BY or an output, found again where else they are written: as PostgreSQL, by what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -44,6 +44,11 @@ def with_grouped(node: Any, known: Sequence[Any]) -> Any:
         return next((key for key in known if isinstance(each, _SUBQUERIES) and alike(each, key)), None)
 
     return mapped(node, change) if known else node
+
+
+def named_again(expr: Expr, others: Iterable[Expr]) -> Expr:
+    """The first of `others` that says what an expression with a subquery says, else the expression."""
+    return next((each for each in others if alike(each, expr)), expr) if subqueries_of([expr]) else expr
 
 
 def alike(one: Any, other: Any) -> bool:

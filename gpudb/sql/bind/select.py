@@ -12,7 +12,7 @@ from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.coerce import check_equality, condition, settled
 from gpudb.sql.bind.expressions import bind_expression
 from gpudb.sql.bind.from_clause import bind_from
-from gpudb.sql.bind.grouped_subqueries import subqueries_of, with_grouped
+from gpudb.sql.bind.grouped_subqueries import named_again, subqueries_of, with_grouped
 from gpudb.sql.bind.grouping import bind_group_by, check_grouped, output_reference
 from gpudb.sql.bind.hypothetical_sets import by_sets
 from gpudb.sql.bind.lending import grouped_below
@@ -198,7 +198,7 @@ def _order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targe
         node = inner(each)
         expr = output_reference(binder, node.node, targets, "ORDER BY")
         if expr is None:
-            expr = bind_expression(binder, scope, node.node)
+            expr = named_again(bind_expression(binder, scope, node.node), [each for _, each in targets])
         try:
             keys.append(sort_key(binder, expr, node))
         except GpudbError as error:
@@ -224,9 +224,12 @@ def _distinct(
                 raise binder.locate_expr(error, each) from None
         return True
     made = []
+    known = [*(each for _, each in targets), *(key.expr for key in order)]
     for node in nodes:
         expr = output_reference(binder, node, targets, "DISTINCT ON")
-        made.append(expr if expr is not None else settled(binder, bind_expression(binder, scope, node)))
+        if expr is None:
+            expr = named_again(settled(binder, bind_expression(binder, scope, node)), known)
+        made.append(expr)
     leading = [key.expr for key in order[: len(made)]]
     if any(expr not in made for expr in leading):
         message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"

@@ -54,6 +54,17 @@ SELECT (SELECT nothing FROM sq_b) FROM sq_a;
 SELECT id FROM sq_a WHERE t IN (SELECT id FROM sq_b);
 SELECT (VALUES (1)), ((SELECT 1))::numeric(5,2), (SELECT 2 AS x)::integer, (SELECT 1 UNION SELECT 1), (SELECT abs(1))::text;
 SELECT v.a, (v.a, v.b) IN (SELECT g, NULLIF(g % 3, v.a) FROM generate_series(1, v.n) AS g), (v.a, v.b) NOT IN (SELECT g, g % 3 FROM generate_series(1, v.n) AS g) FROM (VALUES (1, 1, 3), (2, 2, 1), (3, NULL, 5), (4, 0, 0), (NULL, 1, 2)) AS v(a, b, n);
+-- an output with a subquery, by which rows are ordered
+-- ordered
+SELECT DISTINCT (SELECT count(*) FROM sq_b WHERE a_id = sq_a.id) FROM sq_a ORDER BY (SELECT count(*) FROM sq_b WHERE a_id = sq_a.id);
+-- ordered
+SELECT DISTINCT v, v IN (SELECT s.v FROM sq_a s WHERE s.id < 2) FROM sq_a ORDER BY v IN (SELECT s.v FROM sq_a s WHERE s.id < 2) DESC NULLS LAST, v;
+-- ordered
+SELECT DISTINCT ARRAY(SELECT b.id FROM sq_b b WHERE b.a_id = sq_a.id ORDER BY 1) FROM sq_a ORDER BY ARRAY(SELECT b.id FROM sq_b b WHERE b.a_id = sq_a.id ORDER BY 1) DESC;
+-- ordered
+SELECT DISTINCT ON ((SELECT max(s.v) FROM sq_a s WHERE s.id < sq_a.id)) id FROM sq_a ORDER BY (SELECT max(s.v) FROM sq_a s WHERE s.id < sq_a.id) DESC, id;
+-- error 42P10
+SELECT DISTINCT (SELECT max(v) FROM sq_a) FROM sq_a ORDER BY (SELECT min(v) FROM sq_a);
 -- an aggregate of a relation in FROM, wherever in a LATERAL join it stands
 -- error 42803
 SELECT 1 FROM sq_a a LEFT JOIN LATERAL (SELECT sum(a.id) AS s FROM sq_b) x ON true;

@@ -55,17 +55,17 @@ CREATE MACRO sys_interval_words(modifier) AS CASE (modifier >> 16) & 32767
     ELSE '' END;
 CREATE MACRO sys_modifier(style, modifier) AS CASE style
     WHEN 'numeric' THEN '(' || ((modifier - 4) >> 16) || ',' || (xor((modifier - 4) & 2047, 1024) - 1024) || ')'
-    WHEN 'length' THEN '(' || (modifier - 4) || ')'
+    WHEN 'length' THEN CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END
     WHEN 'plain' THEN '(' || modifier || ')'
     WHEN 'interval' THEN coalesce(' ' || sys_interval_words(modifier),
         CASE WHEN modifier & 65535 < 65535 THEN '(' || (modifier & 65535) || ')' ELSE '' END) ELSE '' END;
 CREATE MACRO sys_unknown_type(x) AS CASE WHEN x = 0 THEN '-' WHEN x IS NOT NULL THEN '???' END;
 CREATE MACRO sys_plain_type(x) AS
     coalesce((SELECT first(ft.name) FROM type_names AS ft WHERE ft.oid = x), sys_unknown_type(x));
-CREATE MACRO sys_type_name(x, modifier) AS list_transform([(SELECT first(ft) FROM type_names AS ft WHERE ft.oid = x)],
-    lambda t: CASE WHEN t IS NULL THEN sys_unknown_type(x) WHEN modifier IS NULL THEN t.name
-        WHEN modifier < 0 THEN t.unmodified
-        ELSE t.before || sys_modifier(t.style, CAST(modifier AS INTEGER)) || t.after END)[1];
+CREATE MACRO sys_type_name(x, modifier) AS list_transform(
+    [struct_pack(t := (SELECT first(ft) FROM type_names AS ft WHERE ft.oid = x), o := x, m := CAST(modifier AS INTEGER))],
+    lambda p: CASE WHEN p.t IS NULL THEN sys_unknown_type(p.o) WHEN p.m IS NULL THEN p.t.name
+        WHEN p.m < 0 THEN p.t.unmodified ELSE p.t.before || sys_modifier(p.t.style, p.m) || p.t.after END)[1];
 
 -- ---------------------------------------------------------------------------------------------- OIDs as names
 

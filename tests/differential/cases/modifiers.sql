@@ -122,6 +122,8 @@ SELECT d, pg_typeof(d) FROM (SELECT d FROM md_domains UNION ALL SELECT 'longer')
 CREATE TABLE md_made AS SELECT a::varchar AS va, a, c, t::timestamp AS tt, t, n::numeric AS nn, n, av::varchar[] AS vv, av, b::varbit AS bb, iv::interval AS ii, iv, im::interval AS imm, im, coalesce(a, 'x') AS ca FROM md_t;
 SELECT column_name, data_type, character_maximum_length, numeric_precision, numeric_scale, datetime_precision, interval_type, udt_name FROM information_schema.columns WHERE table_name = 'md_made' ORDER BY ordinal_position;
 SELECT attname, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'md_made'::regclass AND attnum > 0 ORDER BY attnum;
+-- a type that is looked up by its name, with a modifier
+SELECT format_type('varchar'::regtype, 14), format_type('numeric'::regtype, 655366), format_type('varchar'::regtype, x), format_type('bpchar'::regtype, (SELECT -1)) FROM (VALUES (1), (9)) AS v(x);
 SELECT * FROM md_made;
 CREATE VIEW md_view AS SELECT a::varchar AS va, a, c::bpchar AS cb, c, t::timestamp AS tt, t, n::numeric AS nn, n, av::varchar[] AS vv, av, max(iv) OVER () AS ii FROM md_t;
 SELECT attname, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'md_view'::regclass AND attnum > 0 ORDER BY attnum;

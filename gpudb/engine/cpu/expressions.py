@@ -25,7 +25,7 @@ from gpudb.functions.records import packed
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.functions.text import byte_of_name
 from gpudb.sql import bound
-from gpudb.sql.traverse import outer_columns
+from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
 from gpudb.values.range import Range, packed_scales
 
@@ -391,7 +391,8 @@ class Expressions:
             operands = inner.operands(args, expr.type, call)
         finally:
             NARROW.reset(token)
-        if expr.within_group:
+        # DuckDB takes a constant of mode() for a fraction; there is nothing to order
+        if expr.within_group and not (expr.function.name == "mode" and _one_for_all(keys[0].expr)):
             # an ordered-set aggregate's own order, which its rows are taken in
             key = sortable(operands.sql[-1], keys[0].expr.type) + (" DESC" if keys[0].descending else "")
             operands = replace(operands, call=lambda name, *args: f"{name}({', '.join(args)} ORDER BY {key}){keep}")
@@ -515,6 +516,11 @@ def _written_out(expr: bound.Array) -> bool:
 def sortable(sql: str, item: SqlType) -> str:
     """What a value is sorted by, where that is not the value itself."""
     return equality.order(sql, item)
+
+
+def _one_for_all(expr: bound.Expr) -> bool:
+    """Whether an expression reads no rows."""
+    return not any(isinstance(node, bound.Column) for node in walk(expr))
 
 
 def _constant_first(expr: bound.Expr) -> bool:

@@ -18,6 +18,7 @@ SELECT json_agg(DISTINCT k), jsonb_agg(DISTINCT n), json_object_agg(DISTINCT k, 
 SELECT sum(DISTINCT i), avg(DISTINCT i) FROM (VALUES (interval '1 day'), ('24:00:00'), ('2 days'), ('2 days')) AS v(i);
 SELECT percentile_cont(ARRAY[0, 0.5, NULL]) WITHIN GROUP (ORDER BY k), percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY n DESC), percentile_disc('{}'::float8[]) WITHIN GROUP (ORDER BY k), mode() WITHIN GROUP (ORDER BY n) FROM fn_t;
 SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY i), percentile_cont(ARRAY[0.5, 1]) WITHIN GROUP (ORDER BY i) FROM (VALUES (interval '1 day'), ('3 days 02:00'), ('1 mon')) AS v(i);
+SELECT k, mode() WITHIN GROUP (ORDER BY 1.50), mode() WITHIN GROUP (ORDER BY 7 DESC), mode() WITHIN GROUP (ORDER BY 'a'::text) FILTER (WHERE k > 1), mode() WITHIN GROUP (ORDER BY '2024-01-01'::date), mode() WITHIN GROUP (ORDER BY NULL::text) FROM fn_t GROUP BY k;
 SELECT dense_rank(1, 'b') WITHIN GROUP (ORDER BY a, b), rank(1, 'b') WITHIN GROUP (ORDER BY a, b DESC) FROM (VALUES (1, 'a'), (1, 'a'), (1, 'b'), (2, NULL)) AS v(a, b);
 SELECT string_agg(unit, zone ORDER BY id), string_agg(unit, NULL ORDER BY id), string_agg(unit::bytea, zone::bytea ORDER BY id) FROM fn_t;
 SELECT regexp_replace(E'one two\nthree', 't w o # comment', '[\&]', 'x'), regexp_count(E'a\nb', '^.', 1, 'n'), regexp_count(E'a\nb', 'a.b', 1, 'p'), regexp_count(E'a\nb', '^b', 1, 'w');

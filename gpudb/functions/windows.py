@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from gpudb.functions.let import raises
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.let import let, raises
+from gpudb.functions.registry import MISSING, Operands, declare
 
 for _name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"):
     declare(_name, lambda o, name=_name: o.call(name))
-declare("ntile", lambda o: f"CAST({o.call('ntile', *o.sql)} AS INTEGER)")
+
+
+def _tile(operands: Operands) -> str:
+    """How many tiles there are the partition's first row tells, where they may differ; DuckDB asks each row."""
+    tiles = operands.sql[0]
+    if operands.constants[0] is not MISSING:
+        return f"CAST({operands.call('ntile', tiles)} AS INTEGER)"
+    later = raises("0A000", "'an argument of ntile that is NULL in the first rows alone is not supported'", "INTEGER")
+    wrong = raises("22014", "'argument of ntile must be greater than zero'", "INTEGER")
+
+    def made(own: str, first: str, size: str, place: str) -> str:
+        # the first tiles have a row more than the others, of which each may have none
+        few = f"{size} // {first}"
+        tile = f"greatest({place} // ({few} + 1), ({place} - {size} % {first}) // nullif({few}, 0)) + 1"
+        unknown = f"CASE WHEN {own} IS NOT NULL THEN {later} END"
+        none = f"WHEN {first} IS NULL THEN {unknown} WHEN {first} <= 0 THEN {wrong}"
+        return f"(CASE {none} ELSE CAST({tile} AS INTEGER) END)"
+
+    place = f"({operands.call('row_number')} - 1)"
+    return let(made, tiles, operands.call("first_value", tiles), operands.call("count", "*"), place)
+
+
+declare("ntile", _tile)
 
 
 def _offset(name: str) -> None:

@@ -405,6 +405,8 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Window) -> Lanes:
+        if expr.function.name == "ntile":  # which heeds no frame, and is computed of the partition's first row and size
+            expr = replace(expr, frame=frames.PARTITION)
         parts = []
         if expr.partition_by:
             parts.append("PARTITION BY " + ", ".join(map(self.key, expr.partition_by)))

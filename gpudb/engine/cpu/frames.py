@@ -9,6 +9,9 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.plan.failing import may_fail
 from gpudb.sql import bound
 
+PARTITION = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "UNBOUNDED FOLLOWING", None)
+"""All rows of the partition."""
+
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 
 

@@ -78,3 +78,10 @@ SELECT sum(x) OVER (ORDER BY x GROUPS BETWEEN (SELECT 1) PRECEDING AND (SELECT 2
 SELECT count(*) OVER (ORDER BY x RANGE BETWEEN 1.1 PRECEDING AND 'NaN' FOLLOWING) FROM (VALUES (1::float8)) AS v(x);
 -- refused 0A000: the engine adds and subtracts distances
 SELECT count(*) OVER (ORDER BY x RANGE BETWEEN 'inf' PRECEDING AND 1 FOLLOWING) FROM (VALUES (1::float8)) AS v(x);
+-- how many tiles a partition has, its first row tells
+SELECT id, ntile(id + 1) OVER (ORDER BY id), ntile(v) OVER (PARTITION BY g ORDER BY v NULLS LAST, id DESC), ntile(9 - id) OVER (ORDER BY id DESC ROWS 1 PRECEDING) FROM wi_t WHERE id <> 4;
+SELECT x, ntile(x + 6) OVER (ORDER BY x), ntile(x + 2) OVER (PARTITION BY x % 3 ORDER BY x), ntile(NULLIF(x % 2 + 1, 2)) OVER (PARTITION BY x % 2 ORDER BY x) FROM generate_series(0, 20) AS x;
+-- error 22014
+SELECT id, ntile(id - 1) OVER (ORDER BY id) FROM wi_t;
+-- refused 0A000: the engine has no place of the first row whose argument is none
+SELECT id, ntile(v) OVER (ORDER BY v NULLS FIRST, id) FROM wi_t;

@@ -54,6 +54,14 @@ def test_frames_are_the_embedded_engines(lab: Lab, frame: str) -> None:
         assert outcome(lambda w=workers: local.rows(request, w, lab.database.cpu)) == wanted
 
 
+def test_the_first_row_that_says_how_many_tiles_there_are_is_in_the_first(lab: Lab) -> None:
+    request = lab.request("SELECT id, ntile(CASE WHEN id > 2 THEN id - 1 END) OVER (ORDER BY id) FROM w WHERE id < 8")
+    tiles = [None, None, 1, 1, 1, 1, 2]
+    wanted = sorted((str(number), "NULL" if tile is None else str(tile)) for number, tile in enumerate(tiles, 1))
+    for workers in (1, 3):
+        assert outcome(lambda w=workers: local.rows(request, w, lab.database.cpu)) == wanted
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -134,17 +134,20 @@ def _beside(rows: Rows, number: int, call: bound.Window) -> None:
 
 
 def _tile(rows: Rows, number: int) -> Error:
-    """Which of so many tiles of its partition a row is in; the partition's first row tells how many."""
-    rows.add(pl.col(f"x{number}_0").cast(pl.Int64).gather(PART0).alias("tiles"))
+    """Which of so many tiles of its partition a row is in; the first row that has an argument tells how many."""
+    given = pl.col(f"x{number}_0").cast(pl.Int64)
+    first = pl.when(given.is_not_null()).then(PLACE).min()
+    rows.add((first.over(rows.partition) if rows.partition else first).alias("first"))
+    rows.add(given.gather(pl.col("first")).alias("tiles"))
     # Of tiles that are none the error tells.
     tiles = larger(pl.col("tiles"), pl.lit(1, pl.Int64))
-    size, place = PART1 - PART0 + 1, PLACE - PART0
+    size, place = PART1 - PART0 + 1, PLACE - pl.col("first")
     rows.add((size // tiles).alias("small"), (size % tiles).alias("large"))
     small, large = pl.col("small"), pl.col("large")
     in_large = place < large * (small + 1)
     later = large + (place - large * (small + 1)) // larger(small, pl.lit(1, pl.Int64))
     made = pl.when(in_large).then(place // (small + 1)).otherwise(later) + 1
-    rows.add(pl.when(pl.col("tiles").is_null()).then(None).otherwise(made).alias(f"w{number}"))
+    rows.add(pl.when(place >= 0).then(made).alias(f"w{number}"))
     return fault(pl.col("tiles") <= 0, NTILE)
 
 

@@ -139,3 +139,6 @@ SELECT (WITH w AS (SELECT n FROM gr_s) SELECT count(*) FROM w WHERE n < o.n), co
 SELECT EXISTS (SELECT 1 FROM gr_s AS i JOIN gr_s AS j ON i.k = j.k WHERE i.n < o.n), count(*) FROM gr_s AS o GROUP BY EXISTS (SELECT 1 FROM gr_s AS i JOIN gr_s AS j ON i.k = j.k WHERE j.n < o.n);
 -- error 42803
 SELECT (SELECT count(*) FROM gr_none AS i WHERE i.k = o.k) FROM gr_s AS o GROUP BY (SELECT count(*) FROM gr_s AS i WHERE i.k = o.k);
+-- a group none of whose rows FILTER leaves, ordered by several keys
+SELECT k, string_agg(d::text, ',' ORDER BY d, n) FILTER (WHERE ok), stddev(f) FILTER (WHERE n = 1), var_pop(r) FILTER (WHERE ok) FROM gr_s GROUP BY k;
+SELECT string_agg(k, ',' ORDER BY n DESC, d) FILTER (WHERE n > 2147483647) FROM gr_s;

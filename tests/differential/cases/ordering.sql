@@ -90,3 +90,8 @@ SELECT relname, oid::regclass, relnamespace::regnamespace FROM pg_class WHERE re
 SELECT x FROM generate_series(1, 3) AS x ORDER BY generate_series(1, 2), x DESC;
 -- ordered
 SELECT x, count(*) FROM generate_series(1, 3) AS x GROUP BY x ORDER BY generate_series(1, 2), x LIMIT 4;
+-- keys that no row changes
+-- ordered
+SELECT DISTINCT ON (ascii('a')) id FROM or_t ORDER BY ascii('a') DESC NULLS LAST, id DESC;
+-- ordered
+SELECT DISTINCT ON (n IS NULL, ceil(2.5)) n IS NULL, id FROM or_t ORDER BY n IS NULL, ceil(2.5), id;

@@ -61,7 +61,8 @@ def lacking(call: bound.Aggregate) -> str | None:
 
 def skips_nulls(call: bound.Aggregate) -> bool:
     """Whether a row whose argument is NULL is as good as none: FILTER's rows need not leave the frame then."""
-    return call.function.name in _MERGEABLE and call.function.name != "single_value"
+    name = call.function.name
+    return (name in _MERGEABLE and name != "single_value") or name in _WHOLE
 
 
 def state_of(call: bound.Aggregate) -> State:

@@ -224,13 +224,17 @@ class Lowering:
         over = self._steps.over(frame)
         values = [over.value(key.expr) for key in keys]
         lazy = self._steps.checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
+        # A constant orders nothing, and is no column of the frame's length.
+        told = [(value.expr, key) for value, key in zip(values, keys, strict=True) if not value.constant]
+        if not told:
+            return without(lazy, over.put_off)
         if 0 < first <= _FIRST:
-            order = Order(keys[0].descending, keys[0].nulls_first)
-            lazy = self._frames.first(lazy, values[0].expr, order, first, again=again)
+            expr, key = told[0]
+            lazy = self._frames.first(lazy, expr, Order(key.descending, key.nulls_first), first, again=again)
         made = lazy.sort(
-            [value.expr for value in values],
-            descending=[key.descending for key in keys],
-            nulls_last=[not key.nulls_first for key in keys],
+            [expr for expr, _ in told],
+            descending=[key.descending for _, key in told],
+            nulls_last=[not key.nulls_first for _, key in told],
             maintain_order=True,
         )
         return without(made, over.put_off)

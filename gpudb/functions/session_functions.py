@@ -23,7 +23,8 @@ for _name in (
 # Of a column, settings are looked up one by one among those that are shown.
 def _setting(operands: Operands) -> str:
     name, *missing_ok = operands.sql
-    found = f'(SELECT first(s.setting) FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({name}))'
+    shown = "first(sys_setting(s.setting, s.unit))"
+    found = f'(SELECT {shown} FROM "fn pg_show_all_settings" AS s WHERE lower(s.name) = lower({name}))'
     unknown = raises("42704", f"'unrecognized configuration parameter \"' || {name} || '\"'", "VARCHAR")
     wanted = f"{name} IS NOT NULL" + "".join(f" AND NOT {each}" for each in missing_ok)
     return f"coalesce({found}, CASE WHEN {wanted} THEN {unknown} END)"

@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, object]
 
-# Settings of PostgreSQL's that clients ask for and that no one can change here.
-_PRESET = (
-    "block_size data_checksums integer_datetimes max_function_args max_identifier_length max_index_keys segment_size"
-    " server_encoding server_version server_version_num"
-).split()
-
 
 def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Several[Row]]]:
     """How to make the rows of each function, by its name; none is made before it is asked for."""
@@ -65,10 +59,8 @@ def _known() -> Mapping[str, Row]:
 
 
 def _settings(session: Session) -> list[Row]:
-    """pg_settings: what gpudb has, with what PostgreSQL says of it; and what is preset."""
+    """pg_settings: what gpudb has, with what PostgreSQL says of it."""
     made: dict[str, Row] = {}
-    for name in _PRESET:
-        made[name] = _shown(dict(_known()[name]))
     for name, value, description in session.settings.show_all():
         known = _known().get(name.lower())
         setting = SETTINGS[name.lower()]

@@ -173,6 +173,53 @@ def test_session_state(client: WireClient) -> None:
     _run(client, "DEALLOCATE known")
 
 
+def test_functions_by_name(client: WireClient) -> None:
+    """A function is found by its schema and by any spelling of its types, and shown with its schema off the path."""
+    _run(
+        client,
+        "CREATE SCHEMA named_here",
+        "CREATE FUNCTION named_here.twice(a integer, b numeric[]) RETURNS integer LANGUAGE sql AS 'SELECT a'",
+        "CREATE FUNCTION named_here.lone(a integer) RETURNS integer LANGUAGE sql AS 'SELECT a'",
+        "CREATE FUNCTION public.twice(a text) RETURNS text LANGUAGE sql AS 'SELECT a'",
+    )
+    try:
+        typed = "named_here.twice(int, pg_catalog.numeric [])"
+        assert _rows(client, f"SELECT 'named_here.twice'::regproc, '{typed}'::regprocedure") == [
+            ("named_here.twice", "named_here.twice(integer,numeric[])")
+        ]
+        assert _rows(client, "SELECT 'twice'::regproc, 'twice(text)'::regprocedure, to_regproc('lone')") == [
+            ("twice", "twice(text)", None)
+        ]
+        assert _rows(client, "SELECT to_regprocedure('twice(int)'), to_regproc('named_here.now')") == [(None, None)]
+        definition = (
+            "SELECT pg_get_functiondef('named_here.lone'::regproc) LIKE '%FUNCTION named_here.lone(a integer)%'"
+        )
+        assert _rows(client, definition) == [("t",)]
+        _run(client, "SET search_path = named_here")
+        assert _rows(client, "SELECT 'lone'::regproc, 'twice(integer, decimal[])'::regprocedure") == [
+            ("lone", "twice(integer,numeric[])")
+        ]
+    finally:
+        _run(client, "DROP SCHEMA named_here CASCADE", "DROP FUNCTION public.twice(text)")
+
+
+def test_settings_shown(client: WireClient) -> None:
+    """A setting that is looked up by a column has its unit; what is preset is shown; psql's \\password asks for one."""
+    _run(client, "SET work_mem = '12MB'", "SET statement_timeout = '90s'", "SET lock_timeout = '2h'")
+    names = "'work_mem', 'statement_timeout', 'lock_timeout', 'segment_size', 'block_size', 'search_path', 'jit'"
+    assert _rows(client, f"SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({names}) ORDER BY 1") == [
+        ("block_size", "8192"),
+        ("jit", "on"),
+        ("lock_timeout", "2h"),
+        ("search_path", '"$user", public'),
+        ("segment_size", "1GB"),
+        ("statement_timeout", "90s"),
+        ("work_mem", "12MB"),
+    ]
+    assert _rows(client, "SHOW block_size") == [("8192",)]
+    assert _rows(client, "SHOW password_encryption") == [("scram-sha-256",)]
+
+
 @pytest.mark.parametrize(
     ("sql", "sqlstate"),
     [

@@ -66,7 +66,9 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     ),
     "pretty_index_definitions": (("oid", OID), ("definition", TEXT)),
     "updatable_columns": (("oid", OID), ("number", SqlType("int2"))),
-    "procedure_names": (("oid", OID), ("proname", TEXT), ("name", TEXT), ("arguments", TEXT)),
+    "procedure_names": (
+        ("oid", OID), ("proname", TEXT), ("namespace", OID), ("nspname", TEXT), ("name", TEXT), ("arguments", TEXT),
+    ),
     "relation_sizes": (("oid", OID), ("bytes", SqlType("int8")), ("row_count", SqlType("int8"))),
     "view_definitions": (("oid", OID), ("definition", TEXT)),
     "keywords": tuple((each, TEXT) for each in ("word", "catcode", "barelabel", "catdesc", "baredesc")),

@@ -73,10 +73,13 @@ CREATE MACRO sys_number_or(found, x) AS coalesce(found, CASE WHEN x = 0 THEN '-'
 CREATE MACRO pg_regclass_name(x) AS
     sys_number_or((SELECT first(nc.name) FROM relation_names AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regtype_name(x) AS sys_plain_type(x);
-CREATE MACRO pg_regproc_name(x) AS
-    sys_number_or((SELECT first(nc.name) FROM procedure_names AS nc WHERE nc.oid = x), x);
-CREATE MACRO pg_regprocedure_name(x) AS sys_number_or((SELECT first(sys_quote(nc.proname) || '(' || nc.arguments || ')')
+-- A function that is not on the search path is shown with its schema.
+CREATE MACRO pg_regproc_name(x) AS sys_number_or((SELECT first(
+    CASE WHEN sys_rank(nc.namespace) > 0 THEN '' ELSE sys_quote(nc.nspname) || '.' END || nc.name)
     FROM procedure_names AS nc WHERE nc.oid = x), x);
+CREATE MACRO pg_regprocedure_name(x) AS sys_number_or((SELECT first(
+    CASE WHEN sys_rank(nc.namespace) > 0 THEN '' ELSE sys_quote(nc.nspname) || '.' END
+    || sys_quote(nc.proname) || '(' || nc.arguments || ')') FROM procedure_names AS nc WHERE nc.oid = x), x);
 CREATE MACRO pg_regoper_name(x) AS sys_number_or((SELECT first(
     CASE WHEN (SELECT count(*) FROM pg_operator AS no WHERE no.oprname = nc.oprname) = 1 THEN nc.oprname
     ELSE 'pg_catalog.' || nc.oprname END) FROM pg_operator AS nc WHERE nc.oid = x), x);
@@ -118,12 +121,19 @@ CREATE MACRO sys_find_type(t) AS coalesce(sys_number(t), (SELECT min(CASE
     FROM type_names AS lc WHERE lc.qualified = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR))))
         OR (lc.visible AND lc.short = sys_printed(sys_internal_type(sys_bare_type(CAST(t AS VARCHAR)))))));
 
+-- Whether a function is meant by a name as typed: on the search path, or in the schema that the name tells.
+CREATE MACRO sys_proc_meant(parts, proname, namespace, nspname) AS proname = parts[-1]
+    AND CASE WHEN len(parts) = 1 THEN sys_rank(namespace) > 0 ELSE nspname = parts[-2] END;
 CREATE MACRO sys_find_proc(t) AS coalesce(sys_number(t), (SELECT CASE WHEN count(*) = 1 THEN min(lc.oid) END
-    FROM procedure_names AS lc WHERE lc.proname = sys_parts(CAST(t AS VARCHAR))[-1]
-        AND (len(sys_parts(CAST(t AS VARCHAR))) = 1 OR sys_parts(CAST(t AS VARCHAR))[-2] = 'pg_catalog')));
+    FROM procedure_names AS lc WHERE sys_proc_meant(sys_parts(CAST(t AS VARCHAR)), lc.proname, lc.namespace, lc.nspname)));
+-- The types in a function's parentheses, each by one of its spellings.
+CREATE MACRO sys_signature(t) AS list_transform(string_split(CASE WHEN trim(t) = '' THEN NULL ELSE t END, ','), lambda part:
+    sys_internal_type(regexp_replace(sys_bare_type(part), '^pg_catalog\s*\.\s*', ''))
+    || CASE WHEN regexp_matches(part, '\[\d*\]\s*$') THEN '[]' ELSE '' END);
 CREATE MACRO sys_find_procedure(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM procedure_names AS lc
-    WHERE lc.proname = sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', ''))[-1]
-        AND replace(lc.arguments, ' ', '') = replace(regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1), ' ', '')));
+    WHERE sys_proc_meant(sys_parts(regexp_replace(CAST(t AS VARCHAR), '\(.*$', '')), lc.proname, lc.namespace, lc.nspname)
+        AND sys_signature(lc.arguments)
+            IS NOT DISTINCT FROM sys_signature(regexp_extract(CAST(t AS VARCHAR), '\((.*)\)\s*$', 1))));
 CREATE MACRO sys_find_namespace(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_namespace AS lc
     WHERE lc.nspname = sys_parts(CAST(t AS VARCHAR))[-1]));
 CREATE MACRO sys_find_role(t) AS coalesce(sys_number(t), (SELECT min(lc.oid) FROM pg_authid AS lc
@@ -137,7 +147,8 @@ CREATE MACRO sys_found(found, t, state, before, after) AS
 CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
 CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
 CREATE MACRO sys_several_procs(t) AS
-    (sys_parts(CAST(t AS VARCHAR))[-1] IN (SELECT lc.proname FROM procedure_names AS lc));
+    (SELECT count(*) > 1 FROM procedure_names AS lc
+        WHERE sys_proc_meant(sys_parts(CAST(t AS VARCHAR)), lc.proname, lc.namespace, lc.nspname));
 CREATE MACRO pg_to_regproc(t) AS coalesce(sys_find_proc(t), CASE
     WHEN sys_several_procs(t) THEN CAST(pg_error('42725', 'more than one function named "' || t || '"') AS BIGINT)
     WHEN t IS NOT NULL THEN CAST(pg_error('42883', 'function "' || t || '" does not exist') AS BIGINT) END);
@@ -227,6 +238,18 @@ CREATE MACRO sys_size_pretty(n) AS list_transform([CAST(n AS BIGINT)], lambda b:
     WHEN abs(b // 536870912) < 20479 THEN sys_half(b // 536870912) || ' GB'
     WHEN abs(b // 549755813888) < 20479 THEN sys_half(b // 549755813888) || ' TB'
     ELSE sys_half(b // 562949953421312) || ' PB' END)[1];
+
+-- A setting as SHOW has it: a number in the largest unit that it is a whole number of.
+CREATE MACRO sys_setting(t, unit) AS list_transform([struct_pack(shown := t, amount := TRY_CAST(t AS BIGINT)
+        * CASE unit WHEN '8kB' THEN 8192 WHEN 'kB' THEN 1024 WHEN 'ms' THEN 1 END, counted := unit)], lambda p:
+    CASE WHEN p.amount IS NULL OR p.amount <= 0 THEN p.shown
+    WHEN p.counted = 'ms' THEN CASE WHEN p.amount % 86400000 = 0 THEN p.amount // 86400000 || 'd'
+        WHEN p.amount % 3600000 = 0 THEN p.amount // 3600000 || 'h'
+        WHEN p.amount % 60000 = 0 THEN p.amount // 60000 || 'min'
+        WHEN p.amount % 1000 = 0 THEN p.amount // 1000 || 's' ELSE p.amount || 'ms' END
+    WHEN p.amount % 1099511627776 = 0 THEN p.amount // 1099511627776 || 'TB'
+    WHEN p.amount % 1073741824 = 0 THEN p.amount // 1073741824 || 'GB'
+    WHEN p.amount % 1048576 = 0 THEN p.amount // 1048576 || 'MB' ELSE p.amount // 1024 || 'kB' END)[1];
 
 -- ---------------------------------------------------------------------------------------------- columns' types
 

@@ -175,20 +175,31 @@ _SPOKEN = frozenset(
 
 
 def procedure_names() -> pa.Table:
-    """For each function of the system: oid, its name, that as regproc shows it, and its argument types."""
+    """For each function of the system: oid, its name, its schema, the name as regproc shows it, its argument types.
+
+    One that is overloaded is shown with its schema.
+    """
     types_shown = type_names(initial(), [namespaces()["pg_catalog"]]).select(["oid", "name"]).to_pylist()
     shown = {row["oid"]: row["name"] for row in types_shown}
     rows = _system("pg_proc", "oid", "proname", "pronamespace", "proargtypes")
     names = [row[1] for row in rows]
     once = {name for name, count in Counter(names).items() if count == 1}
-    spoken = {oid: quoted_name(name) for name, oid in namespaces().items()}
+    schemas = {oid: name for name, oid in namespaces().items()}
     pg_catalog = namespaces()["pg_catalog"]
     full, arguments = [], []
     for _, name, namespace, types in rows:
-        plain = name in once and int(namespace) == pg_catalog
-        full.append(quoted_name(name) if plain else f"{spoken[int(namespace)]}.{quoted_name(name)}")
+        plain = name in once or int(namespace) != pg_catalog
+        full.append(quoted_name(name) if plain else f"pg_catalog.{quoted_name(name)}")
         arguments.append(",".join(shown.get(int(each), each) for each in json.loads(types)))
-    return _table(oid=[int(row[0]) for row in rows], proname=names, name=full, arguments=arguments)
+    spaces = [int(row[2]) for row in rows]
+    return _table(
+        oid=[int(row[0]) for row in rows],
+        proname=names,
+        namespace=spaces,
+        nspname=[schemas[each] for each in spaces],
+        name=full,
+        arguments=arguments,
+    )
 
 
 def pretty_index_definitions(catalog: Catalog, path: Several[int], definitions: pa.Table | None) -> pa.Table:
@@ -209,5 +220,5 @@ def pretty_index_definitions(catalog: Catalog, path: Several[int], definitions: 
 
 
 def _table(**columns: Several[object]) -> pa.Table:
-    kinds = {"oid": pa.int64(), "array_oid": pa.int64(), "visible": pa.bool_()}
+    kinds = {"oid": pa.int64(), "array_oid": pa.int64(), "namespace": pa.int64(), "visible": pa.bool_()}
     return pa.table({name: pa.array(values, type=kinds.get(name, pa.string())) for name, values in columns.items()})

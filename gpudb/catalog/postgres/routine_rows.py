@@ -49,7 +49,10 @@ def add_routine(rows: Rows, routine: Routine, namespace: int, owner: int, relati
         identity_arguments=identity,
     )  # fmt: skip
     types = ",".join(str(each.type) for each in inputs)
-    rows.add("procedure_names", oid=routine.oid, proname=routine.name, name=quoted_name(routine.name), arguments=types)
+    rows.add(
+        "procedure_names", oid=routine.oid, proname=routine.name, namespace=namespace, nspname=routine.schema,
+        name=quoted_name(routine.name), arguments=types,
+    )  # fmt: skip
     if routine.aggregate is not None:
         _add_aggregate(rows, routine.oid, routine.aggregate)
     else:

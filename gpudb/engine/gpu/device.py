@@ -53,7 +53,6 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
     from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
     from gpudb.engine.gpu.cudf.results import Laid
-    from gpudb.engine.gpu.cudf.streams import busy
 
     device = open_device(peers=peers, bound=bound)
     global _claim
@@ -67,7 +66,7 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
         frames.shrink = partial(tables.columns.shrink, 0)
         return Device(frames, tables, None, space, failure, packer)
     packed = PackedTables(room * 3 // 4, CudfPieces(), texts=MANY)
-    tables, kernels = CudfTables(room, frames, packed), Kernels(packed, Laid(frames), busy)
+    tables, kernels = CudfTables(room, frames, packed), Kernels(packed, Laid(frames))
 
     def shrink() -> None:
         kernels.make_room()

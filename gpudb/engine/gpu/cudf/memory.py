@@ -107,7 +107,7 @@ def failure() -> str | None:
     """What has broken this process's use of its GPU for good, such as an illegal access; None while it works."""
     from cuda.bindings import runtime
 
-    # Nothing is begun on a thread's own stream: nobody is waited for, nor does a graph end that is captured meanwhile.
+    # Nothing is begun on a thread's own stream: nobody is waited for.
     mine = runtime.cudaStream_t(runtime.cudaStreamPerThread)
     (first,), (second,) = runtime.cudaStreamSynchronize(mine), runtime.cudaStreamSynchronize(mine)
     # What a single call has met is told once; what has broken the context is told for ever.

@@ -66,11 +66,6 @@ def current() -> Any:
     return mine.libcudf
 
 
-def busy() -> bool:
-    """Whether another stream than the calling thread's has begun what is not done yet."""
-    return any(each is not _streams.mine and not each.cupy.done for each in _every())
-
-
 def complete() -> None:
     """Until all that the calling thread has begun is done: any thread may read it then, and let go of what it read."""
     (_streams.mine.cupy if _streams.mine is not None else cupy.cuda.Stream.null).synchronize()

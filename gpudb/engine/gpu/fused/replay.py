@@ -1,16 +1,16 @@
 """A pipeline's launches over columns that still lie where they lay: made once, with room for what comes of them.
 
-A short statement's kernel takes less than it takes Python to begin it: to find room, clear it, gather what each launch
-is given and fetch the outcome. So all that is kept, as one CUDA graph, beside page-locked memory for the outcome. It
-holds addresses alone of the columns: these may go, and then it does not fit any more.
+A short statement's kernel takes less than it takes Python to begin it: to find room, gather what each launch is given
+and fetch the outcome. So all that is kept, beside page-locked memory for the outcome. It holds addresses alone of the
+columns: these may go, and then it does not fit any more.
 
-It runs on the stream of whichever thread asks, and is through when that has its outcome: it waits for no other lane. A
-graph does, where another lane has a queue of kernels, however urgent its own are: then they are started one by one.
+It runs on the stream of whichever thread asks, and is through when that has its outcome: it waits for no other lane.
+The launches are no CUDA graph: it saves nothing of so few, and while there is one, even kernels that were started by
+themselves waited for all that another stream had queued, however urgent they were.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,8 @@ import numpy as np
 from gpudb.engine.gpu.fused.pipeline import Pipeline
 from gpudb.engine.gpu.fused.target import Target
 from gpudb.engine.gpu.fused.twin import Outcome, Segment
-from gpudb.engine.gpu.lanes import URGENCY
 
 Array = np.ndarray[Any, Any]
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +55,11 @@ class Replay:
         target: Target,
         gather: Callable[[Target], None],
     ) -> None:
-        self._xp, self._pipeline, self._target = xp, pipeline, target
+        self._pipeline, self._target = pipeline, target
         self._columns = tuple(ref(column) for segment in segments for column in segment.columns)
         self._rows = tuple(segment.rows for segment in segments)
         self._launches, self._gather = [_by_address(xp, each) for each in launches], gather
         self._into = page_locked(target.fetched)
-        self._graph = self._captured()
         # Its room may have been another's until now, on the stream of this thread.
         xp.cuda.get_current_stream().synchronize()
 
@@ -70,11 +67,6 @@ class Replay:
     def bytes(self) -> int:
         """What its room takes on the device."""
         return self._target.bytes
-
-    @property
-    def is_graph(self) -> bool:
-        """Whether the driver has all that it starts as one graph."""
-        return self._graph is not None
 
     def fits(self, pipeline: Pipeline, segments: Sequence[Segment]) -> bool:
         """Whether it is of this pipeline over these columns."""
@@ -86,47 +78,12 @@ class Replay:
             and self._rows == tuple(segment.rows for segment in segments)
         )
 
-    def outcome(self, *, keep: bool, busy: bool = False) -> Outcome | None:
-        """What comes of it now (see `Target.outcome`); the columns must live until it is there. `busy` tells whether
-        another lane has a queue."""
-        if self._graph is None or busy:
-            self._start()
-            gather = self._gather
-        else:
-            self._graph.launch()
-            gather = _gathered
-        return self._target.outcome(gather, keep=keep, into=self._into)
-
-    def _start(self) -> None:
+    def outcome(self, *, keep: bool) -> Outcome | None:
+        """What comes of it now (see `Target.outcome`); the columns must live until it is there."""
         self._target.clear()
         for each in self._launches:
             each.start()
-
-    def _captured(self) -> Any:
-        """All that it starts as one graph; None where the driver makes none."""
-        if self._target.gathers:
-            self._gather(self._target)  # its kernel is not to be loaded meanwhile
-        cuda = self._xp.cuda
-        stream = cuda.Stream(
-            non_blocking=True, priority=-URGENCY["at once"]
-        )  # of the graph's kernels, wherever it runs
-        try:
-            with stream:
-                stream.begin_capture()
-                try:
-                    self._start()
-                    if self._target.gathers:
-                        self._gather(self._target)
-                finally:
-                    graph = stream.end_capture()
-        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
-            _LOG.info("launches go one by one: %s", error)
-            return None
-        return graph
-
-
-def _gathered(target: Target) -> None:
-    """A graph has done so."""
+        return self._target.outcome(self._gather, keep=keep, into=self._into)
 
 
 def page_locked(words: int) -> Array:

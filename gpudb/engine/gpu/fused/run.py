@@ -277,16 +277,11 @@ def _current(ready: Ready) -> Prepared:
 
 class Kernels(Twin):
     """Runs fused parts on the current GPU, where the packed columns lie; `lay` makes frames of what stays there, or
-    gives None for what has to go by the host. `busy` tells whether another lane has a queue there."""
+    gives None for what has to go by the host."""
 
-    def __init__(
-        self,
-        tables: PackedTables,
-        lay: Callable[[Sequence[Lane]], Held | None],
-        busy: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], Held | None]) -> None:
         self._launcher = Launcher()
-        self._lay, self._busy = lay, busy
+        self._lay = lay
         super().__init__(tables, self._launcher.workshop)
 
     def _placed(self, prepared: Prepared) -> Prepared:
@@ -308,7 +303,7 @@ class Kernels(Twin):
         if replay is None or not replay.fits(pipeline, segments):
             most = self.tables.budget // _REPLAYED
             replay = self._launcher.replay(pipeline, segments, prepared.lookups, prepared.tables, most)
-        outcome = replay.outcome(keep=True, busy=self._busy()) if replay is not None else None
+        outcome = replay.outcome(keep=True) if replay is not None else None
         if outcome is None or replay is None:
             return self._run(prepared)
         if not ready.replays:

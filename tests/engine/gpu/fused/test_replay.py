@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,46 +30,6 @@ class _Array(np.ndarray[Any, Any]):
         return type("Address", (), {"ptr": self.ctypes.data})
 
 
-class _Refused(Exception):
-    """The driver's error."""
-
-
-class _Graph:
-    """What a stream has captured: it runs `again` when it is launched."""
-
-    def __init__(self, again: list[Callable[[], None]]) -> None:
-        self._again = again
-        self.launched = 0
-
-    def launch(self) -> None:
-        self.launched += 1
-        for each in self._again:
-            each()
-
-
-class _Stream:
-    """One that is not captured, unless there is a list of what it would have captured."""
-
-    captures: list[Callable[[], None]] | None = None
-
-    def __init__(self, *, non_blocking: bool, priority: int) -> None:
-        self.entered = 0
-
-    def __enter__(self) -> None:
-        self.entered += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.entered -= 1
-
-    def begin_capture(self) -> None:
-        if self.captures is None:
-            raise _Refused("no graphs here")
-
-    def end_capture(self) -> _Graph:
-        assert self.captures is not None
-        return _Graph(self.captures)
-
-
 class _Own:
     """The stream of the thread that makes a replay."""
 
@@ -87,13 +46,7 @@ class _Device:
     uint64 = np.uint64
 
     class cuda:
-        Stream, get_current_stream = _Stream, _Own
-
-        class driver:
-            CUDADriverError = _Refused
-
-        class runtime:
-            CUDARuntimeError = _Refused
+        get_current_stream = _Own
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)
@@ -139,7 +92,6 @@ def bound(monkeypatch: pytest.MonkeyPatch) -> tuple[Replay, Pipeline, list[Segme
 
 def test_every_time_gives_the_same(bound: Any) -> None:
     made, pipeline, segments, asked = bound
-    assert not made.is_graph
     wanted = run(pipeline, segments, (), ()).grouped
     assert wanted is not None
     for turn in range(1, 4):
@@ -147,22 +99,6 @@ def test_every_time_gives_the_same(bound: Any) -> None:
         assert len(asked) == turn
         assert np.array_equal(found.groups, wanted.groups)
         assert all(map(np.array_equal, found.words, wanted.words))
-
-
-def test_launches_go_one_by_one_while_another_lane_has_a_queue(bound: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, pipeline, segments, asked = bound
-    wanted = run(pipeline, segments, (), ()).grouped
-    assert wanted is not None
-    monkeypatch.setattr(_Stream, "captures", [plain._start])
-    made = Replay(_Device(), pipeline, segments, plain._launches, plain._target, lambda _: None)
-    assert made.is_graph
-    asked.clear()
-    for turn, busy in enumerate((False, True, False, True), 1):
-        found = made.outcome(keep=True, busy=busy).grouped
-        assert found is not None
-        assert all(map(np.array_equal, found.words, wanted.words))
-        assert len(asked) == turn
-        assert made._graph.launched == (turn + 1) // 2
 
 
 def test_its_room_is_its_own_for_every_thread_that_runs_it(bound: Any) -> None:

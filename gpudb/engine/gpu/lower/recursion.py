@@ -11,8 +11,9 @@ from gpudb.plan.errors import NotCarried
 
 ROUNDS, ROWS = 100_000, 20_000_000
 """A recursion that goes on longer, or makes more rows, is left to the embedded engine, which can be interrupted."""
-_PARTS = 64
-"""So many frames at most are kept before they are made one."""
+_LOOKED_THROUGH, _LEFT = 4, 64
+"""So many frames of about as many rows are made one: a few where each round looks through all of them, and many where
+none does. So frames stay few, and a row is copied few times."""
 
 
 def recursive(
@@ -25,14 +26,14 @@ def recursive(
         return rows.unique(keys, keep="first", maintain_order=True)
 
     working = frames.held(fresh(first.lazy)) if distinct else first
-    found, known = [working], [working]
+    found = [working]
+    count = _LOOKED_THROUGH if distinct else _LEFT
     rows = working.rows
     for _ in range(ROUNDS):
         made = step(working)
         if distinct:
-            before = pl.concat([each.lazy.select(keys) for each in known])
+            before = pl.concat([each.lazy.select(keys) for each in found])
             made = frames.held(fresh(made.lazy).join(before, on=keys, how="anti", nulls_equal=True))
-            known = [*known, made]
         working = made
         rows += working.rows
         if not working.rows:
@@ -40,7 +41,6 @@ def recursive(
         if rows > ROWS:
             break
         found.append(working)
-        if len(found) == _PARTS:
-            found = [frames.held(pl.concat([each.lazy for each in found]))]
-            known = found
+        while len(found) >= count and found[-count].rows < count * found[-1].rows:
+            found[-count:] = [frames.held(pl.concat([each.lazy for each in found[-count:]]))]
     raise NotCarried(f"a recursion of more than {ROUNDS} rounds or {ROWS} rows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpudb.functions.equality import order, several_forms
@@ -24,17 +25,25 @@ def looks_often(expr: bound.Aggregate) -> bool:
     return len(expr.args) == 1 and (name in _VARIANCES or expr.args[0].type.name == "interval")
 
 
-def of_distinct(made: Expressions, expr: bound.Aggregate, keep: str) -> tuple[str, str]:
-    """The aggregate over a sorted list of the values that differ, as its lanes; `keep` is its FILTER clause."""
-    types = tuple(arg.type for arg in expr.args)
-    fields = [f"x{number} := {made.whole(arg)}" for number, arg in enumerate(expr.args)]
+def of_distinct(
+    made: Expressions, expr: bound.Aggregate, args: Sequence[bound.Expr], order_by: Sequence[bound.SortKey], keep: str
+) -> tuple[str, str]:
+    """The aggregate over a sorted list of the values that differ, as its lanes; `keep` is its FILTER clause, and what
+    the others compute is computed for its rows alone. `order_by` names some of the arguments."""
+    types = tuple(arg.type for arg in args)
+    fields = [f"x{number} := {made.whole(arg)}" for number, arg in enumerate(args)]
     one = len(fields) == 1
-    kept = made.whole(expr.args[0]) if one else f"struct_pack({', '.join(fields)})"
-    several = any(map(several_forms, types))
+    kept = made.whole(args[0]) if one else f"struct_pack({', '.join(fields)})"
+    several = bool(order_by) or any(map(several_forms, types))
     if several:
-        keys = (order(made.value(arg), arg.type) for arg in expr.args)
+        keys = (order(made.value(arg), arg.type) for arg in args)
         kept = f"struct_pack(k := row({', '.join(keys)}), x := {kept})"
-    rows = f"list_sort(coalesce(list(DISTINCT {kept}){keep}, []), 'ASC', 'NULLS LAST')"
+    if order_by:
+        named = {key.expr for key in order_by}
+        rest = (bound.SortKey(arg, descending=False, nulls_first=False) for arg in args if arg not in named)
+        rows = f"coalesce(list({kept} ORDER BY {made.sort_keys((*order_by, *rest))}){keep}, [])"
+    else:
+        rows = f"list_sort(coalesce(list(DISTINCT {kept}){keep}, []), 'ASC', 'NULLS LAST')"
     lanes = [made.opened("pg_d" if one else f"(pg_d).x{number}", item) for number, item in enumerate(types)]
     if several:
         # 1.0 and 1.00 are one value, of which the first is kept
@@ -44,7 +53,9 @@ def of_distinct(made: Expressions, expr: bound.Aggregate, keep: str) -> tuple[st
     def call(name: str, *args: str) -> str:
         listed = f"list_transform(pg_l, lambda pg_d: {args[0]})"
         more = "".join(f", {arg}" for arg in args[1:])
-        return listed if name == "list" else f"list_aggregate({listed}, '{name}'{more})"
+        # A list of no rows is NULL.
+        whole = f"(CASE WHEN len(pg_l) > 0 THEN {listed} END)"
+        return whole if name == "list" else f"list_aggregate({listed}, '{name}'{more})"
 
     values, scales = tuple(each.value for each in lanes), tuple(each.scale for each in lanes)
     made_of = Operands(values, scales, types, (MISSING,) * len(types), expr.type, call)

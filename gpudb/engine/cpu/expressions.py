@@ -371,21 +371,28 @@ class Expressions:
     def _(self, expr: bound.Aggregate) -> Lanes:
         inner = replace(self, grouped=())  # what is aggregated is each row's own, grouped by or not
         keys = expr.order_by or expr.within_group
-        order = f" ORDER BY {inner.sort_keys(expr.order_by)}" if expr.order_by else ""
+        sorts = frames.guarded([key.expr for key in expr.order_by], expr.filter)
+        order_by = [replace(key, expr=each) for key, each in zip(expr.order_by, sorts, strict=True)]
+        order = f" ORDER BY {inner.sort_keys(order_by)}" if order_by else ""
         keep = f" FILTER (WHERE {inner.value(expr.filter)})" if expr.filter is not None else ""
         distinct = "DISTINCT " if expr.distinct else ""
 
-        def call(name: str, *args: str) -> str:
-            # PostgreSQL sorts to find what is distinct, and what lists values shows it
-            sort = f" ORDER BY {args[0]} ASC NULLS LAST" if expr.distinct and name in {"list", "string_agg"} else ""
-            return f"{name}({distinct}{', '.join(args)}{order or sort}){keep}"
+        def call(name: str, *given: str) -> str:
+            sort = order
+            if expr.distinct and name not in {"list", "string_agg"}:
+                sort = ""
+            elif expr.distinct and (not order_by or (len(order_by) == 1 and order_by[0].expr == args[0])):
+                # PostgreSQL sorts to find what is distinct, and what lists values shows it
+                by = direction(order_by[0].descending, order_by[0].nulls_first) if order_by else " ASC NULLS LAST"
+                sort = f" ORDER BY {given[0]}{by}"
+            return f"{name}({distinct}{', '.join(given)}{sort}){keep}"
 
         if expr.within_group:  # its direct arguments stand outside of the aggregate
             args = (*expr.args, *frames.guarded(tuple(key.expr for key in expr.within_group), expr.filter))
         else:
             args = frames.guarded(expr.args, expr.filter)
         if expr.distinct and looks_often(expr):
-            return Lanes(*of_distinct(inner, expr, keep))
+            return Lanes(*of_distinct(inner, expr, args, order_by, keep))
         token = NARROW.set(self.narrow)
         try:
             operands = inner.operands(args, expr.type, call)

@@ -142,3 +142,13 @@ SELECT (SELECT count(*) FROM gr_none AS i WHERE i.k = o.k) FROM gr_s AS o GROUP 
 -- a group none of whose rows FILTER leaves, ordered by several keys
 SELECT k, string_agg(d::text, ',' ORDER BY d, n) FILTER (WHERE ok), stddev(f) FILTER (WHERE n = 1), var_pop(r) FILTER (WHERE ok) FROM gr_s GROUP BY k;
 SELECT string_agg(k, ',' ORDER BY n DESC, d) FILTER (WHERE n > 2147483647) FROM gr_s;
+-- distinct values in an order of the caller's, of rows that FILTER leaves, and of none
+SELECT json_agg(DISTINCT n ORDER BY n DESC), jsonb_agg(DISTINCT k ORDER BY k NULLS FIRST), json_agg(DISTINCT s ORDER BY s DESC NULLS LAST) FROM gr_s;
+SELECT array_agg(DISTINCT x ORDER BY x DESC), array_agg(DISTINCT x ORDER BY x NULLS FIRST) FROM (VALUES (1.0), (1.00), (2.5), (NULL)) AS v(x);
+SELECT array_agg(DISTINCT x ORDER BY x DESC), jsonb_agg(DISTINCT x ORDER BY x) FROM (VALUES (interval '1 mon'), ('30 days'), ('-2 days'), (NULL)) AS v(x);
+SELECT array_agg(DISTINCT x ORDER BY x DESC), count(DISTINCT x ORDER BY x DESC), range_agg(DISTINCT x ORDER BY x DESC) FROM (VALUES (numrange(1, 2)), (numrange(1.0, 2)), (numrange(5, 6))) AS v(x);
+SELECT string_agg(DISTINCT x, '\x00' ORDER BY x DESC) FROM (VALUES ('\x01'::bytea), ('\x02'), ('\x01'), (NULL)) AS v(x);
+SELECT json_object_agg(DISTINCT s, n ORDER BY n DESC NULLS LAST, s) FROM gr_s WHERE s IS NOT NULL;
+SELECT array_agg(DISTINCT 6 / s ORDER BY 6 / s DESC) FILTER (WHERE s > 0), string_agg(DISTINCT k || n, ',' ORDER BY k || n DESC) FILTER (WHERE ok), sum(DISTINCT n + 1::bigint ORDER BY n + 1::bigint) FILTER (WHERE ok) FROM gr_s;
+SELECT string_agg(k, ',' ORDER BY 1 / (n - 4), k) FILTER (WHERE n <> 4) FROM gr_s;
+SELECT array_agg(DISTINCT q::numeric), array_agg(DISTINCT n * interval '1 day'), array_agg(DISTINCT to_jsonb(n)), jsonb_agg(DISTINCT n), array_agg(DISTINCT n) FROM gr_s WHERE n > 5 AND n < 5;

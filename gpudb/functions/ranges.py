@@ -101,7 +101,8 @@ declare(_CONSTRUCTORS, _made, scale=lambda o: _packed(*(f"coalesce({s}, 0)" for 
 
 
 def _packed(lower: str, upper: str) -> str:
-    return f"({lower} * 64 + {upper})"
+    # A column's scales are too narrow for it.
+    return f"(({lower})::SMALLINT * 64 + {upper})"
 
 
 def _scales(scale: str) -> tuple[str, str]:

@@ -205,3 +205,8 @@ SELECT range_agg(i) IS NOT NULL FROM rg_t;
 SELECT '{[1,2)}'::int4multirange;
 SELECT r, count(*) FROM rg_x GROUP BY r HAVING r @> max(v) AND upper(r) - lower(r) > 2;
 SELECT u.e, count(*) FROM rg_a AS a, unnest(a.n) AS u(e) GROUP BY u.e HAVING u.e @> 1.75;
+-- bounds from a column whose numbers show more than a decimal
+SELECT numrange(n, 1000), numrange(-1000, n, '[]'), lower(numrange(n, NULL)), numrange(n, NULL) * numrange(NULL, n + 1) FROM (VALUES (1.50), (-0.00125), (7), (NULL)) AS v(n);
+CREATE TABLE rg_n AS SELECT n FROM (VALUES (1.50), (-0.00125), (7), (NULL)) AS v(n);
+SELECT numrange(n, 1000), numrange(-1000, n, '[]'), lower(numrange(n, NULL)), numrange(n, NULL) * numrange(NULL, n + 1) FROM rg_n;
+SELECT range_agg(numrange(n, n + 1)), range_intersect_agg(numrange(n, 1000)) FROM rg_n;

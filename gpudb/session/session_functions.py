@@ -83,6 +83,7 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
 
     return {
         "pg_client_encoding": session.settings["client_encoding"],
+        "pg_advisory_unlock_all": "",  # nobody can take one
         "pg_sleep": sleep,
         "pg_sleep_for": sleep_for,
         "pg_sleep_until": sleep_until,

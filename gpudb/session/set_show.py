@@ -109,6 +109,12 @@ def show(context: Context) -> Result:
     return text_rows("SHOW", names, [(settings[node.name],)])
 
 
+@handles("UnlistenStmt")
+def unlisten(context: Context) -> Result:
+    """UNLISTEN: LISTEN is refused, so that there is nothing to end. Drivers' pools send it with each connection."""
+    return command("UNLISTEN")
+
+
 @handles("DiscardStmt")
 def discard(context: Context) -> Result:
     """DISCARD ALL, PLANS, TEMP, SEQUENCES."""

@@ -328,6 +328,25 @@ def test_asyncpg_statements_cursors_and_transactions(where: Address) -> None:
     asyncio.run(run())
 
 
+def test_asyncpg_pool(where: Address) -> None:
+    """A pool resets each connection that it takes back: locks, cursors, what it listens to, settings."""
+
+    async def run() -> None:
+        host, port = where
+        made = asyncpg.create_pool(
+            host=host, port=port, user="gpudb", database="gpudb", min_size=1, max_size=1, timeout=10, command_timeout=20
+        )
+        async with made as pool:
+            async with pool.acquire() as connection:
+                await connection.execute("SET TimeZone = 'Asia/Tokyo'")
+                process = connection.get_server_pid()
+            async with pool.acquire() as connection:
+                assert connection.get_server_pid() == process
+                assert await connection.fetchval("SELECT current_setting('TimeZone')") == "UTC"
+
+    asyncio.run(run())
+
+
 def test_asyncpg_cancels_on_timeout(where: Address) -> None:
     async def run() -> None:
         async with async_connection(where) as connection:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from gpudb.functions.equality import compared, unmerged
+from gpudb.functions.let import let
+from gpudb.functions.numeric import beyond
 from gpudb.functions.registry import Operands, Template, declare
+from gpudb.types import SqlType
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FAMILIES = (
@@ -27,10 +30,57 @@ def _rows(symbol: str) -> Template:
     return render
 
 
+_WHOLE = {"<": "(floor({}) < {})", "<=": "(ceil({}) <= {})", ">": "(ceil({}) > {})", ">=": "(floor({}) >= {})"}
+"""How a number is ordered beside a whole one, told by the whole numbers below and above it."""
+_SAME = {
+    "=": ("=", ""),
+    "<>": ("=", "NOT "),
+    "IS NOT DISTINCT FROM": ("IS NOT DISTINCT FROM", ""),
+    "IS DISTINCT FROM": ("IS NOT DISTINCT FROM", "NOT "),
+}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def beside_whole(one: SqlType, other: SqlType) -> bool:
+    """Whether one of two types of numbers has no decimals, and 128 bits do not hold it at the other's scale."""
+    if one.name != "numeric" or other.name != "numeric":
+        return False
+    return beyond((one, other)) and 0 in {one.numeric_digits[1], other.numeric_digits[1]}
+
+
+def numbers(symbol: str, left: str, right: str, one: SqlType, other: SqlType) -> str:
+    """A comparison of numerics: DuckDB makes both of one scale, which a large whole number may not have."""
+    if not beside_whole(one, other):
+        return f"({left} {symbol} {right})"
+    if one.numeric_digits[1] == 0:
+        return numbers(_TURNED.get(symbol, symbol), right, left, other, one)
+    if symbol in _WHOLE:
+        return let(_WHOLE[symbol].format, left, right)
+    same, negation = _SAME[symbol]
+    digits, scale = one.numeric_digits
+    most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({digits},{scale})"
+
+    def equal(n: str, w: str) -> str:
+        # What is too large becomes the largest number there, which is no whole one. Equations alone: joins go by them.
+        held = f"coalesce(TRY_CAST({w} AS DECIMAL({digits},{scale})), CASE WHEN {w} > 0 THEN {most} ELSE -{most} END)"
+        known = f"CASE WHEN {w} IS NOT NULL THEN {held} END"
+        return f"({negation}({n} {same} {known} AND (abs({n}) = {most}) {same} ({w} <> {w})))"
+
+    return let(equal, left, right)
+
+
+def _numbers(symbol: str) -> Template:
+    def render(operands: Operands) -> str:
+        (left, right), (one, other) = operands.sql, operands.types
+        return numbers(symbol, left, right, one, other)
+
+    return render
+
+
 for _name, _symbol in _SYMBOLS.items():
     for _family in _FAMILIES.split():
         declare(_family + _name, _plain(_symbol))
-    declare("numeric_" + _name, _plain(_symbol))
+    declare("numeric_" + _name, _numbers(_symbol))
     declare(f"record_{_name} multirange_{_name}", _rows(_symbol))
     for _pair in ("date", "timestamp"):
         declare(f"{_pair}_{_name}_timestamptz timestamptz_{_name}_{_pair}", _plain(_symbol))

@@ -15,7 +15,7 @@ from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
 from gpudb.errors import FeatureNotSupported
-from gpudb.functions import equality
+from gpudb.functions import comparison, equality
 from gpudb.functions.casts import cast
 from gpudb.functions.dimensions import flat, gathered, slices, stacked
 from gpudb.functions.lanes import joined
@@ -190,9 +190,9 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.DistinctFrom) -> Lanes:
-        negation = "NOT " if expr.negated else ""
-        left, right = equality.compared(self.value(expr.left), self.value(expr.right), expr.left.type, expr.right.type)
-        return Lanes(f"({left} IS {negation}DISTINCT FROM {right})")
+        symbol = f"IS {'NOT ' if expr.negated else ''}DISTINCT FROM"
+        left, right, kinds = self.value(expr.left), self.value(expr.right), (expr.left.type, expr.right.type)
+        return Lanes(comparison.numbers(symbol, *equality.compared(left, right, *kinds), *kinds))
 
     @_render.register
     def _(self, expr: bound.Case) -> Lanes:
@@ -227,6 +227,10 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.InList) -> Lanes:
+        if any(comparison.beside_whole(expr.arg.type, item.type) for item in expr.items):
+            arg, kind = self.value(expr.arg), expr.arg.type
+            each = (comparison.numbers("=", arg, self.value(item), kind, item.type) for item in expr.items)
+            return Lanes(f"({'NOT ' if expr.negated else ''}({' OR '.join(each)}))")
         items = ", ".join(self.key(item) for item in expr.items)
         return Lanes(f"({self.key(expr.arg)} {'NOT ' if expr.negated else ''}IN ({items}))")
 

@@ -83,3 +83,17 @@ CREATE TABLE nu_null (k int, y boolean, n numeric(9,2), m numeric(9,4), u numeri
 INSERT INTO nu_null VALUES (1, true, NULL, NULL, 1.5), (1, false, 1.5, NULL, NULL), (2, true, NULL, 0.5, NULL), (2, false, NULL, NULL, 2);
 SELECT k, sum(CASE WHEN y THEN n ELSE 0 END), sum(greatest(n, m)), sum(u * 2), avg(u * 2), sum(u + 1), sum(u + m) FROM nu_null GROUP BY k ORDER BY k;
 SELECT sum(u * 2), avg(u * 2), sum(DISTINCT u * 2), sum(u * 2) FILTER (WHERE y) FROM nu_null;
+-- whole numbers that a plain numeric is too small for, beside one
+-- setup
+CREATE TABLE nu_whole (id integer, n numeric, b bigint, d numeric(38,0));
+INSERT INTO nu_whole VALUES (1, 1.5, 9223372036854775807, 99999999999999999999), (2, -922337203685477580.5, -9223372036854775808, 1), (3, 999999999999999999.5, 1000000000000000000, -1e37), (4, 0.125, NULL, 3), (5, 5, 5, 5), (6, NULL, 1000000000000000001, NULL);
+-- cases
+SELECT id, n < b, n <= b, n > b, n >= b, n = b, n <> b, b < n, b >= n, n IS DISTINCT FROM b, b IS NOT DISTINCT FROM n FROM nu_whole;
+SELECT id, n < d, n <= d, n > d, n >= d, n = d, n <> d, n IN (b, d, 5), n NOT IN (b, 7), n BETWEEN b AND d, nullif(n, b), (n, id) < (b, id) FROM nu_whole;
+SELECT x.id, y.id FROM nu_whole x JOIN nu_whole y ON x.n = y.b;
+SELECT x.id, y.id FROM nu_whole x FULL JOIN nu_whole y ON x.n = y.b AND x.id = y.id;
+SELECT x.id, y.id FROM nu_whole x JOIN nu_whole y ON x.n < y.b;
+SELECT id FROM nu_whole WHERE b > (SELECT avg(id) FROM nu_whole);
+SELECT n = b, n <> b, n IS NOT DISTINCT FROM b, n < b, n <= b, n > b, n >= b FROM (VALUES (999999999999999999.99999999999999999999::numeric / 1, 1000000000000000000::bigint), (-999999999999999999.99999999999999999999 / 1, -1000000000000000000), (999999999999999999.99999999999999999999 / 1, NULL), (NULL, NULL), (NULL, 1000000000000000000)) AS v(n, b);
+SELECT x = y, y = x, x <> y, y IS DISTINCT FROM x, x < y, x <= y, x > y, x >= y FROM (VALUES (99.99::numeric(4,2), 100::numeric(38,0)), (99.99, 99999999999999999999999999999999999999), (-99.99, -99999999999999999999999999999999999999), (5, 5), (NULL, 5), (5, NULL)) AS v(x, y);
+SELECT x, y, x / 4.0 < y, x / 4.0 <= y, x / 4.0 > y, x / 4.0 >= y, y < x / 4.0, y <= x / 4.0, y > x / 4.0, y >= x / 4.0, x / 4.0 = y FROM generate_series(-5, 5) AS x, (VALUES (-1::bigint), (0), (1)) AS v(y);

@@ -272,11 +272,16 @@ declare("timezone(interval,timestamp)", lambda o: f"timezone('UTC', {o.sql[1]} -
 def _add_in_zone(sign: str) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         zone = _zone(operands, 2)
-        # days and months count on the zone's clock, hours do not
-        span = operands.sql[1]
-        days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
-        local = f"({_to_local(operands.sql[0], zone)} {sign} {days})"
-        return f"({_from_local(local, zone)} {sign} to_microseconds(pg_interval_us({span})))"
+
+        def moved(moment: str, span: str) -> str:
+            # days and months count on the zone's clock, hours do not
+            none = f"pg_interval_months({span}) = 0 AND pg_interval_days({span}) = 0"
+            days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
+            local = f"({_to_local(moment, zone)} {sign} {days})"
+            start = f"(CASE WHEN {none} THEN {moment} ELSE {_from_local(local, zone)} END)"
+            return f"({start} {sign} to_microseconds(pg_interval_us({span})))"
+
+        return let(moved, *operands.sql[:2])
 
     return render
 

@@ -67,3 +67,7 @@ SELECT x::timestamptz FROM (VALUES ('2010-07-01 00:00 MSK'), ('2011-03-27 01:30 
 SELECT timestamptz '2012-01-01 12:00 MSK', timestamptz '1981-12-31 16:30+00' AT TIME ZONE 'SGT', timestamp '2013-06-01 00:00' AT TIME ZONE 'msk', timestamptz '2013-06-01 00:00+00' AT TIME ZONE 'MSK';
 SELECT x AT TIME ZONE 'MSK', x AT TIME ZONE 'CLT', x::timestamp AT TIME ZONE 'MSK', x::timestamp AT TIME ZONE 'VET' FROM (VALUES (timestamptz '2011-03-26 22:59:59+00'), ('2011-03-26 23:00+00'), ('2011-07-01 00:00+00'), ('2014-10-25 21:59:59+00'), ('2014-10-25 22:00+00'), ('2014-10-25 23:00+00'), ('2020-01-01 00:00+00'), ('infinity'), (NULL)) AS v(x);
 SELECT timezone(z, timestamptz '2012-01-01 00:00+00') FROM (VALUES ('MSK'), ('MSD'), ('IRKT'), ('EAST'), ('PST')) AS v(z);
+-- hours are elapsed time, also where a clock's hour comes twice, or is skipped
+RESET TimeZone;
+SELECT id, date_add(z, '90 minutes', 'America/New_York'), date_subtract(z, '-90 minutes', 'America/New_York'), date_subtract(z, '1 day -90 minutes', 'America/New_York') FROM zo_t WHERE id NOT IN (7, 8);
+SELECT date_add(timestamptz '2024-10-27 00:30+00', interval '10 minutes', zone), date_add(timestamptz '2024-10-27 01:30+00', interval '10 minutes', zone) FROM (VALUES ('Europe/Warsaw'), ('UTC')) AS v(zone);

@@ -44,13 +44,14 @@ def _made(operands: Operands) -> str:
     ranged = _ranged(operands.result)
     if not operands.sql:
         return none_of(ranged)
+    listed = operands.sql[0]
     if operands.types[0].element is None:
-        return canonical(f"[{', '.join(map(joined, operands.sql, operands.scales, operands.types))}]", ranged)
+        listed = f"[{', '.join(map(joined, operands.sql, operands.scales, operands.types))}]"
+        if len(operands.sql) == 1:
+            return canonical(listed, ranged)
     null = raises("22004", "'multirange values cannot contain null members'", f"{ranged.duckdb}[]")
     missing = f"len(list_filter({{0}}, lambda pg_e: {value_of('pg_e', ranged)} IS NULL)) > 0"
-    return let(
-        lambda v: f"(CASE WHEN {missing.format(v)} THEN {null} ELSE {canonical(v, ranged)} END)", operands.sql[0]
-    )
+    return let(lambda v: f"(CASE WHEN {missing.format(v)} THEN {null} ELSE {canonical(v, ranged)} END)", listed)
 
 
 declare("int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange", _made)

@@ -82,3 +82,8 @@ SELECT typname, typtype, typarray > 0 FROM pg_type WHERE typname LIKE '%multiran
 CREATE FUNCTION mr_f(anymultirange) RETURNS anyelement LANGUAGE sql AS 'SELECT lower($1)';
 SELECT mr_f('{[3,4)}'::int4multirange);
 SELECT nummultirange(numrange(1,1.0,'[]'), numrange(1.00,2)), nummultirange(numrange(1.0,2.0), numrange(1,2.00,'[]')), '{[1.0,2.0)}'::nummultirange + '{[1,2.00)}', '{[1.0,2.0)}'::nummultirange * '{[1,2.00)}';
+CREATE TABLE mr_null (r int4range);
+INSERT INTO mr_null VALUES (NULL);
+-- error 22004
+SELECT int4multirange(r, r) FROM mr_null;
+SELECT int4multirange(r) FROM mr_null;

@@ -200,7 +200,7 @@ _NO_KEY = "null value not allowed for object key"
 
 def key_text(operands: Operands, index: int) -> str:
     """The text of an object's key; 22023 for a type that is none."""
-    return text_of(operands.sql[index], operands.scales[index], key_type(operands.types[index]))
+    return text_of(operands.sql[index], operands.scales[index], key_type(operands.types[index]), output=True)
 
 
 def key_type(item: SqlType) -> SqlType:

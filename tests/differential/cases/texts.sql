@@ -105,3 +105,6 @@ SELECT lower(s), count(*) FROM te_c GROUP BY 1;
 SELECT id FROM te_c WHERE c LIKE 'a' OR c LIKE 'b c';
 SELECT id FROM te_c WHERE c LIKE 'a    ' OR c LIKE 'abcde' OR c ILIKE 'AB___';
 SELECT id FROM te_c WHERE c NOT LIKE 'a' AND c NOT ILIKE 'B%';
+-- char(n) as the key of a JSON object has its blanks
+SELECT id, jsonb_build_object(c, id), json_build_object(c, c), JSON_OBJECT(c: id) FROM te_c WHERE c IS NOT NULL;
+SELECT jsonb_object_agg(c, id), json_object_agg(c, id ORDER BY id) FROM te_c WHERE c IS NOT NULL;

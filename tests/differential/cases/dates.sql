@@ -102,3 +102,5 @@ SELECT ts - timestamp '2000-01-01' FROM da_t WHERE id = 7;
 -- error 22008
 SELECT timestamp '2000-01-01' - ts FROM da_t WHERE id > 6;
 SELECT id, max(d) - min(d), max(ts) - min(ts) FROM da_t WHERE id NOT IN (7, 8) GROUP BY id;
+-- a constant that is the end of the day
+SELECT id, time '23:59:59.999999'::time(0), t < time '23:59:59.9'::time(0) FROM da_t;

@@ -34,6 +34,12 @@ class Constant:
     value: object
     type: SqlType
 
+    def __hash__(self) -> int:
+        try:
+            return hash((self.value, self.type))
+        except TypeError:
+            return hash(self.type)  # arrays are lists
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -108,3 +108,5 @@ SELECT id FROM te_c WHERE c NOT LIKE 'a' AND c NOT ILIKE 'B%';
 -- char(n) as the key of a JSON object has its blanks
 SELECT id, jsonb_build_object(c, id), json_build_object(c, c), JSON_OBJECT(c: id) FROM te_c WHERE c IS NOT NULL;
 SELECT jsonb_object_agg(c, id), json_object_agg(c, id ORDER BY id) FROM te_c WHERE c IS NOT NULL;
+-- a text beside constant arrays
+SELECT id, v <> ALL ('{}'::text[]), v = ANY ('{World,x}'::varchar[]), jsonb_build_object(v, 1) #>> '{World}' FROM te_t WHERE id = 1;

@@ -478,11 +478,17 @@ class Expressions:
         left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
         query = self._values(expr.query, form)
         if (symbol, expr.all) in {("=", False), ("<>", True)}:
-            if len(lefts) > 1 and outer_columns(expr.query):
+            # of a row in such a form DuckDB thinks as of several columns
+            several = len(lefts) > 1 or (expr.left[0].type.fields and equality.several_forms(expr.left[0].type))
+            if several and outer_columns(expr.query):
                 return Lanes(f"({'NOT ' if expr.all else ''}{_among(lefts, query)})")
             return Lanes(f"({left} {'NOT ' if expr.all else ''}IN ({query}))")
         if not symbol or len(lefts) > 1:
             raise FeatureNotSupported("this comparison with a subquery is not supported")
+        if symbol in {"=", "<>"} and expr.left[0].type.name == "interval":  # DuckDB only orders these beside many
+            if expr.all:
+                return Lanes(f"({left} <= ALL ({query}) AND {left} >= ALL ({query}))")
+            return Lanes(f"({left} < ANY ({query}) OR {left} > ANY ({query}))")
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
 
     def _values(self, query: bound.Query, form: Callable[[str, SqlType], str]) -> str:

@@ -78,6 +78,9 @@ SELECT g FROM generate_series(1, 2) AS g;
 SELECT EXISTS (SELECT p FROM cm_t), p = ANY (ARRAY['(1,2.5)', '(3,)']::cm_point[]) FROM cm_t;
 SELECT k, ps[1] = ANY (ps), ROW(5, 6.5)::cm_point = ANY (ps) FROM cm_i;
 SELECT p FROM cm_t WHERE p IN (SELECT p FROM cm_t WHERE id = 1);
+SELECT id, t IN (SELECT o FROM cm_t AS o WHERE o.n = t.n), (t.*) NOT IN (SELECT o FROM cm_t AS o WHERE o.id < t.id), t = ANY (SELECT o FROM cm_t AS o WHERE o.name < t.name) FROM cm_t AS t;
+SELECT id FROM cm_t AS t WHERE (n, p) IN (SELECT o.n, o.p FROM cm_t AS o WHERE o.id <> t.id);
+SELECT id FROM cm_t AS t WHERE ROW(n, p) NOT IN (SELECT o.n, o.p FROM cm_t AS o WHERE o.id < t.id);
 UPDATE cm_t SET p = ROW(id, id) WHERE id = 3 RETURNING p, (p).y;
 UPDATE cm_t SET p = NULL WHERE p = ROW(3, 3)::cm_point RETURNING id;
 -- error 0A000

@@ -96,3 +96,12 @@ SELECT i + interval '0.0001 s' FROM in_long WHERE id = 1;
 SELECT a.i - b.i FROM in_long a, in_long b WHERE a.id = 2 AND b.id = 3;
 -- refused 22008: Arrow's intervals count nanoseconds
 SELECT sum(i) FROM in_long WHERE id IN (1, 3);
+-- intervals beside those of a subquery, by their length
+-- setup
+CREATE TABLE in_all (id integer, v interval, w interval);
+INSERT INTO in_all VALUES (1, '1 mon', '30 days'), (2, '30 days', '1 mon'), (3, '720 hours', '1 day'), (4, NULL, '2 days'), (5, '1 day', '24:00');
+-- cases
+SELECT id, v = ALL (SELECT w FROM in_all), v <> ANY (SELECT w FROM in_all), v = ALL (SELECT w FROM in_all WHERE id < 3), v <> ANY (SELECT w FROM in_all WHERE id < 3), v = ALL (SELECT w FROM in_all WHERE id > 5), v <> ANY (SELECT w FROM in_all WHERE id > 5) FROM in_all;
+SELECT id, v = ALL (SELECT v FROM in_all WHERE id < 5), v <> ANY (SELECT v FROM in_all WHERE id < 5), v = ALL (SELECT NULL::interval), v <> ANY (SELECT o.w FROM in_all o WHERE o.id <= in_all.id) FROM in_all;
+SELECT id FROM in_all WHERE v = ALL (SELECT w FROM in_all WHERE id < 3);
+SELECT id FROM in_all WHERE NOT v = ALL (SELECT w FROM in_all WHERE id < 3);

@@ -52,8 +52,8 @@ class Store:
     ) -> None:
         """Opens a data directory, making it where it is missing; None is one that ends with the store.
 
-        55006 if another process has it open; XX001 if its catalog cannot be read. `compaction` runs in a
-        thread.
+        58030 or 42501 if it cannot be made; 55006 if another process has it open; XX001 if its catalog cannot be
+        read. `compaction` runs in a thread.
         """
         self.durable = data_dir is not None
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
@@ -66,7 +66,12 @@ class Store:
         self._compactions: list[Compacted] = []
         self._database: Database | None = None
         self._closed = False
-        self._tables.mkdir(parents=True, exist_ok=True)
+        try:
+            self._tables.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            condition = "insufficient_privilege" if isinstance(error, PermissionError) else "io_error"
+            message = f'could not create data directory "{self.directory}": {error.strerror}'
+            raise GpudbError(message, condition=condition) from error
         self._lock = LockFile(self.directory / "lock")
         try:
             self._catalog = self._open()

@@ -141,10 +141,15 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
             (("--memory-limit", "lots", *data), "memory_limit"),
             (("--tls-cert", tmp_path / "x", *data), "tls_key"),
             (("--config", tmp_path / "none.toml"), "does not exist"),
+            (("--data-dir", Path(__file__)), "could not create data directory"),
         ]
         for options, expected in cases:
             # Those get as far as setting signals.
-            run = gpudb if expected in {"in use", "password"} or "gpu" in options else here
+            run = (
+                gpudb
+                if expected in {"in use", "password", "could not create data directory"} or "gpu" in options
+                else here
+            )
             done = run("serve", *options)
             assert done.returncode == 1, options
             assert expected in done.stderr

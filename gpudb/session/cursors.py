@@ -95,13 +95,19 @@ def close(context: Context) -> Result:
     node: Any = context.statement.node
     cursors = cursors_of(context.session)
     if not node.portalname:
-        for cursor in cursors.values():
-            cursor.result.close()
-        cursors.clear()
+        close_all(context.session)
         return command("CLOSE CURSOR ALL")
     _cursor(context.session, node.portalname).result.close()
     del cursors[node.portalname]
     return command("CLOSE CURSOR")
+
+
+def close_all(session: Session) -> None:
+    """Ends all cursors, those WITH HOLD too."""
+    cursors = cursors_of(session)
+    for cursor in cursors.values():
+        cursor.result.close()
+    cursors.clear()
 
 
 def transaction_ended(session: Session, committed: bool) -> None:

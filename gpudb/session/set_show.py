@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.postgres.expressions import quoted_name
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles, text_rows
+from gpudb.session.cursors import close_all
 from gpudb.session.drops import drop_temporary_in
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.sequence_values import Drawn
@@ -123,6 +124,7 @@ def discard(context: Context) -> Result:
     if what == "ALL":
         if context.session.explicit:
             raise SqlError.of("active_sql_transaction", "DISCARD ALL cannot run inside a transaction block")
+        close_all(context.session)
         context.session.settings.reset_all()
         context.session.prepared.clear()
     if what in {"ALL", "TEMP"}:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +14,6 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
 from gpudb.sql.bound import OutputColumn
-from gpudb.sql.parse import inner, parse
 from gpudb.types import SqlType
 from gpudb.values import parse_text
 
@@ -110,18 +108,7 @@ class EmbeddedBackend:
 
     def _prepared(self, sql: str, parameters: Sequence[object]) -> Prepared:
         oids = [0 if (kind := wanted_type(value)) is None else kind.oid for value in parameters]
-        prepared = self._session.prepare(sql, oids)
-        if not parameters or prepared.parameters:
-            return prepared
-        # EXPLAIN has the parameters of what it explains
-        statements = parse(sql)
-        if statements and statements[0].kind == "ExplainStmt":
-            node = statements[0].node
-            from gpudb.sql.parse import deparse
-
-            explained = self._session.prepare(deparse(inner(node.query)), oids)
-            return replace(prepared, parameters=explained.parameters)
-        return prepared
+        return self._session.prepare(sql, oids)
 
     def finish(self, *, failed: bool) -> None:
         if failed:

@@ -16,7 +16,7 @@ from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bound import OutputColumn, Query, Statement, outputs
 from gpudb.sql.parse import RawStatement
 from gpudb.storage.transaction import Transaction
-from gpudb.types import TEXT
+from gpudb.types import TEXT, SqlType
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session
@@ -115,9 +115,9 @@ def command(tag: str) -> Result:
     return Result(tag)
 
 
-def text_rows(tag: str, names: tuple[str, ...], rows: list[tuple[str | None, ...]]) -> Result:
-    """A small result of text columns (SHOW, EXPLAIN)."""
-    columns = tuple(ResultColumn(name, TEXT) for name in names)
+def text_rows(tag: str, names: tuple[str, ...], rows: list[tuple[str | None, ...]], type_: SqlType = TEXT) -> Result:
+    """A small result of columns that are held as text (SHOW, EXPLAIN)."""
+    columns = tuple(ResultColumn(name, type_) for name in names)
     return Result(tag, columns, _batches(columns, rows))
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.binding import BINDABLE
+from gpudb.session.binding import BINDABLE, bind_statement
 from gpudb.session.context import Context, handles, text_rows
 from gpudb.session.execution import undrawn
-from gpudb.session.results import Result
+from gpudb.session.prepared import entered
+from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
 from gpudb.sql.parse import RawStatement, inner
+from gpudb.types import JSON, TEXT, SqlType
 
 _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffers", "settings", "wal"}
 
@@ -43,14 +45,8 @@ def explain(context: Context) -> Result:
         if _on(options, name, default=False):
             raise FeatureNotSupported(f"EXPLAIN ({name.upper()}) is not supported")
     analyze = _on(options, "analyze", default=False)
-    explained = inner(node.query)
-    if explained.DESCRIPTOR.name == "CreateTableAsStmt":
-        explained = inner(explained.query)
-    if explained.DESCRIPTOR.name not in BINDABLE:
-        raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
     started = time.perf_counter()
-    part = RawStatement(explained, context.statement.text, context.statement.start, part=True)
-    inside = replace(context, statement=part)
+    inside = _inside(context)
     bound = context.session.bind(inside)
     if isinstance(bound, WithChanges):
         raise FeatureNotSupported("EXPLAIN of a statement whose WITH changes data is not supported")
@@ -63,26 +59,58 @@ def explain(context: Context) -> Result:
         query = undrawn(query)
     planned = time.perf_counter()
     engine = context.session.engine(query)
-    plan = engine.explain(context.request(query), analyze=analyze)
+    plan = engine.explain(inside.request(query), analyze=analyze)
     ended = time.perf_counter()
     execution = 1000 * (ended - planned) if plan.execution is None else plan.execution
     if isinstance(bound, DataChange):
         plan = PlanNode(f"{_verb(bound)} on {bound.table.name}", inputs=(plan,))
-    summary = {"Engine": engine.name}
+    times = {}
     if _on(options, "summary", default=analyze):
-        summary["Planning Time"] = f"{(planned - started) * 1000:.3f} ms"
+        times["Planning Time"] = round((planned - started) * 1000, 3)
         if analyze:
-            summary["Execution Time"] = f"{execution:.3f} ms"
+            times["Execution Time"] = round(execution, 3)
     shown = _Shown(
         costs=_on(options, "costs", default=True),
         timing=_on(options, "timing", default=True),
         verbose=_on(options, "verbose", default=False),
     )
     if form == "json":
-        text = json.dumps([{"Plan": _json(plan, shown), **summary}], indent=2)
-        return text_rows("EXPLAIN", ("QUERY PLAN",), [(text,)])
-    lines = [*_lines(plan, shown, 0), *(f"{key}: {value}" for key, value in summary.items())]
+        text = json.dumps([{"Plan": _json(plan, shown), "Engine": engine.name, **times}], indent=2)
+        return text_rows("EXPLAIN", ("QUERY PLAN",), [(text,)], JSON)
+    lines = [*_lines(plan, shown, 0), f"Engine: {engine.name}"]
+    lines += (f"{key}: {value:.3f} ms" for key, value in times.items())
     return text_rows("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
+
+
+def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
+    """The column that an ExplainStmt message gives."""
+    form = next((_option(inner(each)) for each in reversed(node.options) if inner(each).defname == "format"), "text")
+    return (ResultColumn("QUERY PLAN", JSON if form == "json" else TEXT),)
+
+
+def described(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...]]:
+    """The types of the parameters `$n` of an EXPLAIN, which are those of what it explains, and its column."""
+    node: Any = context.statement.node
+    if inner(node.query).DESCRIPTOR.name == "ExecuteStmt":
+        return (), plan_columns(node)
+    binder = context.session.binder(context, describing=True)
+    binder.declare_parameters(context.parameter_oids)
+    bind_statement(binder, _inside(context).statement)
+    return binder.parameter_types(), plan_columns(node)
+
+
+def _inside(context: Context) -> Context:
+    """The statement that is explained: what stands there, or what an EXECUTE stands for."""
+    node: Any = context.statement.node
+    explained = inner(node.query)
+    if explained.DESCRIPTOR.name == "CreateTableAsStmt":
+        explained = inner(explained.query)
+    if explained.DESCRIPTOR.name == "ExecuteStmt":
+        return entered(context, explained)
+    if explained.DESCRIPTOR.name not in BINDABLE:
+        raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
+    part = RawStatement(explained, context.statement.text, context.statement.start, part=True)
+    return replace(context, statement=part)
 
 
 def _option(node: Any) -> str:

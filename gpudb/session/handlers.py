@@ -41,7 +41,6 @@ from gpudb.session import (
 from gpudb.session.loading import is_load_call, load_columns
 from gpudb.session.results import ResultColumn
 from gpudb.sql.parse import RawStatement
-from gpudb.types import TEXT
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session
@@ -96,7 +95,7 @@ def columns_of(session: Session, statement: RawStatement) -> tuple[ResultColumn,
         case "VariableShowStmt":
             return set_show.show_columns(node.name)
         case "ExplainStmt":
-            return (ResultColumn("QUERY PLAN", TEXT),)
+            return explain.plan_columns(node)
         case "ExecuteStmt":
             return session.saved(node.name).columns
         case "FetchStmt":

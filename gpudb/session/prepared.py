@@ -38,6 +38,14 @@ def prepare(context: Context) -> Result:
 def execute(context: Context) -> Result:
     """EXECUTE name (values)."""
     node: Any = context.statement.node
+    inside = entered(context, node)
+    carry_out = handler(inside.statement.kind)
+    assert carry_out is not None
+    return as_prepared(context.session.saved(node.name), carry_out(inside))
+
+
+def entered(context: Context, node: Any) -> Context:
+    """The statement that an ExecuteStmt message stands for, with its parameters' values; 26000, 42601."""
     session = context.session
     prepared = session.saved(node.name)
     if len(node.params) != len(prepared.parameters):
@@ -58,9 +66,7 @@ def execute(context: Context) -> Result:
         values.append(batches[0].column(0)[0].as_py())
     inside = Context(session, prepared.bound, context.transaction, context.cancel, tuple(values))
     inside.parameter_oids = prepared.oids
-    carry_out = handler(prepared.bound.kind)
-    assert carry_out is not None
-    return as_prepared(prepared, carry_out(inside))
+    return inside
 
 
 @handles("DeallocateStmt")

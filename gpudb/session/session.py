@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session import calls, constant_checks, handlers, session_functions, tables
+from gpudb.session import calls, constant_checks, explain, handlers, session_functions, tables
 from gpudb.session.binding import BINDABLE, bind_statement, fresh_labels, statements_of
 from gpudb.session.context import Context, columns_of, handler
 from gpudb.session.execution import draws
@@ -216,6 +216,7 @@ class Session:
             statement = statements[0]
             self._check_failed(statement)
             described = calls.described if statement.kind == "CallStmt" else None
+            described = explain.described if statement.kind == "ExplainStmt" else described
             described = tables.described if tables.is_table_of_query(statement) else described
             if described is not None:
                 parameters, columns = described(Context(self, statement, self._begin(), Cancel(), (), oids))

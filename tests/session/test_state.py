@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -360,3 +361,32 @@ def test_a_view_keeps_its_columns(session: Session) -> None:
     assert run(session, "SELECT * FROM over_views") == [(1, 2, 9)]
     assert run(session, "SELECT * FROM one") == [(1, 2, 3)]
     run(session, "DROP TABLE one, two CASCADE")
+
+
+@pytest.mark.usefixtures("numbers")
+def test_explain_has_the_parameters_of_what_it_explains(session: Session) -> None:
+    sql = "SELECT n FROM numbers WHERE n < $1 AND n::text = $2"
+    prepared = session.prepare(f"EXPLAIN {sql}")
+    assert [each.name for each in prepared.parameters] == ["int4", "text"]
+    shown = [row for batch in session.execute(prepared, (3, "1")).batches for row in batch.column(0).to_pylist()]
+    assert shown[-1] == "Engine: cpu"
+    prepared = session.prepare(f"EXPLAIN (ANALYZE, FORMAT json) {sql}")
+    assert prepared.columns is not None
+    assert prepared.columns[0].type.name == "json"
+    (batch,) = session.execute(prepared, (3, "1")).batches
+    (plan,) = json.loads(batch.column(0)[0].as_py())
+    assert plan["Engine"] == "cpu"
+    assert plan["Planning Time"] > 0 < plan["Execution Time"]
+    assert fails(session, f"EXPLAIN {sql}").sqlstate == "42P02"
+    run(session, f"PREPARE few(bigint, text) AS {sql}")
+    assert run(session, "EXPLAIN EXECUTE few(3, '1')")[-1] == ("Engine: cpu",)
+    assert run(session, "EXPLAIN ANALYZE EXECUTE few(3, '1')")[-1][0].startswith("Execution Time: ")
+    assert fails(session, "EXPLAIN EXECUTE few(3)").sqlstate == "42601"
+    assert fails(session, "EXPLAIN EXECUTE none").sqlstate == "26000"
+
+
+def test_discard_all_closes_cursors(session: Session) -> None:
+    run(session, "BEGIN; DECLARE kept CURSOR WITH HOLD FOR SELECT 1; COMMIT")
+    assert run(session, "FETCH kept") == [(1,)]
+    run(session, "DISCARD ALL")
+    assert fails(session, "FETCH kept").sqlstate == "34000"

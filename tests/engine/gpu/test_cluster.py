@@ -166,7 +166,7 @@ def test_explain_analyze_tells_the_time_of_the_statement_s_own_run(
         ((told,),) = run(session, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
         most = 1000 * (time.monotonic() - began - 2)
         (whole,) = json.loads(told)
-        assert float(whole["Execution Time"].split()[0]) < most
+        assert whole["Execution Time"] < most
         found = [whole["Plan"]]
         for each in found:
             found += each.get("Plans", [])

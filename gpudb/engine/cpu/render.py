@@ -118,11 +118,11 @@ class Renderer:
         plain, made = self._expressions(), self._expressions(several, query.grouping_sets is not None)
         if query.distinct is True and any(several_forms(each.type) for each in query.targets):
             # 1.0 and 1.00 are one value, whichever of them is shown.
-            head = f"DISTINCT ON ({', '.join(map(made.key, query.targets))}) "
+            head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.targets)}) "
         elif query.distinct is True:
             head = "DISTINCT "
         elif query.distinct:
-            head = f"DISTINCT ON ({', '.join(map(made.key, query.distinct))}) "
+            head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.distinct)}) "
         else:
             head = ""
         targets = ", ".join(f"{made.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
@@ -326,6 +326,12 @@ def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
     """A set operation's columns as it compares them."""
     held = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
     return [equality.key(Expressions.opened(name, item).value, item) for name, item in held]
+
+
+def _told(made: Expressions, key: bound.Expr) -> str:
+    """A key of DISTINCT ON, where a literal by itself would have no effect."""
+    reads = any(isinstance(node, bound.Column) for node in walk(key))
+    return made.key(key) if reads else f"row({made.key(key)})"
 
 
 def _own_order(item: SqlType) -> bool:

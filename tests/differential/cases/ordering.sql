@@ -95,3 +95,7 @@ SELECT x, count(*) FROM generate_series(1, 3) AS x GROUP BY x ORDER BY generate_
 SELECT DISTINCT ON (ascii('a')) id FROM or_t ORDER BY ascii('a') DESC NULLS LAST, id DESC;
 -- ordered
 SELECT DISTINCT ON (n IS NULL, ceil(2.5)) n IS NULL, id FROM or_t ORDER BY n IS NULL, ceil(2.5), id;
+-- ordered
+SELECT DISTINCT ON ('a'::text) id FROM or_t ORDER BY 'a'::text, id DESC;
+-- ordered
+SELECT DISTINCT ON ('null'::jsonb::text) id FROM or_t ORDER BY 'null'::jsonb::text, id DESC;

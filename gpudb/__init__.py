@@ -32,3 +32,7 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("gpudb.errors")
     raise AttributeError(f"module 'gpudb' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -79,6 +79,10 @@ class Relation:
         """An Arrow table (see `Rows.arrow`)."""
         return self._rows().arrow()
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for whoever takes Arrow's streams: `polars.DataFrame(relation)`, `pyarrow.table(relation)`."""
+        return self.arrow().__arrow_c_stream__(requested_schema)
+
     def polars(self) -> pl.DataFrame:
         """A Polars frame (see `Rows.polars`)."""
         return self._rows().polars()

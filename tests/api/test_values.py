@@ -143,6 +143,8 @@ def test_no_rows_still_have_columns_and_types(any_db: Connection) -> None:
     assert table.num_rows == 0
     assert table.schema.types == [pa.int32(), pa.string(), pa.decimal128(4, 1)]
     assert relation.polars().schema == {"a": pl.Int32, "b": pl.String, "c": pl.Decimal(4, 1)}
+    assert pl.DataFrame(relation).equals(relation.polars())
+    assert pa.table(relation).equals(relation.arrow())
     assert relation.fetchone() is None
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from gpudb.errors import SqlError
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.types import SqlType
 
@@ -58,3 +59,12 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Rolls back what is open and frees everything; idempotent."""
+
+
+def copy_refused(*, taking: bool) -> SqlError:
+    """What a COPY from or to the client is told that is run as any other statement."""
+    if taking:
+        hint = "Use Connection.copy_from, or COPY … FROM with a file's name."
+        return SqlError.of("feature_not_supported", "COPY FROM STDIN needs its data", hint=hint)
+    hint = "Use Connection.sql(…).arrow(), or COPY … TO with a file's name."
+    return SqlError.of("feature_not_supported", "COPY TO STDOUT has nowhere to go here", hint=hint)

@@ -104,7 +104,7 @@ class Connection:
 
         `name` is the name as quoted in SQL would have it: unquoted names in SQL are lower case. It hides a
         table of that name, and takes the place of a frame of that name. A lazy frame is collected here.
-        Errors: 42804, 0A000 for a column that no SQL type holds, 42701 for two columns of one name.
+        Errors: 42804, 0A000 for a column that no SQL type holds or no column at all, 42701 for two of one name.
         """
         table, types = as_relation(frame)
         with self._turn():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from gpudb.api.backend import copy_refused
 from gpudb.api.names import quoted
 from gpudb.api.parameters import input_text, wanted_type
 from gpudb.errors import GpudbError, SqlError
@@ -100,7 +101,7 @@ class EmbeddedBackend:
                 result.abort("no data was given")
             if isinstance(result, CopyIn | CopyOut):
                 result.close()
-                raise _copy_refused(result)
+                raise copy_refused(taking=isinstance(result, CopyIn))
             return result
         except BaseException as error:
             self.finish(failed=True)
@@ -121,7 +122,7 @@ class EmbeddedBackend:
             if isinstance(result, CopyIn):
                 result.abort("no data was given")
             if isinstance(result, CopyIn | CopyOut):
-                raise _copy_refused(result)
+                raise copy_refused(taking=isinstance(result, CopyIn))
             last = Result(result.tag, result.columns, iter(list(result.batches)))
         return last
 
@@ -177,11 +178,3 @@ class EmbeddedBackend:
             self._closed = True
             self._session.close()
             release(self._database)
-
-
-def _copy_refused(result: Result) -> SqlError:
-    if isinstance(result, CopyIn):
-        hint = "Use Connection.copy_from, or COPY … FROM with a file's name."
-        return SqlError.of("feature_not_supported", "COPY FROM STDIN needs its data", hint=hint)
-    hint = "Use Connection.sql(…).arrow(), or COPY … TO with a file's name."
-    return SqlError.of("feature_not_supported", "COPY TO STDOUT has nowhere to go here", hint=hint)

@@ -96,9 +96,11 @@ def arrow_table(frame: object) -> pa.Table:
 def as_relation(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
     """A frame as an Arrow table whose columns have exactly the `SqlType.arrow` of the types beside it.
 
-    0A000 for a column of a type that SQL has no counterpart of, 42701 for two columns of one name.
+    0A000 for a column of a type that SQL has no counterpart of or where there is none, 42701 for two of one name.
     """
     table = arrow_table(frame)
+    if not table.num_columns:
+        raise FeatureNotSupported("a frame without columns is not supported")
     seen: set[str] = set()
     for name in table.column_names:
         if name in seen:

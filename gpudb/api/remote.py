@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gpudb import errors
+from gpudb.api.backend import copy_refused
 from gpudb.api.names import column_definitions, quoted
 from gpudb.api.text_columns import from_text
 from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
@@ -40,6 +41,7 @@ class RemoteBackend:
         self._psycopg = psycopg = _psycopg()
         self._notices: list[Notice] = []
         self._registered: set[str] = set()
+        self._connection: Any = None
         with self._errors():
             self._connection = psycopg.connect(
                 url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=CONNECT_TIMEOUT_S
@@ -134,8 +136,7 @@ class RemoteBackend:
                 self._connection.execute(f"DROP TABLE {quoted(name)}")
             columns = column_definitions(table.column_names, types)
             self._connection.execute(f"CREATE TEMPORARY TABLE {quoted(name)} ({columns})")
-            if table.num_columns:
-                self.copy_in(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)", csv_chunks(table, types))
+            self.copy_in(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)", csv_chunks(table, types))
         self._registered.add(name)
 
     def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
@@ -186,7 +187,25 @@ class RemoteBackend:
         try:
             yield
         except self._psycopg.Error as error:
-            raise _translated(error) from error
+            copying = self._copy_ended() if isinstance(error, self._psycopg.ProgrammingError) else None
+            raise _translated(error) if copying is None else copying from error
+
+    def _copy_ended(self) -> SqlError | None:
+        """Ends a COPY that psycopg has begun and left open; what to tell of it, None if there was none."""
+        if self._connection is None:
+            return None
+        pgconn, status = self._connection.pgconn, self._psycopg.pq.ExecStatus
+        found = None
+        if pgconn.transaction_status == self._psycopg.pq.TransactionStatus.ACTIVE:
+            while (result := pgconn.get_result()) is not None:
+                if result.status == status.COPY_IN:
+                    found = copy_refused(taking=True)
+                    pgconn.put_copy_end(b"no data was given")
+                elif result.status == status.COPY_OUT:
+                    found = copy_refused(taking=False)
+                    while pgconn.get_copy_data(0)[0] > 0:
+                        pass
+        return found
 
 
 def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:

@@ -273,3 +273,11 @@ def test_notices_are_kept(any_db: Connection) -> None:
     assert ["not_there" in notice.message for notice in any_db.notices] == [True]
     any_db.execute("SELECT 1")
     assert any_db.notices == []
+
+
+@pytest.mark.parametrize("sql", ["COPY copied FROM STDIN", "COPY copied TO STDOUT", "SELECT 1; COPY copied TO STDOUT"])
+def test_copy_without_a_client_is_refused(sql: str, any_db: Connection) -> None:
+    any_db.execute("CREATE TEMPORARY TABLE copied AS SELECT n FROM generate_series(1, 10000) n")
+    with pytest.raises(GpudbError, match=r"COPY (FROM STDIN needs its data|TO STDOUT has nowhere to go)"):
+        any_db.execute(sql)
+    assert any_db.execute("SELECT count(*) FROM copied").fetchall() == [(10000,)]

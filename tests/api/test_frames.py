@@ -134,10 +134,12 @@ def test_what_sql_has_no_type_for_is_refused(db: Connection) -> None:
     for frame, state in (
         ([1, 2], "42804"),
         (pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), "42701"),
+        (pa.table({}), "0A000"),
     ):
         with pytest.raises(GpudbError) as raised:
             db.register("x", frame)
         assert raised.value.sqlstate == state
+    assert db.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_a_column_of_uuids(db: Connection) -> None:

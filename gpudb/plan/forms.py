@@ -94,7 +94,7 @@ class Listed:
     def of(self, node: Node, width: int) -> Aggregate:
         order = (bound.SortKey(column(width + 1, INT8), False, False),) if self.ordered else ()
         # Arrays become an array of one dimension more, which wants them alike.
-        taken = "anyarray" if node.types[width].item is not None else "anynonarray"
+        taken = "anyarray" if node.types[width].element is not None else "anynonarray"
         (aggregate,) = (each for each in library.functions_by_name()["array_agg"] if each.args[0].name == taken)
         call = bound.Aggregate(aggregate, (column(width, node.types[width]),), self.type, order_by=order)
         return Aggregate(node, _keys(node, width), (call,))

@@ -234,7 +234,7 @@ def _list_text(
     type_: SqlType, column: pa.ListArray, zone: str, resolve: Resolve | None, outermost: bool = True
 ) -> pa.StringArray:
     items = plain(column.flatten())
-    if pa.types.is_list(items.type) and type_.ranged is None:
+    if of_arrays(type_, items):
         text = _list_text(type_, items, zone, resolve, outermost=False)
     else:
         text = text_column(type_, items, zone, resolve)
@@ -243,12 +243,17 @@ def _list_text(
     vector = type_.name in ("int2vector", "oidvector")
     joined = pc.binary_join(list_of(column, pc.fill_null(text, "NULL")), " " if vector else ",")
     framed = joined if vector else pc.binary_join_element_wise("{", joined, "}", "")
-    if outermost and pa.types.is_list(items.type) and type_.ranged is None:
+    if outermost and of_arrays(type_, items):
         # PostgreSQL has no array of empty arrays: it is empty
         framed = pc.if_else(
             pc.match_substring_regex(framed, r"^[{},]*$"), pc.if_else(pc.is_valid(framed), "{}", None), framed
         )
     return framed
+
+
+def of_arrays(element: SqlType, items: pa.Array) -> bool:
+    """Whether an array's items are arrays, of one dimension less: a multirange is a list too."""
+    return pa.types.is_list(items.type) and (element.ranged is None or pa.types.is_list(items.type.value_type))
 
 
 def list_of(column: pa.ListArray, items: pa.Array) -> pa.ListArray:

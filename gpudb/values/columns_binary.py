@@ -16,7 +16,7 @@ from gpudb.types import SqlType
 from gpudb.values import civil
 from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
 from gpudb.values.bit_strings import bits_binary
-from gpudb.values.columns import as_string, interval_parts, list_of, plain, text_column, validity
+from gpudb.values.columns import as_string, interval_parts, list_of, of_arrays, plain, text_column, validity
 from gpudb.values.inet import each_of, network_binary
 from gpudb.values.range_columns import nulls_of, range_binary
 from gpudb.values.record_columns import record_binaries
@@ -223,7 +223,7 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
     if element is None:
         raise SqlError.of("internal_error", f"a list for type {type_}")
     items = plain(column.flatten())
-    if pa.types.is_list(items.type) and element.ranged is None:
+    if of_arrays(element, items):
         return pa.array([_nested(element, row) for row in _rows(column)], pa.binary())
     body = pc.binary_join(list_of(column, framed(binary_column(element, items))), b"")
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
@@ -314,7 +314,7 @@ def _nested(element: SqlType, row: pa.Array | None) -> bytes | None:
     if row is None:
         return None
     counts = [1, len(row)]
-    while pa.types.is_list(row.type):
+    while of_arrays(element, row):
         row = row.flatten()
         counts.append(len(row))
     if not all(counts):

@@ -87,3 +87,12 @@ INSERT INTO mr_null VALUES (NULL);
 -- error 22004
 SELECT int4multirange(r, r) FROM mr_null;
 SELECT int4multirange(r) FROM mr_null;
+-- arrays of multiranges, empty ones too, of one dimension and of two
+-- setup
+CREATE TABLE mr_many (id int, m int4multirange);
+INSERT INTO mr_many VALUES (1, '{}'), (2, '{[1,3)}'), (3, NULL), (4, '{}');
+-- cases
+SELECT id, ARRAY(SELECT o.m FROM mr_many o WHERE o.id <= mr_many.id ORDER BY o.id) FROM mr_many;
+SELECT ARRAY(SELECT m FROM mr_many ORDER BY id), array_agg(m ORDER BY id) FROM mr_many;
+SELECT id, ARRAY[ARRAY[m]], ARRAY[ARRAY[m], ARRAY['{}'::int4multirange]], ARRAY[m] FROM mr_many;
+SELECT array_agg(ARRAY[m, '{}'] ORDER BY id), '{{"{}"},{"{[1,2)}"}}'::int4multirange[] FROM mr_many;

@@ -16,6 +16,7 @@ from gpudb.api.names import column_definitions, qualified
 from gpudb.cli import sources
 from gpudb.cli.output import duration, notice_text, size
 from gpudb.cli.sources import Source
+from gpudb.errors import UndefinedTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,11 @@ def _create(connection: Connection, name: str, source: Source, options: Options)
 
 def _load(connection: Connection, name: str, source: Source, options: Options, told: Callable[[int, int], None]) -> int:
     """One file; `told(bytes read, rows seen)` as it goes on. Gives the number of rows."""
-    there = connection.table(name).columns
+    try:
+        there = connection.table(name).columns
+    except UndefinedTable as error:
+        error.hint = "--create makes the table from the first file."
+        raise
     if source.format in {"parquet", "arrow"}:
         by_name = {column.lower(): column for column in there}
         rows = 0

@@ -160,7 +160,10 @@ def _first_line(source: Source, delimiter: str | None) -> list[str]:
 
 
 def _delimiter(source: Source, given: str | None) -> str:
-    return {"\\t": "\t"}.get(given or "", given or source.delimiter or ",")
+    found = {"\\t": "\t"}.get(given or "", given or source.delimiter or ",")
+    if len(found.encode()) != 1:
+        raise FeatureNotSupported("COPY delimiter must be a single one-byte character")
+    return found
 
 
 def columns(source: Source, header: bool | None, delimiter: str | None) -> tuple[list[str], list[SqlType]]:

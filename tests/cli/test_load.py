@@ -63,6 +63,10 @@ def test_create_takes_columns_from_the_first_file(files: Path) -> None:
     assert rows(data, "SELECT id, name, price FROM items ORDER BY id") == [(1, "a, b", 1.5), (2, None, None)]
     done = here("load", "items", files / "part1.csv", "--create", "--data-dir", data)
     assert (done.returncode, "42P07" in done.stderr) == (1, True)
+    done = here("load", "missing", files / "part1.csv", "--data-dir", data)
+    assert (done.returncode, "HINT:  --create makes the table" in done.stderr) == (1, True)
+    done = here("load", "items", files / "part1.csv", "--delimiter", ";;", "--data-dir", data)
+    assert (done.returncode, "must be a single one-byte character" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "feather"])

@@ -1,8 +1,9 @@
-"""Whether typed text is a whole statement yet: quotes, dollar quotes and comments are seen, nothing else."""
+"""Where statements and backslash commands end: quotes, dollar quotes and comments are seen, nothing else."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _TOKEN = re.compile(
     r"""
@@ -20,6 +21,20 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLOCK = re.compile(r"/\*|\*/")
+
+
+def pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The backslash commands of a script, a line each, and what is between them, each with its place."""
+    start = place = 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("\\") and (not text[start:place].strip() or is_whole(text[start:place])):
+            if text[start:place].strip():
+                yield start, text[start:place]
+            yield place, line.strip()
+            start = place + len(line)
+        place += len(line)
+    if text[start:].strip():
+        yield start, text[start:]
 
 
 def is_whole(text: str) -> bool:

@@ -19,12 +19,13 @@ from gpudb.api.display import RIGHT
 from gpudb.api.rows import Rows
 from gpudb.cli import backslash
 from gpudb.cli.output import duration, error_text, notice_text
-from gpudb.cli.split import is_whole
+from gpudb.cli.split import is_whole, pieces
 from gpudb.errors import GpudbError, InternalError
 from gpudb.sql.parse import parse
 
 HISTORY = Path("~/.gpudb_history")
 HISTORY_LINES = 5000
+_QUIT = frozenset({"\\q", "\\quit"})
 SHOWN = 500
 """Rows drawn at a terminal; more are counted."""
 
@@ -42,23 +43,30 @@ def run(target: str | None, commands: list[str]) -> int:
 
 def _script(connection: Connection, text: str) -> bool:
     """Runs statements up to the first error; prints results as psql does."""
-    if text.lstrip().startswith("\\"):
-        return _attempt(connection, lambda: backslash.run(connection, text.strip(), _print), text)
     return _attempt(connection, lambda: run_each(connection, text, _print), text)
 
 
 def run_each(connection: Connection, text: str, show: Callable[[Rows], None]) -> None:
-    """Each statement by itself, as a shell sends them."""
-    for statement in parse(text):
+    """Each statement and backslash command by itself, as a shell sends them, up to \\q."""
+    for place, piece in pieces(text):
+        if piece.rstrip("; ") in _QUIT:
+            return
+        if piece.startswith("\\"):
+            backslash.run(connection, piece, show)
+            continue
+        start = place
         try:
-            rows = connection.execute(statement.text)
+            for statement in parse(piece):
+                start = place + statement.start
+                rows = connection.execute(statement.text)
+                _tell(connection)
+                show(rows)
         except GpudbError as error:
             if error.position is not None:
-                error.position += statement.start
+                error.position += start
             raise
         finally:
             _tell(connection)
-        show(rows)
 
 
 def _attempt(connection: Connection, action: Callable[[], None], text: str) -> bool:
@@ -115,7 +123,7 @@ class Shell:
                     buffer = ""
                     continue
                 if not buffer and line.strip().startswith("\\"):
-                    if line.strip().rstrip(";") in {"\\q", "\\quit"}:
+                    if line.strip().rstrip("; ") in _QUIT:
                         return
                     self._backslash(line.strip())
                     continue

@@ -65,6 +65,22 @@ def test_backslash_commands(tmp_path: Path) -> None:
     assert (done.returncode, "\\?" in done.stderr) == (1, True)
 
 
+def test_backslash_commands_of_a_script(tmp_path: Path) -> None:
+    """Each is a line of its own, wherever a statement has ended; one within a statement's text is that text."""
+    (tmp_path / "inside.sql").write_text("\\dn\nSELECT 'in' || 'side';\n\\q\nSELECT 'unseen';\n")
+    script = (
+        f"CREATE TABLE t (a int);\n\\dt\n\\d t\n\\i {tmp_path}/inside.sql\nSELECT 'x\n\\d y';\n\\q\nSELECT 'unseen';"
+    )
+    done = gpudb("sql", "--data-dir", tmp_path / "data", stdin=script)
+    assert (done.returncode, done.stderr) == (0, "")
+    for shown in ("CREATE TABLE", "public | t", "a      | integer", "Owner", "inside", "\\d y"):
+        assert shown in done.stdout, shown
+    assert "unseen" not in done.stdout
+    done = gpudb("sql", "--data-dir", tmp_path / "data", stdin="\\dt\n\nSELECT\n nothing;\n")
+    assert done.returncode == 1
+    assert "LINE 4:  nothing;" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "whole"),
     [

@@ -51,7 +51,8 @@ def comparable(value: Value, scale: int) -> pl.Expr:
         return expr
     factor = 10 ** (scale - value.scale)
     edge = (_LIMIT - 1) // factor
-    beyond = pl.when(value.expr > 0).then(edge + 1).otherwise(-edge - 1).cast(pl.Int128)
+    above, below = (pl.lit(digits, pl.Int128) for digits in (edge + 1, -edge - 1))
+    beyond = pl.when(value.expr > 0).then(above).otherwise(below)
     return pl.when((value.expr > edge) | (value.expr < -edge)).then(beyond * factor).otherwise(expr)
 
 

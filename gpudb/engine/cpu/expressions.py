@@ -24,6 +24,7 @@ from gpudb.functions.numeric import NARROW
 from gpudb.functions.records import packed
 from gpudb.functions.registry import MISSING, Function, Operands, fill, implementation
 from gpudb.functions.text import byte_of_name
+from gpudb.plan.failing import may_fail
 from gpudb.sql import bound
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
@@ -213,8 +214,11 @@ class Expressions:
             # DuckDB's own compares an interval's months, then its days: 1 month is more than 40 days to it
             values = [each.value for each in rendered]
             return Lanes(_extreme(values, ">" if expr.op == "GREATEST" else "<", expr.type))
-        made = f"{expr.op.lower()}({', '.join(each.value for each in rendered)})"
-        if expr.op == "COALESCE" and _constant_first(expr):
+        values = [each.value for each in rendered]
+        made = f"{expr.op.lower()}({', '.join(values)})"
+        if expr.op == "COALESCE" and any(map(may_fail, expr.args[1:])):
+            made = _first_known(values)
+        elif expr.op == "COALESCE" and _constant_first(expr):
             # DuckDB 2.0 fails to compare what it finds to be constant only after it has looked at it as a coalesce
             made = f"(CASE WHEN true THEN {rendered[0].value} ELSE {made} END)"
         if not expr.type.carried:
@@ -547,6 +551,17 @@ def _constant_first(expr: bound.Expr) -> bool:
     while isinstance(expr, bound.Choice) and expr.op == "COALESCE":
         expr = expr.args[0]
     return isinstance(expr, bound.Constant) and expr.value is not None
+
+
+def _first_known(values: Sequence[str]) -> str:
+    """The first value that is not NULL, and no later one computed.
+
+    Out of its own coalesce DuckDB takes what stands in a statement twice, and computes it for every row.
+    """
+    made = values[-1]
+    for value in reversed(values[:-1]):
+        made = let(lambda v, rest=made: f"(CASE WHEN {v} IS NOT NULL THEN {v} ELSE {rest} END)", value)
+    return made
 
 
 def _extreme(values: Sequence[str], sign: str, item: SqlType) -> str:

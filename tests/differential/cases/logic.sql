@@ -132,3 +132,13 @@ SELECT d <> make_date(-44, 12, 29), coalesce(d, make_date(-44, 12, 29)), CASE WH
 -- A literal that no numeric holds, where nothing reads it.
 -- error 22003
 SELECT x FROM (SELECT 1 AS x, (SELECT max(y) FROM (VALUES (1e999999), (2)) AS v(y)) AS z) AS t;
+-- a coalesce computes no more than it needs, of numerics too, and of what is written twice
+CREATE TABLE lo_first (id integer, n numeric, q numeric(6,2), i integer, t text, r numrange);
+INSERT INTO lo_first VALUES (1, 1.50, 2.25, 0, 'abc', '[1.5,2)'), (2, NULL, NULL, 4, '7.5', NULL), (3, -2, 0, 0, NULL, '(,0.25]');
+SELECT id, coalesce(n, 1 / i), coalesce(q, 1.0 / i), coalesce(n, t::numeric) FROM lo_first;
+SELECT id, coalesce(n, sqrt(n), t::numeric), coalesce(r, t::numrange) FROM lo_first WHERE id <> 2;
+SELECT coalesce(id, 1 / i), coalesce(id * 2, 1 / i), coalesce(t, (1 / i)::text) FROM lo_first WHERE id = 1;
+SELECT coalesce(coalesce(coalesce(n, t::numeric), 1 / i), 5), sum(coalesce(n, 10 / i)) OVER (ORDER BY id) FROM lo_first;
+SELECT sum(coalesce(n, 10 / i)), coalesce(sum(n), 1 / (count(*) - 3)) FROM lo_first;
+-- error 22012
+SELECT coalesce(n, 1 / (i - 4)) FROM lo_first;

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.types import SqlType
 from gpudb.values import civil
 from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
@@ -74,6 +74,9 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
 def fixed_width(type_: SqlType, column: pa.Array) -> Array | None:
     """The values as one numpy array of big-endian items, NULLs as anything; None if their width varies."""
     name = type_.name
+    if name.startswith("reg") and not pa.types.is_integer(column.type):
+        # A query's last step has looked the names up, for clients that want them.
+        raise FeatureNotSupported(f"type {name} in binary format is not supported", hint="Cast it to oid or text.")
     if name in _INTEGERS or name.startswith("reg"):
         return _numbers(column, pa.int64()).astype(_INTEGERS.get(name, ">u4"))
     if name in _FLOATS:

@@ -141,6 +141,13 @@ def test_the_cursor_describes_its_columns(pg: psycopg.Connection[Any]) -> None:
     assert described == [("a", 23, None, None, None), ("b", 1700, 5, 2, None), ("c", 1043, None, None, 3)]
 
 
+def test_names_of_objects_in_binary_are_refused(pg: psycopg.Connection[Any]) -> None:
+    assert pg.execute("SELECT 'pg_class'::regclass::oid", binary=True).fetchone() == (1259,)
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="type regclass in binary format"):
+        pg.execute("SELECT 'pg_class'::regclass", binary=True)
+    assert pg.execute("SELECT 'pg_class'::regclass").fetchone() == ("pg_class",)
+
+
 def test_a_statement_is_prepared_after_a_few_runs(pg: psycopg.Connection[Any]) -> None:
     pg.prepare_threshold = 1
     for number in range(6):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Check, Column, Index, Table, Unique
-from gpudb.errors import FeatureNotSupported, UndefinedTable
-from gpudb.session.constraints import Definition
+from gpudb.errors import UndefinedTable
+from gpudb.session.constraints import Definition, index_names_in, next_oid
 from gpudb.session.context import Context
-from gpudb.session.names import named_relation, spoken
+from gpudb.session.names import free_name, joined_names, named_relation, spoken
 from gpudb.sql.bind.checks import parsed
+from gpudb.sql.parse import inner, kind
 
 # PostgreSQL's CREATE_TABLE_LIKE_* bits.
 _COMMENTS, _CONSTRAINTS, _DEFAULTS, _GENERATED, _IDENTITY, _INDEXES = 1 << 0, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6
@@ -45,9 +47,25 @@ def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
         for each in relation.constraints:
             if isinstance(each, Unique) and not each.index:
                 made.append((_key(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
-            elif isinstance(each, Unique | Index):
-                raise FeatureNotSupported(f"LIKE … INCLUDING INDEXES of index {each.name} is not supported")
     return columns, made
+
+
+def with_indexes(context: Context, table: Table, elements: Any) -> Table:
+    """The table that is being made, with the indexes of those that it is LIKE, INCLUDING INDEXES."""
+    for node in (inner(each) for each in elements if kind(each) == "table_like_clause"):
+        relation = named_relation(context, node.relation)
+        if isinstance(relation, Table) and node.options & _INDEXES:
+            for each in relation.constraints:
+                if isinstance(each, Index) or (isinstance(each, Unique) and each.index):
+                    taken = index_names_in(context.transaction.catalog, table)
+                    made = replace(
+                        each,
+                        oid=next_oid(context),
+                        name=free_name(taken, table.name, joined_names(each.columns), "idx"),
+                        comment=each.comment if node.options & _COMMENTS else None,
+                    )
+                    table = replace(table, constraints=(*table.constraints, made))
+    return table
 
 
 def _check(check: Check) -> Any:

@@ -21,7 +21,7 @@ from gpudb.session.names import check_free, identifier, target_schema
 from gpudb.session.queried_columns import as_stored, check_column_type, query_columns
 from gpudb.session.results import Result
 from gpudb.session.storage_parameters import check_storage_parameters
-from gpudb.session.table_like import like
+from gpudb.session.table_like import like, with_indexes
 from gpudb.session.temporary import on_commit
 from gpudb.sql.bind.changes import declared_default
 from gpudb.sql.bind.checks import stored_text
@@ -67,7 +67,7 @@ def create_table(context: Context) -> Result:
         temporary=temporary,
         on_commit=on_commit(node.oncommit, temporary=temporary),
     )
-    table = add_constraints(context, table, constraints, new=True)
+    table = with_indexes(context, add_constraints(context, table, constraints, new=True), elements)
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
     own(context, oid, sequences)
     copy_identities(context, oid)

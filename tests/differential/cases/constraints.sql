@@ -120,6 +120,17 @@ CREATE TABLE co_like3 (LIKE co_names INCLUDING CONSTRAINTS);
 INSERT INTO co_like3 VALUES (3, 2, 10);
 INSERT INTO co_like3 VALUES (3, 2, 1), (3, 2, 1);
 
+CREATE TABLE co_source (a integer PRIMARY KEY, b text, c integer);
+CREATE INDEX co_by_c ON co_source (c DESC, b);
+CREATE UNIQUE INDEX co_one_b ON co_source (b);
+CREATE TABLE co_like4 (LIKE co_source INCLUDING ALL);
+SELECT indexrelid::regclass::text, indisunique, indkey::text, indoption::text FROM pg_index WHERE indrelid = 'co_like4'::regclass;
+INSERT INTO co_like4 VALUES (1, 'x', 2);
+-- error 23505
+INSERT INTO co_like4 VALUES (2, 'x', 2);
+CREATE TABLE co_like5 (LIKE co_source INCLUDING ALL EXCLUDING INDEXES);
+INSERT INTO co_like5 VALUES (1, 'x', 2), (1, 'x', 2);
+
 -- NULLS NOT DISTINCT
 CREATE TABLE co_nulls (a integer, b integer, UNIQUE NULLS NOT DISTINCT (a, b));
 INSERT INTO co_nulls VALUES (1, NULL), (NULL, 1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 
@@ -390,3 +391,12 @@ def test_discard_all_closes_cursors(session: Session) -> None:
     assert run(session, "FETCH kept") == [(1,)]
     run(session, "DISCARD ALL")
     assert fails(session, "FETCH kept").sqlstate == "34000"
+
+
+def test_max_connections_are_those_that_were_asked_for() -> None:
+    with contextlib.closing(Database(None, max_connections=7)) as database:
+        session = database.session("gpudb")
+        assert run(session, "SHOW max_connections") == [("7",)]
+        assert run(session, "SELECT setting FROM pg_settings WHERE name = 'max_connections'") == [("7",)]
+        assert fails(session, "SET max_connections = 9").sqlstate == "55P02"
+        session.close()

@@ -289,8 +289,8 @@ class Expressions:
         # A function of the session's state is worked out before; of columns only where it can be looked up.
         constants = tuple(self._known(arg) for arg in expr.args) if how.session is not None else ()
         if how.session is not None and (MISSING not in constants or how.duckdb is None):
-            maker = self.values.get(how.session)
-            if maker is None:
+            maker = self.values.get(how.session, MISSING)
+            if maker is MISSING:
                 raise FeatureNotSupported(f"function {expr.function} is not supported here")
             return self._constant(maker(*constants) if callable(maker) else maker, expr.type)
         operands = self.operands(expr.args, expr.type)

@@ -45,6 +45,7 @@ class Expressions:
     `grouped` are those that the query at hand groups by and whose equal values are held in several forms, of which an
     aggregate has to pick one; with `sets`, where they are grouped by at all. `narrow` has aggregates multiply decimals
     in 64 bits. `subject` is the value that a domain's checks are about. `check` raises once the statement is to end.
+    With `lazy` AND and OR compute no more than they need, as filters do by themselves.
     """
 
     column: Callable[[bound.Column], str]
@@ -56,6 +57,7 @@ class Expressions:
     narrow: bool = False
     subject: str = ""
     check: Callable[[], None] = lambda: None
+    lazy: bool = False
 
     def lanes(self, expr: bound.Expr) -> Lanes:
         """Both lanes of an expression."""
@@ -180,6 +182,8 @@ class Expressions:
         parts = [self.value(arg) for arg in expr.args]
         if expr.op == "NOT":
             return Lanes(f"(NOT {parts[0]})")
+        if self.lazy and _by_case(expr.args, parts):
+            return Lanes(_decided(parts, expr.op))
         return Lanes(f"({f' {expr.op} '.join(parts)})")
 
     @_render.register
@@ -216,7 +220,7 @@ class Expressions:
             return Lanes(_extreme(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         values = [each.value for each in rendered]
         made = f"{expr.op.lower()}({', '.join(values)})"
-        if expr.op == "COALESCE" and any(map(may_fail, expr.args[1:])):
+        if expr.op == "COALESCE" and _by_case(expr.args, values):
             made = _first_known(values)
         elif expr.op == "COALESCE" and _constant_first(expr):
             # DuckDB 2.0 fails to compare what it finds to be constant only after it has looked at it as a coalesce
@@ -557,14 +561,39 @@ def _constant_first(expr: bound.Expr) -> bool:
     return isinstance(expr, bound.Constant) and expr.value is not None
 
 
+_SUBQUERIES = bound.ScalarSubquery | bound.ArraySubquery | bound.Exists | bound.AnySubquery
+_LONG = 4_000
+
+
+def _by_case(args: Sequence[bound.Expr], values: Sequence[str]) -> bool:
+    """Whether what an argument computes is left to a CASE, which writes those before it twice.
+
+    DuckDB's lambdas, which would name them, hold no subqueries, aggregates or window functions.
+    """
+    if not any(map(may_fail, args[1:])) or sum(map(len, values)) > _LONG:
+        return False
+    return not any(
+        isinstance(node, _SUBQUERIES) or (isinstance(node, bound.Call) and node.function.volatile)
+        for arg in args[:-1]
+        for node in walk(arg)
+    )
+
+
 def _first_known(values: Sequence[str]) -> str:
     """The first value that is not NULL, and no later one computed.
 
     Out of its own coalesce DuckDB takes what stands in a statement twice, and computes it for every row.
     """
-    made = values[-1]
-    for value in reversed(values[:-1]):
-        made = let(lambda v, rest=made: f"(CASE WHEN {v} IS NOT NULL THEN {v} ELSE {rest} END)", value)
+    whens = "".join(f" WHEN {value} IS NOT NULL THEN {value}" for value in values[:-1])
+    return f"(CASE{whens} ELSE {values[-1]} END)"
+
+
+def _decided(parts: Sequence[str], op: str) -> str:
+    """AND or OR, no part of which is computed where one before it decides."""
+    made = parts[-1]
+    for part in reversed(parts[:-1]):
+        decides = f"WHEN NOT {part} THEN false" if op == "AND" else f"WHEN {part} THEN true"
+        made = f"(CASE {decides} ELSE ({part} {op} {made}) END)"
     return made
 
 

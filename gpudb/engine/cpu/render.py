@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -125,7 +126,9 @@ class Renderer:
             head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.distinct)}) "
         else:
             head = ""
-        targets = ", ".join(f"{made.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
+        # What is grouped or sorted by has to be written the same there.
+        shown = replace(made, lazy=not (query.group_by or query.distinct))
+        targets = ", ".join(f"{shown.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
         text = f"SELECT {head}{targets or 'NULL AS c0'}"
         text += f" FROM {source}" if source else ""
         text += f" WHERE {plain.value(query.where)}" if query.where is not None else ""
@@ -135,7 +138,7 @@ class Renderer:
             names = ", ".join(f"c{n}" for n in range(1, len(query.targets) + 1))
             keys = [(query.targets.index(key.expr), key.descending, key.nulls_first) for key in query.order_by]
             return f"SELECT * FROM ({text}) AS s({names}){self._positions(query, keys)}"
-        text += self._order_by(query, made)
+        text += self._order_by(query, shown)
         return text + self._limits(query)
 
     def _group_by(self, query: bound.Select, made: Expressions) -> str:

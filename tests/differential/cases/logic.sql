@@ -142,3 +142,17 @@ SELECT coalesce(coalesce(coalesce(n, t::numeric), 1 / i), 5), sum(coalesce(n, 10
 SELECT sum(coalesce(n, 10 / i)), coalesce(sum(n), 1 / (count(*) - 3)) FROM lo_first;
 -- error 22012
 SELECT coalesce(n, 1 / (i - 4)) FROM lo_first;
+-- nor do AND and OR of a select list, and of what orders rows
+SELECT id, i <> 0 AND 10 / i > 2 AND n IS NULL, i = 0 OR 10 / i < 2 OR n IS NULL, i > 0 AND (n > 0 OR sqrt(n) > 0), i IS NULL AND 1 / i > 0 FROM lo_first;
+SELECT count(*) FILTER (WHERE i <> 0 AND 10 / i > 2), bool_or(i <> 0 AND 10 / i > 2), sum(CASE WHEN i <> 0 AND 10 / i > 2 THEN 1 ELSE 0 END) FROM lo_first;
+-- ordered
+SELECT id FROM lo_first ORDER BY i <> 0 AND 10 / i > 2, id DESC;
+SELECT i <> 0 AND 10 / i > 2, count(*) FROM lo_first WHERE i <> 0 GROUP BY 1;
+SELECT DISTINCT i <> 0 AND 10 / i > 2 FROM lo_first WHERE i <> 0 ORDER BY 1;
+SELECT id, NULL AND 1 / i > 0 FROM lo_first WHERE i <> 0;
+-- error 22012
+SELECT n IS NULL AND 1 / (i - 4) > 0 FROM lo_first;
+-- beside subqueries, aggregates and window functions
+SELECT id, coalesce(nullif(upper(t) || lower(t) || repeat(t, 2), 'x'), (SELECT max(f.t) FROM lo_first AS f WHERE f.id > o.id)) FROM lo_first AS o;
+SELECT coalesce(nullif(round(sum(n) * 2.5 + sum(q) * 3, 2), 7.77777), 1 / (count(*) - 3)), count(*) > 0 OR 1 / (count(*) - 3) > 0 FROM lo_first;
+SELECT id, coalesce(nullif(round(sum(n) OVER (ORDER BY id) * 2.5, 2), 7.77777), 1 / (id - 1), rank() OVER (ORDER BY id)) FROM lo_first;

@@ -20,6 +20,7 @@ WITH RECURSIVE down AS (
   SELECT t.id, t.label, d.depth + 1 FROM ct_tree t JOIN down d ON t.parent = d.id
 ) SELECT id, label, depth FROM down;
 WITH RECURSIVE n(i) AS (SELECT 0 UNION SELECT (i + 1) % 3 FROM n) SELECT i FROM n;
+WITH RECURSIVE n(i) AS (SELECT id FROM ct_tree WHERE id = 1 UNION ALL SELECT i + 1 FROM n WHERE i < 70) SELECT i FROM n;
 WITH RECURSIVE path(id, p) AS (
   SELECT id, label FROM ct_tree WHERE id = 1 UNION ALL SELECT t.id, p || '/' || t.label FROM ct_tree t, path WHERE t.parent = path.id
 ) SELECT * FROM path;
@@ -38,7 +39,7 @@ WITH a(x, y) AS (SELECT 1) SELECT * FROM a;
 -- error 42601
 WITH a AS SELECT 1 SELECT * FROM a;
 -- equal rows of a recursion may show different digits: the first is kept
-WITH RECURSIVE s(n, v) AS (SELECT id, 1.50 FROM ct_tree WHERE id < 3 UNION SELECT n % 150 + 1, v FROM s) SELECT * FROM s;
+WITH RECURSIVE s(n, v) AS (SELECT id, 1.50 FROM ct_tree WHERE id < 3 UNION SELECT n % 25 + 1, v FROM s) SELECT * FROM s;
 WITH RECURSIVE s(n, v) AS (SELECT id, 1.5 FROM ct_tree WHERE id < 2 UNION SELECT n % 5 + 1, v * 1.0 FROM s) SELECT * FROM s;
 WITH RECURSIVE s(v) AS (VALUES (1.0), (NULL), (NULL) UNION SELECT (v + 1.00) % 4 FROM s) SELECT v FROM s;
 WITH RECURSIVE s(v, j) AS (SELECT 2.50, '{"a": 1.0}'::jsonb UNION SELECT v + 0.5, '{"a": 1.00}' FROM s WHERE v < 4) SELECT v, j FROM s;

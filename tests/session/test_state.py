@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 
@@ -391,20 +390,3 @@ def test_discard_all_closes_cursors(session: Session) -> None:
     assert run(session, "FETCH kept") == [(1,)]
     run(session, "DISCARD ALL")
     assert fails(session, "FETCH kept").sqlstate == "34000"
-
-
-def test_max_connections_are_those_that_were_asked_for() -> None:
-    with contextlib.closing(Database(None, max_connections=7)) as database:
-        session = database.session("gpudb")
-        assert run(session, "SHOW max_connections") == [("7",)]
-        assert run(session, "SELECT setting FROM pg_settings WHERE name = 'max_connections'") == [("7",)]
-        assert fails(session, "SET max_connections = 9").sqlstate == "55P02"
-        session.close()
-
-
-def test_addresses_without_a_network(session: Session) -> None:
-    sql = "SELECT inet_client_addr(), inet_client_port(), inet_server_addr(), inet_server_port()"
-    assert run(session, sql) == [(None, None, None, None)]
-    assert run(session, f"{sql}, relname FROM pg_class WHERE relname = 'pg_type'") == [
-        (None, None, None, None, "pg_type")
-    ]

@@ -20,11 +20,12 @@ from gpudb.engine.gpu import limits, memory
 from gpudb.engine.gpu.device import Device
 from gpudb.engine.gpu.failures import told
 from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
-from gpudb.engine.gpu.given import ResultRoom, Spilled
+from gpudb.engine.gpu.frames import Away, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.given import ResultRoom, SpillFile
 from gpudb.engine.gpu.lanes import Lane
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.running import Running
+from gpudb.engine.gpu.share import Share
 from gpudb.engine.gpu.stage import Again, Task, compute, finished
 from gpudb.engine.gpu.warm import warm
 from gpudb.errors import OutOfMemory, WorkerLost
@@ -42,7 +43,7 @@ _FEW_ROWS = "few rows, which were on the host"
 _T = TypeVar("_T")
 _Tuples = tuple[tuple[Any, ...], ...]
 Figures = tuple[int, int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples, _Tuples]
-"""What a stage did on a share: both numbers, rows, bytes, bytes of them that went to files, milliseconds, what ran on
+"""What a stage did on a share: both numbers, rows, bytes, bytes of them that were put away, milliseconds, what ran on
 the host, what was launched, what its scans were narrowed to, what its operators did."""
 INLINE_BYTES = 2**20
 """A result of fewer bytes comes with the answer."""
@@ -114,8 +115,8 @@ class Computing:
 
     def computed(
         self, task: Task, received: Mapping[int, Sequence[Held]], *, spill: Running | None = None
-    ) -> tuple[Sequence[Held | Spilled], Figures]:
-        """What a stage gives, in a lane's thread; more than a few rows go to a file of the statement `spill`."""
+    ) -> tuple[Sequence[Held | Away], Figures]:
+        """What a stage gives, in a lane's thread; more than a few rows of the statement `spill` are put away."""
         started = time.perf_counter()
         frames, kernels = self.frames, self.kernels
         few = self.gpu and _few(task, received)
@@ -132,18 +133,29 @@ class Computing:
         except BaseException:
             self._told()  # the next stage in this thread would be told it
             raise
-        made: Sequence[Held | Spilled] = parts
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
-        spilled = 0
-        if spill is not None and size > _SPILL_BYTES:
-            file = spill.file(self._folder)
-            made = [file.write(each.frame()) for each in parts]
-            spilled = file.bytes
+        away = self._away(parts, task.share, spill) if spill is not None and size > _SPILL_BYTES else []
+        made: Sequence[Held | Away] = away or parts
+        spilled = sum(each.size for each in away)
         spent = 1000 * (time.perf_counter() - started)
         on_host, launched = self._told()
         host = on_host or ((_FEW_ROWS,) if few else ())
         seen = tuple(map(astuple, task.narrowed)), tuple(map(astuple, task.observed))
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
+
+    def _away(self, parts: Sequence[Held], share: Share, statement: Running) -> list[Away]:
+        """Parts where they wait for their readers: in the host's memory for this worker's device, as long as there is
+        some, or in a file."""
+        file: SpillFile | None = None
+        made: list[Away] = []
+        for place, each in enumerate(parts):
+            mine = share.worker.count == 1 or (len(parts) > 1 and place // share.chunks == share.worker.index)
+            kept = self.frames.put_away(each) if mine else None
+            if kept is None:
+                file = file or statement.file(self._folder)
+                kept = file.write(self.frames.with_room(each.frame))
+            made.append(kept)
+        return made
 
     def _with_room(self, work: Callable[[], list[Held]], task: Task) -> list[Held]:
         """What a stage gives; tried again where a GPU's memory was too small, once there is more room in it."""

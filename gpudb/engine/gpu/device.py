@@ -24,7 +24,8 @@ class Device:
     """Frames and tables where they lie, and what runs fused parts, if anything does.
 
     `space` is the bytes for tables' columns and those for statements; `failure` tells what has broken the device;
-    `packer` readies frames for other workers' devices, where they are reached from this one.
+    `packer` readies frames for other workers' devices, where they are reached from this one; `shrink` frees so many
+    bytes of this process's memory, if it has as many that it can do without.
     """
 
     frames: Frames
@@ -33,6 +34,7 @@ class Device:
     space: tuple[int, int]
     failure: Callable[[], str | None] = lambda: None
     packer: Packer | None = None
+    shrink: Callable[[int], None] = lambda excess: None
 
 
 def on_host(limit: int, budget: int, fuse: bool) -> Device:
@@ -41,14 +43,17 @@ def on_host(limit: int, budget: int, fuse: bool) -> Device:
     room = budget // 2 if fuse else budget
     # The rest is for statements, but for what the process itself takes.
     space = budget, max(limit - budget - memory.used(), limit // 8)
-    return Device(HostFrames(), ResidentTables(room), Twin(PackedTables(room)) if fuse else None, space)
+    tables = ResidentTables(room)
+    return Device(HostFrames(), tables, Twin(PackedTables(room)) if fuse else None, space, shrink=tables.shrink)
 
 
-def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> Device:
+def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:
     """This process's GPU, of whose memory it may use `bound` bytes, or all that is free; tables have `budget` of them,
-    or a share for 0. It lies beside others' GPUs if there are `peers`."""
+    or a share for 0. It lies beside others' GPUs if there are `peers`. Of the host's memory up to `host` bytes are
+    locked for rows that the GPU has no room for."""
     from gpudb.engine.gpu.cudf.contiguous import Contiguous
     from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.locked import locked
     from gpudb.engine.gpu.cudf.memory import SHARE, failure, open_device
     from gpudb.engine.gpu.cudf.pieces import CudfPieces
     from gpudb.engine.gpu.cudf.resident import CudfTables
@@ -57,14 +62,15 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
     device = open_device(peers=peers, bound=bound)
     global _claim
     _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
-    frames = CudfFrames()
+    blocks = locked(host)
+    frames = CudfFrames(blocks)
     packer = Contiguous(frames) if peers else None
     room = budget or int(SHARE * device.memory)
     space = room, device.memory - room
     if not fuse:
         tables = CudfTables(room, frames)
         frames.shrink = partial(tables.columns.shrink, 0)
-        return Device(frames, tables, None, space, failure, packer)
+        return Device(frames, tables, None, space, failure, packer, blocks.shrink)
     packed = PackedTables(room * 3 // 4, CudfPieces(), texts=MANY)
     tables, kernels = CudfTables(room, frames, packed), Kernels(packed, Laid(frames))
 
@@ -74,7 +80,7 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0) -> D
         packed.columns.shrink(0)
 
     frames.shrink = shrink
-    return Device(frames, tables, kernels, space, failure, packer)
+    return Device(frames, tables, kernels, space, failure, packer, blocks.shrink)
 
 
 _claim: LockFile | None = None

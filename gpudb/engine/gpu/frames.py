@@ -6,6 +6,7 @@ process's memory (`HostFrames`) or in a GPU's (`cudf.frames`), and can be read b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -92,6 +93,17 @@ class Held(Protocol):
         """How many NULLs a column has."""
 
 
+class Away(ABC):
+    """Rows that lie, until they are read, where they take none of a device's memory; `size` is their bytes there."""
+
+    __slots__ = ()
+    size: int
+
+    @abstractmethod
+    def data(self) -> bytes:
+        """They as an Arrow IPC stream; ValueError where they are no more."""
+
+
 class Frames(Protocol):
     """What computes lazy frames."""
 
@@ -138,6 +150,17 @@ class Frames(Protocol):
     def repeated(self, rows: Held, times: str, number: str) -> Held:
         """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
         next 1, and so on."""
+
+    @property
+    def puts_away(self) -> bool:
+        """Whether there is memory of the host's from which rows soon are back."""
+
+    def put_away(self, rows: Held) -> Away | None:
+        """Rows in such memory; None where there is none for them."""
+
+    def back(self, parts: Sequence[Held | Away]) -> Held | None:
+        """Rows that were put away, one part after the other; None where none of them was. ValueError as `Away.data`,
+        MemoryError as `given`."""
 
     def make_room(self) -> None:
         """Lets go of what nobody reads, and of what can be read again."""
@@ -224,6 +247,7 @@ class HostFrames:
     """Frames in this process's memory, computed by Polars on its processors."""
 
     compares = True
+    puts_away = False
 
     def enter(self, lane: Lane) -> None:
         """See `Frames`: processors are all lanes'."""
@@ -303,6 +327,14 @@ class HostFrames:
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
         numbers = pl.Series(number, np.arange(len(places)) - firsts, pl.Int64)
         return HostHeld(frame[places].with_columns(numbers))
+
+    def put_away(self, rows: Held) -> Away | None:
+        """See `Frames`: they would lie where they do."""
+        return None
+
+    def back(self, parts: Sequence[Held | Away]) -> Held | None:
+        """See `Frames`."""
+        return None
 
     def make_room(self) -> None:
         """See `Frames`: whoever bounds this process's memory does."""

@@ -1,7 +1,8 @@
 """What stages gave, until it is read: parts for other stages, freed by their last reader, and rows for the client.
 
 Rows for the client wait for as long as the client does: in memory up to a bound over all statements, beyond it in a
-file, from which they are read by chunks. So do the parts of a statement that goes through its tables chunk by chunk.
+file, from which they are read by chunks. So do the parts of a statement that goes through its tables chunk by chunk,
+but for those that a GPU has put away nearer (see `frames.Frames.put_away`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.frames import Away, Held
 
 CHUNK_BYTES = 4 * 2**20
 """About how much of a result one message carries."""
@@ -41,7 +42,7 @@ class SpillFile:
         made = Spilled(self, self.bytes, len(data))
         while data:
             data = data[self._file.write(data) :]
-        self.bytes += made.length
+        self.bytes += made.size
         return made
 
     def read(self, start: int, length: int) -> bytes:
@@ -75,23 +76,23 @@ class SpillFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Spilled:
+class Spilled(Away):
     """A frame in a file."""
 
     file: SpillFile
     start: int
-    length: int
+    size: int
 
     def data(self) -> bytes:
-        """It as an Arrow IPC stream."""
-        return self.file.read(self.start, self.length)
+        """See `frames.Away`."""
+        return self.file.read(self.start, self.size)
 
 
 class Parts:
     """What a stage gave on one share: one frame for each taker, or one for all. `takers` are its readers to come."""
 
-    def __init__(self, frames: Sequence[Held | Spilled], takers: Sequence[int]) -> None:
-        self._frames: list[Held | Spilled | None] = list(frames)
+    def __init__(self, frames: Sequence[Held | Away], takers: Sequence[int]) -> None:
+        self._frames: list[Held | Away | None] = list(frames)
         self._left = Counter(map(self._place, takers))
         for place in range(len(self._frames)):
             self._freed(place)
@@ -104,7 +105,7 @@ class Parts:
             self._frames[place] = None
             del self._left[place]
 
-    def take(self, taker: int) -> Held | Spilled:
+    def take(self, taker: int) -> Held | Away:
         """A reader's rows; the last reader takes them away."""
         place = self._place(taker)
         frame = self._frames[place]
@@ -175,9 +176,9 @@ class ResultRoom:
             self.bytes -= size
 
 
-def joined(parts: Sequence[Held | Spilled]) -> pl.DataFrame:
+def joined(parts: Sequence[Held | Away]) -> pl.DataFrame:
     """The rows of parts, on the host, one after the other; ValueError where a file of them is closed."""
-    frames = [read(each.data()) if isinstance(each, Spilled) else each.frame() for each in parts]
+    frames = [read(each.data()) if isinstance(each, Away) else each.frame() for each in parts]
     # In one piece: a GPU would be sent, and put together, each of them.
     return pl.concat([each for each in frames if each.height] or frames[:1], rechunk=True)
 

@@ -6,8 +6,8 @@ import pickle
 from collections.abc import Hashable, Mapping, Sequence
 
 from gpudb.engine.gpu.computing import INLINE_BYTES, Computing, Figures
-from gpudb.engine.gpu.frames import FEW, Held, HostHeld
-from gpudb.engine.gpu.given import Spilled, written
+from gpudb.engine.gpu.frames import FEW, Away, Held, HostHeld
+from gpudb.engine.gpu.given import written
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.scatter import BYTES, Scattered, read, scattered
 from gpudb.engine.gpu.share import WHOLE, Share
@@ -100,7 +100,7 @@ class Half:
 
     def _computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> Held:
         ((made,), _) = self._computing.computed(task, received)
-        assert not isinstance(made, Spilled)
+        assert not isinstance(made, Away)
         return made
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gpudb.engine.gpu.connections import AtDoor, Attached
-from gpudb.engine.gpu.frames import Held
-from gpudb.engine.gpu.given import Kept, Parts, Spilled, SpillFile
+from gpudb.engine.gpu.frames import Away, Held
+from gpudb.engine.gpu.given import Kept, Parts, SpillFile
 from gpudb.errors import GpudbError
 from gpudb.plan.stages import Stage
 from gpudb.types import SqlType
@@ -74,7 +74,7 @@ class Running:
             found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
         return found
 
-    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Spilled]:
+    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Away]:
         """What a stage gives to a share on others, once it is there; ValueError once the statement has ended."""
         found = []
         for giver in givers:

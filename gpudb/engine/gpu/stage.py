@@ -47,9 +47,6 @@ class Tables(Protocol):
     def bytes(self) -> int:
         """What the columns take."""
 
-    def shrink(self, excess: int) -> None:
-        """Lets go of so many bytes of columns in this process's memory, if there are so many."""
-
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over a worker's share of the table's files."""
 
@@ -214,7 +211,12 @@ def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
         if over.put_off.steps:
             parts = frames.split(over.put_off.computed(lazy, frames).lazy, keys, work.share.count)
             return [frames.held(part.lazy.drop(over.put_off.columns)) for part in parts]
-    return frames.split(lazy, keys, work.share.count, away=work.share.chunks > 1)
+    return frames.split(lazy, keys, work.share.count, away=_to_files(work, frames))
+
+
+def _to_files(work: Task, frames: Frames) -> bool:
+    """Whether most parts go by the host: to files, and from there to other workers."""
+    return work.share.chunks > 1 and not (frames.puts_away and work.share.worker.count == 1)
 
 
 def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frames) -> list[Held]:
@@ -227,7 +229,7 @@ def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frame
     values = column_of(frames.fetched(held.lazy.select(names), "buckets"), "k", key.type)
     buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
     placed = held.beside(pl.DataFrame({"place": work.share.of_buckets(buckets)}))
-    return frames.placed(placed.lazy.drop(names), "place", work.share.count, away=work.share.chunks > 1)
+    return frames.placed(placed.lazy.drop(names), "place", work.share.count, away=_to_files(work, frames))
 
 
 def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
@@ -246,11 +248,10 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
-    away = work.share.chunks > 1
     # Where all ends differ no row is equal to several.
-    spread = away and not work.stage.together and ends.hash_rows().n_unique() < ends.height
+    spread = work.share.chunks > 1 and not work.stage.together and ends.hash_rows().n_unique() < ends.height
     placed = _ordered(frame.lazy, keys, frames, host)
-    return frames.ranged(placed, ends, order, count, spread=spread, away=away)
+    return frames.ranged(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
 
 
 def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.connections import AtDoor, Attached, Connections, Place
 from gpudb.engine.gpu.door import Door, Give
-from gpudb.engine.gpu.frames import Frames, Held, HostHeld
-from gpudb.engine.gpu.given import Spilled, joined, read, written
+from gpudb.engine.gpu.frames import Away, Frames, Held, HostHeld
+from gpudb.engine.gpu.given import joined, read, written
 from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
@@ -92,13 +92,13 @@ class Transfers:
         every = zip(peers, doors, strict=True) if self.door and doors else ()
         self._doors = {peer: door for peer, door in every if door}
 
-    async def sent(self, parts: Sequence[Held | Spilled], *, by_door: bool, near: bool = False) -> bytes | Attached:
+    async def sent(self, parts: Sequence[Held | Away], *, by_door: bool, near: bool = False) -> bytes | Attached:
         """Rows for another worker, which may come to this one's door for what is better fetched there, and to where it
         lies if it is `near`; ValueError where their file is closed."""
         held, *more = parts
         if more:
             return await asyncio.to_thread(lambda: written(joined(parts)))
-        if isinstance(held, Spilled):
+        if isinstance(held, Away):
             return await asyncio.to_thread(held.data)
         if by_door and self._packer is not None:
             packed = await asyncio.to_thread(self._packed, self._packer, held, near)
@@ -109,11 +109,11 @@ class Transfers:
         # What a GPU computes meanwhile may hold a copy up.
         return await asyncio.to_thread(lambda: written(held.frame()))
 
-    async def kept(self, parts: Sequence[Held | Spilled]) -> Held:
+    async def kept(self, parts: Sequence[Held | Away]) -> Held:
         """Rows that stay on this worker, where frames lie; ValueError where their file is closed."""
         held, *more = parts
-        if more or isinstance(held, Spilled):
-            return await asyncio.to_thread(lambda: self._frames.given(joined(parts)))
+        if more or isinstance(held, Away):
+            return await asyncio.to_thread(lambda: self._frames.back(parts) or self._frames.given(joined(parts)))
         return held
 
     def _packed(self, packer: Packer, held: Held, near: bool) -> Attached | None:

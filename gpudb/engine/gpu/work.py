@@ -15,10 +15,10 @@ from gpudb.engine.gpu.entry import Question
 from gpudb.engine.gpu.exchange import givers, in_need, runners, takers
 from gpudb.engine.gpu.failures import Lost, TooLarge, told
 from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import FEW, Held
+from gpudb.engine.gpu.frames import FEW, Away, Held
 from gpudb.engine.gpu.fused.match import scan_of
 from gpudb.engine.gpu.fused.run import Ready, Twin
-from gpudb.engine.gpu.given import Parts, Spilled
+from gpudb.engine.gpu.given import Parts
 from gpudb.engine.gpu.half import Half, is_bound, key_of
 from gpudb.engine.gpu.outcome import packed, to_batch
 from gpudb.engine.gpu.running import Running
@@ -198,7 +198,7 @@ class Work:
             return packed(made.batch)
         task = Task(self._plan[-1], WHOLE, self._parameters, self._timezone)
         ((rows,), _) = self._computing.computed(task, {plain.number: [made]})
-        assert not isinstance(rows, Spilled)
+        assert not isinstance(rows, Away)
         return self._packed(rows)
 
     def _packed(self, rows: Held) -> bytes | None:
@@ -221,7 +221,7 @@ class Work:
                 self._finished, figures = done
             else:
                 made, figures = self._computing.computed(work, received)
-                given[stage.number] = [each for each in made if not isinstance(each, Spilled)]
+                given[stage.number] = [each for each in made if not isinstance(each, Away)]
             self._measured.append(figures)
             for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
                 del given[number]
@@ -278,7 +278,7 @@ class Work:
         self._measured.append(figures)
         if stage.output == "result":
             (rows,) = frames
-            assert not isinstance(rows, Spilled)
+            assert not isinstance(rows, Away)
             self._results.append((share, await self._computing.keep(self._running, share, rows)))
         else:
             self._running.parts(stage.number, share).set_result(Parts(frames, readers))

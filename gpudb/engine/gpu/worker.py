@@ -46,6 +46,9 @@ from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
 
+_LOCKED = 0.25
+"""Of the process's memory, what a GPU may have for rows that it has no room for."""
+
 
 class StageWorker(WorkerPlugin):
     """Adds gpudb's handlers to a Dask worker.
@@ -75,7 +78,8 @@ class StageWorker(WorkerPlugin):
         """Called by Dask in the worker's process."""
         self._worker = worker
         if self._gpu:
-            device = on_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound)
+            host = int(_LOCKED * self._limit)
+            device = on_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
         else:
             device = on_host(self._limit, self._resident, self._fuse)
         self._transfers = Transfers(worker, device.frames, device.packer)
@@ -95,7 +99,7 @@ class StageWorker(WorkerPlugin):
         self._lateness = Lateness({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
         if self._gpu:
             self._lateness.start()
-        self._watch = asyncio.ensure_future(memory.watch(self._limit, device.tables.shrink, self._over))
+        self._watch = asyncio.ensure_future(memory.watch(self._limit, device.shrink, self._over))
         for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
         # What was read until now stays: to search it for cycles takes longer than most statements.

@@ -28,7 +28,7 @@ from tests.engine.gpu.test_benchmarks import SUITES
 
 _CUDF = [
     f"tests/engine/gpu/cudf/test_{name}.py"
-    for name in ("served", "mapped", "texts", "frames", "packing", "resident", "results", "streams")
+    for name in ("served", "mapped", "texts", "frames", "packing", "resident", "results", "streams", "locked")
 ]
 _TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
 """A folder's tests stand side by side: pytest finds a folder's fixtures for the first of its tests alone."""

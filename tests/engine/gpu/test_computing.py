@@ -16,7 +16,8 @@ import pytest
 
 from gpudb.engine.gpu.computing import Computing, _few
 from gpudb.engine.gpu.device import on_host
-from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
+from gpudb.engine.gpu.frames import Away, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.given import Spilled, joined, written
 from gpudb.engine.gpu.planning import Planner
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.share import Share
@@ -129,3 +130,56 @@ def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
         assert (running.computing, made.short(running)) == (0, False)
     finally:
         made.close()
+
+
+class _Near(Away):
+    """Stands for rows in the host's memory that is a GPU's."""
+
+    def __init__(self, rows: Held) -> None:
+        self.rows, self.size = rows, rows.bytes
+
+    def data(self) -> bytes:
+        return written(self.rows.frame())
+
+
+class _WithRoom(HostFrames):
+    """Frames with such memory for so many parts."""
+
+    puts_away = True
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def put_away(self, rows: Held) -> Away | None:
+        self.room -= 1
+        return _Near(rows) if self.room >= 0 else None
+
+
+@pytest.mark.parametrize(
+    ("share", "room", "near"),
+    [
+        (Share(1, 4, 4), 9, [0, 1, 2, 3]),
+        (Share(1, 4, 4), 2, [0, 1]),
+        (Share(1, 4, 4), 0, []),
+        (Share(1, 4, 2), 9, [0, 1]),
+        (Share(2, 4, 2), 9, [2, 3]),
+    ],
+)
+def test_what_this_worker_reads_is_put_away_near_its_device(
+    tmp_path: Path, share: Share, room: int, near: list[int]
+) -> None:
+    """Of what there is no room for, and what others read, there is a file."""
+    computing = Computing(replace(on_host(2**30, 2**28, False), frames=_WithRoom(room)), tmp_path, 2**28, gpu=True)
+    running = Running(1)
+    parts = [HostHeld(pl.DataFrame({"a": [place] * 10})) for place in range(4)]
+    try:
+        made = computing._away(parts, share, running)
+        assert [place for place, each in enumerate(made) if isinstance(each, _Near)] == near
+        assert all(isinstance(each, _Near | Spilled) for each in made)
+        assert joined(made)["a"].to_list() == [place for place in range(4) for _ in range(10)]
+        assert all(each.size > 0 for each in made)
+        (one,) = computing._away(parts[:1], share, running)
+        assert isinstance(one, _Near) == (share.worker.count == 1 and room > 4)
+    finally:
+        running.end()
+        computing.close()

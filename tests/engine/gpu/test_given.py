@@ -161,7 +161,7 @@ def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[
         statements.forget_if_read(running)
         assert len(statements) == 0
         assert _nameless(tmp_path) == left
-        assert written.length
+        assert written.size
 
     asyncio.run(ended())
     assert _nameless(tmp_path) == 0

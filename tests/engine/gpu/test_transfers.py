@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,8 @@ import pytest
 from distributed.core import Server
 
 from gpudb.engine.gpu.connections import Attached, Place, handling
-from gpudb.engine.gpu.frames import Held, HostFrames, HostHeld
+from gpudb.engine.gpu.frames import Away, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.given import SpillFile, joined, read, written
 from gpudb.engine.gpu.running import Running
 from gpudb.engine.gpu.transfers import Transfers
 from gpudb.errors import OutOfMemory
@@ -211,6 +213,42 @@ class _Elsewhere(HostFrames):
     def given(self, frame: pl.DataFrame) -> HostHeld:
         self.seen += 1
         return super().given(frame)
+
+
+class _Near(Away):
+    """Stands for rows in the host's memory that is a GPU's."""
+
+    def __init__(self, first: int) -> None:
+        self.first, self.size = first, 80
+
+    def data(self) -> bytes:
+        return written(ROWS.slice(self.first, 10))
+
+
+class _WithRoom(_Elsewhere):
+    def back(self, parts: Sequence[Held | Away]) -> Held | None:
+        if not any(isinstance(each, _Near) for each in parts):
+            return None
+        return HostHeld(joined(parts))
+
+
+def test_rows_that_were_put_away_are_back_or_go_to_others(tmp_path: Path) -> None:
+    async def moved() -> None:
+        server, here = await _worker(None, lambda: None)
+        frames = here._frames = _WithRoom()
+        parts = [_Near(0), HostHeld(ROWS.slice(10, 10)), _Near(20)]
+        wanted = list(range(30))
+        assert (await here.kept(parts)).frame()["a"].to_list() == wanted
+        assert (await here.kept(parts[:1])).rows == 10
+        assert frames.seen == 0
+        assert read(await here.sent(parts, by_door=True))["a"].to_list() == wanted  # type: ignore[arg-type]
+        assert read(await here.sent(parts[2:], by_door=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
+        file = SpillFile(tmp_path)
+        assert (await here.kept([file.write(ROWS)])).rows == 1000
+        assert frames.seen == 1
+        await server.close()
+
+    _run(moved())
 
 
 @pytest.mark.parametrize("count", [0, 5, 20_000])

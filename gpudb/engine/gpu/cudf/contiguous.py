@@ -9,8 +9,8 @@ import pylibcudf as plc
 from cuda.bindings import runtime
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.layout import Layout
 from gpudb.engine.gpu.cudf.mapped import Mapped
 from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.frames import Held
@@ -34,13 +34,9 @@ class Contiguous:
             return None
         metadata, data = plc.contiguous_split.pack(held.table.table, stream=current()).release()
         complete()
-        schema = [(column.name, column.dtype.polars_type) for column in held.table.columns]
-        return pickle.dumps((schema, held.rows, bytes(metadata))), data.obj
+        return pickle.dumps(Layout.known(held.table, metadata)), data.obj
 
     def unpacked(self, facts: bytes, buffer: Any) -> CudfHeld:
         """See `transfers.Packer`."""
-        schema, rows, metadata = pickle.loads(facts)
-        span = plc.gpumemoryview(buffer)
-        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(metadata), span, current())
-        names, kinds = [name for name, _ in schema], [data_type(kind) for _, kind in schema]
-        return CudfHeld(of(table.columns(), names, kinds, rows), self._frames)
+        layout: Layout = pickle.loads(facts)
+        return CudfHeld(layout.frame(buffer), self._frames)

@@ -21,10 +21,12 @@ from cudf_polars.dsl.translate import Translator
 from cudf_polars.utils.sorting import sort_order
 from polars.io.plugins import register_io_source
 
+from gpudb.engine.gpu.blocks import Blocks
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
 from gpudb.engine.gpu.cudf.declared import declared
+from gpudb.engine.gpu.cudf.locked import Locked, put
 from gpudb.engine.gpu.cudf.memory import is_full
 from gpudb.engine.gpu.cudf.slices import apart, own_bytes
 from gpudb.engine.gpu.cudf.streams import complete, complete_all, current, enter, taken
@@ -34,6 +36,7 @@ from gpudb.engine.gpu.frames import (
     TURN,
     TURNS,
     Arrays,
+    Away,
     Coded,
     Held,
     HostHeld,
@@ -41,6 +44,7 @@ from gpudb.engine.gpu.frames import (
     beyond_calendar,
     collected,
 )
+from gpudb.engine.gpu.given import joined
 from gpudb.engine.gpu.lanes import Lane
 from gpudb.errors import OutOfMemory
 
@@ -186,9 +190,11 @@ class CudfFrames:
 
     compares = False
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: Blocks | None = None) -> None:
+        """With `blocks` of page-locked memory of the host for rows that are put away."""
         dialect.install()
         self._told = _Told()
+        self._blocks = blocks
         self.shrink: Callable[[], None] = lambda: None
         """Lets go of what can be read again."""
 
@@ -328,6 +334,38 @@ class CudfFrames:
         names, kinds = [each.name for each in every], [each.dtype for each in every]
         return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
 
+    @property
+    def puts_away(self) -> bool:
+        """See `frames.Frames`."""
+        return self._blocks is not None and self._blocks.room > 0
+
+    def put_away(self, rows: Held) -> Away | None:
+        """See `frames.Frames`."""
+        blocks = self._blocks
+        if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.room:
+            return None
+        try:
+            return put(rows.table, blocks)
+        except (MemoryError, *_REFUSED):
+            return None
+
+    def back(self, parts: Sequence[Held | Away]) -> CudfHeld | None:
+        """See `frames.Frames`; None too for what has to be put together on the host."""
+        if not any(isinstance(each, Locked) for each in parts):
+            return None
+
+        def work() -> Any:
+            current()
+            try:
+                return _joined([each for each in _there(parts) if each.num_rows])
+            finally:
+                complete()
+
+        try:
+            return CudfHeld(self.with_room(work), self)
+        except (MemoryError, OverflowError, *_REFUSED):
+            return None
+
     def make_room(self) -> None:
         """See `frames.Frames`."""
         self.shrink()
@@ -362,6 +400,24 @@ class CudfFrames:
         """See `frames.Frames`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
         return told
+
+
+def _there(parts: Sequence[Held | Away]) -> Iterator[Any]:
+    """Tables in the GPU's memory, one after the other; those that the host has beside each other as one."""
+    for _, some in itertools.groupby(parts, lambda each: isinstance(each, Locked)):
+        together = list(some)
+        away = [each for each in together if isinstance(each, Locked)]
+        yield from [each.frame() for each in away] if away else [to_device(joined(together))]
+
+
+def _joined(tables: Sequence[Any]) -> Any:
+    """The rows of tables, of which there are some; TypeError where they have other types."""
+    first, *more = tables
+    if not more:
+        return first
+    made = plc.concatenate.concatenate([each.table for each in tables], stream=current())
+    kinds = [each.dtype for each in first.columns]
+    return of(made.columns(), first.column_names, kinds, made.num_rows())
 
 
 def _of(left: Any, right: Any, operator: Any) -> Any:

@@ -63,9 +63,6 @@ class CudfTables:
         """The size of what is held."""
         return self.columns.bytes
 
-    def shrink(self, excess: int) -> None:
-        """Nothing to let go of: the columns lie in the GPU's memory, and the budget bounds them there."""
-
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
         share = read_share(scan, share)

@@ -1,0 +1,33 @@
+"""How a frame's columns lie in one buffer, as libcudf packs tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pylibcudf as plc
+
+from gpudb.engine.gpu.cudf.convert import data_type, of
+from gpudb.engine.gpu.cudf.streams import current
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Its columns' names and types, its rows, and where libcudf has put what of them."""
+
+    schema: tuple[tuple[str, pl.DataType], ...]
+    rows: int
+    places: bytes
+
+    @classmethod
+    def known(cls, frame: Any, places: Any) -> Layout:
+        """That of a frame, by what libcudf tells of it."""
+        return cls(tuple((each.name, each.dtype.polars_type) for each in frame.columns), frame.num_rows, bytes(places))
+
+    def frame(self, buffer: Any) -> Any:
+        """The frame of such a buffer in the GPU's memory, in which it lies."""
+        span = plc.gpumemoryview(buffer)
+        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(self.places), span, current())
+        names, kinds = [name for name, _ in self.schema], [data_type(kind) for _, kind in self.schema]
+        return of(table.columns(), names, kinds, self.rows)

@@ -1,0 +1,111 @@
+"""Rows of a GPU that wait in the host's memory: they come back as they were, and leave their blocks to others."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from gpudb.engine.gpu.blocks import GROUP_BYTES
+from gpudb.engine.gpu.frames import HostHeld
+from gpudb.engine.gpu.given import SpillFile, read
+
+pytestmark = pytest.mark.gpu
+
+DAY = datetime.date(1999, 2, 28)
+
+
+def _near(frames: Any, limit: int) -> Any:
+    """Frames with so many bytes of the host's memory, once `frames` has opened the GPU."""
+    from gpudb.engine.gpu.cudf.frames import CudfFrames
+    from gpudb.engine.gpu.cudf.locked import locked
+
+    return CudfFrames(locked(limit))
+
+
+def _rows(count: int) -> pl.DataFrame:
+    draws = np.random.default_rng(count)
+    numbers = pl.Series("n", draws.integers(-(2**62), 2**62, count))
+    few = draws.integers(0, 50, count)
+    return pl.DataFrame(
+        {
+            "k": few,
+            "n": numbers,
+            "i": pl.Series([None if n % 3 == 0 else n for n in few.tolist()], dtype=pl.Int32),
+            "w": numbers.cast(pl.Int128) * 10**18,
+            "x": draws.random(count),
+            "t": [None if n == 7 else f"ß{n}" * n for n in few.tolist()],
+            "b": [n % 2 == 0 if n else None for n in few.tolist()],
+            "d": [DAY + datetime.timedelta(n) for n in few.tolist()],
+            "l": [[n, None] * (n % 4) if n != 9 else None for n in few.tolist()],
+            "s": [{"a": n or None, "b": str(n)} if n != 9 else None for n in few.tolist()],
+            "y": [bytes([n, 255]) if n != 9 else None for n in few.tolist()],
+        },
+        schema_overrides={"l": pl.List(pl.Int64)},
+    )
+
+
+@pytest.mark.parametrize("count", [1, 5000, 300_000])
+def test_parts_come_back_as_they_were(frames: Any, count: int) -> None:
+    near = _near(frames, 16 * GROUP_BYTES)
+    rows = _rows(count)
+    parts = [each for each in near.split(near.given(rows).lazy, [pl.col("k")], 7) if each.rows]
+    wanted = pl.concat([each.frame() for each in parts])
+    away = [near.put_away(each) for each in parts]
+    assert all(each is not None for each in away)
+    assert sum(each.size for each in away) > 60 * count
+    del parts
+    assert_frame_equal(near.back(away).frame(), wanted)
+    assert_frame_equal(pl.concat([read(each.data()) for each in away]), wanted)
+    assert near.back(away[:1]).rows == read(away[0].data()).height
+    assert_frame_equal(wanted.sort("n"), rows.sort("n"))
+
+
+def test_arrays_without_elements_are_beside_those_with_some(frames: Any) -> None:
+    """A part of a column counts the NULLs among its own elements alone."""
+    near = _near(frames, GROUP_BYTES)
+    lists = [[], None, []], [[None, None], [1]], [[2, None]]
+    rows = pl.DataFrame({"k": [0, 0, 0, 1, 1, 2], "l": [each for part in lists for each in part]})
+    parts = near.placed(near.given(rows).lazy, "k", 3)
+    away = [near.put_away(each) for each in parts]
+    assert_frame_equal(near.back(away).frame(), rows.drop("k"))
+    for each, part in zip(away, lists, strict=True):
+        alone = near.back([each])
+        assert alone.frame()["l"].to_list() == part
+        held = near.held(alone.lazy.select(pl.col("l").list.explode().drop_nulls()))
+        assert held.frame()["l"].to_list() == [n for some in part for n in some or () if n is not None]
+
+
+def test_parts_in_other_places_stay_between_them(frames: Any, tmp_path: Path) -> None:
+    near, rows = _near(frames, GROUP_BYTES), _rows(1000)
+    first, second, third, fourth, last = (rows.slice(200 * part, 200) for part in range(5))
+    file = SpillFile(tmp_path)
+    away = [near.put_away(near.given(each)) for each in (first, last)]
+    parts = [away[0], HostHeld(second), file.write(third), near.given(fourth), away[1]]
+    assert_frame_equal(near.back(parts).frame(), rows)
+    assert near.back(parts[1:4]) is None
+    assert near.put_away(near.given(rows.head(0))) is None
+    assert near.put_away(HostHeld(rows)) is None
+    file.close()
+
+
+def test_blocks_are_others_once_nobody_holds_the_rows(frames: Any) -> None:
+    near = _near(frames, GROUP_BYTES)
+    rows = GROUP_BYTES // 16 * 11 // 10  # of which there is no room for all
+    held = near.given(pl.DataFrame({"n": np.arange(rows), "v": np.arange(rows) * 0.5}))
+    for _ in range(3):
+        assert near.put_away(held) is None
+        half = near.given(held.frame().head(rows // 2))
+        made = near.put_away(half)
+        assert made.size >= half.rows * 16
+        assert near.put_away(half) is None
+        assert_frame_equal(near.back([made]).frame(), half.frame())
+        del made
+        assert near._blocks.room == GROUP_BYTES
+    assert near.puts_away
+    assert not _near(frames, 0).puts_away

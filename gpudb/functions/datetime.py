@@ -177,7 +177,7 @@ def _make_interval(operands: Operands) -> str:
     return (
         f"pg_make_interval({years}::BIGINT * 12 + {months}, {weeks}::BIGINT * 7 + {days},"
         f" {hours}::BIGINT * 3600000000 + {minutes}::BIGINT * 60000000"
-        f" + round_even({seconds}::DOUBLE * 1000000, 0)::BIGINT)"
+        f" + pg_interval_micros(round_even({seconds}::DOUBLE * 1000000, 0)))"
     )
 
 

@@ -266,11 +266,12 @@ CREATE MACRO pg_make_time_of(h, m, s) AS list_transform([struct_pack(h := h::BIG
     WHEN (p).h < 0 OR (p).m < 0 OR (p).m > 59 OR (p).s < 0 OR (p).s > 60 OR isnan((p).s) OR (p).h > 24 OR ((p).h = 24 AND ((p).m > 0 OR (p).s > 0))
     THEN pg_error('22008', 'time field value out of range: ' || (p).h || ':' || lpad((p).m::VARCHAR, 2, '0') || ':' || (p).s)::TIME
     ELSE pg_make_time((p).h * 3600000000 + (p).m * 60000000 + round_even((p).s * 1000000, 0)::BIGINT) END)[1];
+-- PostgreSQL rounds the seconds since 2000.
 CREATE MACRO pg_to_timestamp(s) AS CASE
     WHEN isnan(s) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
     WHEN isinf(s) THEN CASE WHEN s > 0 THEN 'infinity'::TIMESTAMPTZ ELSE '-infinity'::TIMESTAMPTZ END
     WHEN s < -210866803200 OR s >= 9224318016000 THEN pg_error('22008', 'timestamp out of range: "' || s || '"')::TIMESTAMPTZ
-    ELSE make_timestamptz(round_even(s * 1000000, 0)::BIGINT) END;
+    ELSE make_timestamptz(round_even((s - 946684800) * 1000000, 0)::BIGINT + 946684800000000) END;
 CREATE MACRO pg_trunc_century(t) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE date_trunc('year', t) - to_years(CAST((year(t) - 1) - floor((year(t) - 1) / 100) * 100 AS INTEGER)) END;
 CREATE MACRO pg_trunc_millennium(t) AS CASE WHEN NOT isfinite(t) THEN t

@@ -105,3 +105,7 @@ SELECT id, v = ALL (SELECT w FROM in_all), v <> ANY (SELECT w FROM in_all), v = 
 SELECT id, v = ALL (SELECT v FROM in_all WHERE id < 5), v <> ANY (SELECT v FROM in_all WHERE id < 5), v = ALL (SELECT NULL::interval), v <> ANY (SELECT o.w FROM in_all o WHERE o.id <= in_all.id) FROM in_all;
 SELECT id FROM in_all WHERE v = ALL (SELECT w FROM in_all WHERE id < 3);
 SELECT id FROM in_all WHERE NOT v = ALL (SELECT w FROM in_all WHERE id < 3);
+-- error 22008
+SELECT make_interval(secs => 'NaN');
+-- error 22008
+SELECT make_interval(secs => '-Infinity');

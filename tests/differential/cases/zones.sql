@@ -71,3 +71,5 @@ SELECT timezone(z, timestamptz '2012-01-01 00:00+00') FROM (VALUES ('MSK'), ('MS
 RESET TimeZone;
 SELECT id, date_add(z, '90 minutes', 'America/New_York'), date_subtract(z, '-90 minutes', 'America/New_York'), date_subtract(z, '1 day -90 minutes', 'America/New_York') FROM zo_t WHERE id NOT IN (7, 8);
 SELECT date_add(timestamptz '2024-10-27 00:30+00', interval '10 minutes', zone), date_add(timestamptz '2024-10-27 01:30+00', interval '10 minutes', zone) FROM (VALUES ('Europe/Warsaw'), ('UTC')) AS v(zone);
+-- seconds are rounded as those since 2000
+SELECT to_timestamp(x), to_timestamp(-x) FROM (VALUES (0.03489949670250097::float8), (1700000000.123456), (0), (946684800.5)) AS v(x);

@@ -46,12 +46,14 @@ from gpudb.engine.gpu.frames import (
 )
 from gpudb.engine.gpu.given import joined
 from gpudb.engine.gpu.lanes import Lane
+from gpudb.engine.gpu.limits import FEW_BYTES
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 _REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
 """What libcudf says of types and sizes that an operation of it does not take, once it gets to see them."""
 _FULL = "the GPU's memory is full"
+_FEW_PARTS = 8
 _T = TypeVar("_T")
 _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
@@ -308,11 +310,13 @@ class CudfFrames:
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
     def _parts(self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool) -> list[Held]:
-        """Columns as those they are `like`, cut at the edges; one copy of all goes to the host, not one of each."""
+        """Columns as those they are `like`, cut at the edges. What goes to the host goes by one copy of all, not by one
+        of each, as do many parts of a few bytes, which would go there one by one."""
         names, kinds = [each.name for each in like], [each.dtype for each in like]
         runs = list(itertools.pairwise(edges))
         complete()
-        if away:
+        small = len(runs) > _FEW_PARTS and sum(map(own_bytes, moved)) < len(runs) * FEW_BYTES
+        if away or small:
             whole = to_host(of(moved, names, kinds, edges[-1]))
             return [HostHeld(whole.slice(first, last - first)) for first, last in runs]
         kept = plc.Table(moved, num_rows=edges[-1])

@@ -278,7 +278,9 @@ def _add_in_zone(sign: str) -> Callable[[Operands], str]:
             none = f"pg_interval_months({span}) = 0 AND pg_interval_days({span}) = 0"
             days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
             local = f"({_to_local(moment, zone)} {sign} {days})"
-            start = f"(CASE WHEN {none} THEN {moment} ELSE {_from_local(local, zone)} END)"
+            # the zone is looked at nevertheless: there may be no such zone, or none at all
+            there = _from_local(local, zone)
+            start = f"(CASE WHEN {none} AND {there} IS NOT NULL THEN {moment} ELSE {there} END)"
             return f"({start} {sign} to_microseconds(pg_interval_us({span})))"
 
         return let(moved, *operands.sql[:2])

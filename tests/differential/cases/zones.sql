@@ -70,6 +70,9 @@ SELECT timezone(z, timestamptz '2012-01-01 00:00+00') FROM (VALUES ('MSK'), ('MS
 -- hours are elapsed time, also where a clock's hour comes twice, or is skipped
 RESET TimeZone;
 SELECT id, date_add(z, '90 minutes', 'America/New_York'), date_subtract(z, '-90 minutes', 'America/New_York'), date_subtract(z, '1 day -90 minutes', 'America/New_York') FROM zo_t WHERE id NOT IN (7, 8);
-SELECT date_add(timestamptz '2024-10-27 00:30+00', interval '10 minutes', zone), date_add(timestamptz '2024-10-27 01:30+00', interval '10 minutes', zone) FROM (VALUES ('Europe/Warsaw'), ('UTC')) AS v(zone);
+SELECT date_add(timestamptz '2024-10-27 00:30+00', interval '10 minutes', zone), date_add(timestamptz '2024-10-27 01:30+00', interval '10 minutes', zone) FROM (VALUES ('Europe/Warsaw'), ('UTC'), (NULL)) AS v(zone);
+SELECT id, date_add(z, '1 hour', NULL), date_subtract(z, NULL, 'UTC') FROM zo_t WHERE id < 3;
+-- error 22023
+SELECT date_add(z, '1 hour', 'Nowhere/At_all') FROM zo_t WHERE id < 3;
 -- seconds are rounded as those since 2000
 SELECT to_timestamp(x), to_timestamp(-x) FROM (VALUES (0.03489949670250097::float8), (1700000000.123456), (0), (946684800.5)) AS v(x);

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import pylibcudf as plc
 from cuda.bindings import runtime
 
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.layout import Layout
 from gpudb.engine.gpu.cudf.mapped import Mapped
-from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.cudf.streams import complete
 from gpudb.engine.gpu.frames import Held
 
 
@@ -32,9 +31,9 @@ class Contiguous:
         """See `transfers.Packer`; MemoryError where the copy has no room."""
         if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
             return None
-        metadata, data = plc.contiguous_split.pack(held.table.table, stream=current()).release()
+        layout, buffer = Layout.packed(held.table)
         complete()
-        return pickle.dumps(Layout.known(held.table, metadata)), data.obj
+        return pickle.dumps(layout), buffer
 
     def unpacked(self, facts: bytes, buffer: Any) -> CudfHeld:
         """See `transfers.Packer`."""

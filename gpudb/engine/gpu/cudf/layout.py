@@ -21,9 +21,12 @@ class Layout:
     places: bytes
 
     @classmethod
-    def known(cls, frame: Any, places: Any) -> Layout:
-        """That of a frame, by what libcudf tells of it."""
-        return cls(tuple((each.name, each.dtype.polars_type) for each in frame.columns), frame.num_rows, bytes(places))
+    def packed(cls, frame: Any) -> tuple[Layout, Any]:
+        """A frame's, and the buffer of the GPU's memory to which its columns are being copied. MemoryError where there
+        is no room."""
+        places, data = plc.contiguous_split.pack(frame.table, stream=current()).release()
+        schema = tuple((each.name, each.dtype.polars_type) for each in frame.columns)
+        return cls(schema, frame.num_rows, bytes(places)), data.obj
 
     def frame(self, buffer: Any) -> Any:
         """The frame of such a buffer in the GPU's memory, in which it lies."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pylibcudf as plc
 import rmm
 from cuda.bindings import runtime
 
@@ -69,13 +68,13 @@ class Locked(Away):
 def put(frame: Any, blocks: Blocks) -> Locked | None:
     """A frame in blocks; None where there are not enough of them. MemoryError where the GPU has no room to pack it."""
     # Not piece by piece, for which libcudf gives the parts of lists the counts of NULLs that the whole column has.
-    places, data = plc.contiguous_split.pack(frame.table, stream=current()).release()
-    found = blocks.take(-(-data.obj.size // BLOCK_BYTES))
+    layout, buffer = Layout.packed(frame)
+    found = blocks.take(-(-buffer.size // BLOCK_BYTES))
     if found is None:
         return None
-    made = Locked(blocks, found, data.obj.size, Layout.known(frame, places))
+    made = Locked(blocks, found, buffer.size, layout)
     try:
-        made.copy(data.obj.ptr)
+        made.copy(buffer.ptr)
     finally:
         complete()
     return made

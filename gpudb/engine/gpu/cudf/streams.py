@@ -73,13 +73,10 @@ def complete() -> None:
 
 def complete_all() -> None:
     """Until all that any thread has begun is done: memory that was let go of can be taken on any stream then."""
-    for each in _every():
-        each.cupy.synchronize()
-
-
-def _every() -> list[_Stream]:
     with _making:
-        return [*_lanes.values(), *_moving]
+        every = [*_lanes.values(), *_moving]
+    for each in every:
+        each.cupy.synchronize()
 
 
 def completed(work: Callable[..., _T], *given: Any) -> _T:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudb.plan.dependent import SUBQUERIES, Blocks, Ctes
+from gpudb.plan.dependent import Blocks, Ctes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.joins import COLUMNS, Joins
 from gpudb.plan.nodes import Filter, Node, Scan, Values, column
@@ -26,7 +26,7 @@ from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
-_NOT_TAKEN = (*SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
+_NOT_TAKEN = (*bound.SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
 _OUTSIDE = "a condition on columns from outside"
 
 
@@ -104,7 +104,7 @@ class Carrier:
                     keys.append(loose)
         rel = self.fresh()
         texts = [self.value(key) for key in keys]
-        if any(isinstance(each, SUBQUERIES) for call in calls for each in walk(call)):
+        if any(isinstance(each, bound.SUBQUERIES) for call in calls for each in walk(call)):
             raise NotCarried("a subquery inside an aggregate")
         texts += [f"max({self.symbols.call(call, self._leaf_text, 'e')})" for call in calls]
         if not texts:

@@ -21,7 +21,6 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
 
-SUBQUERIES = (bound.ScalarSubquery, bound.Exists, bound.AnySubquery, bound.ArraySubquery)
 Ctes = tuple[bound.Cte, ...]
 NOTHING = Rows(Values(((),), ()), ())
 """What a block without FROM is over: one row of no columns."""
@@ -234,7 +233,7 @@ class Dependent:
         def look(each: Any) -> Any:
             if each in rows.places and not isinstance(each, bound.Constant):
                 return each
-            if isinstance(each, SUBQUERIES):
+            if isinstance(each, bound.SUBQUERIES):
                 if each not in found:
                     found.append(each)
                 return each
@@ -331,7 +330,7 @@ def _any_row(query: bound.Query) -> bound.Query:
 
 
 def _has_subquery(expr: Any) -> bool:
-    return any(isinstance(each, SUBQUERIES) for each in walk(expr))
+    return any(isinstance(each, bound.SUBQUERIES) for each in walk(expr))
 
 
 def _is_over(expr: Any, rows: Rows) -> bool:

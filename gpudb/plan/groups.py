@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.dependent import SUBQUERIES, Dependent
+from gpudb.plan.dependent import Dependent
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.nodes import Aggregate, Node, Project, SetOperation, Shared, column
 from gpudb.plan.rows import Domain, Rows, joined_back, placed
 from gpudb.plan.subqueries import COUNTS
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
-from gpudb.sql.traverse import mapped, walk
+from gpudb.sql.traverse import mapped, reads_columns, walk
 
 
 def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Dependent) -> tuple[Rows, bound.Select]:
@@ -36,14 +36,14 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
 
         def change(each: Any) -> Any:
             found = at(each)
-            if found is None and isinstance(each, SUBQUERIES):
+            if found is None and isinstance(each, bound.SUBQUERIES):
                 # An aggregate over no columns is the subquery's own there, though it be written as one out here.
                 kept = replace(each, query=mapped(each.query, within))
                 return replace(kept, left=tuple(map(over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
             return found
 
         def within(each: Any) -> Any:
-            if isinstance(each, bound.Aggregate) and not any(isinstance(node, bound.Column) for node in walk(each)):
+            if isinstance(each, bound.Aggregate) and not reads_columns(each):
                 return None
             return at(each)
 
@@ -160,7 +160,7 @@ def _calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
         if isinstance(each, bound.Aggregate):
             add(each)
             return each
-        if isinstance(each, SUBQUERIES):
+        if isinstance(each, bound.SUBQUERIES):
             for node in walk(each):
                 if isinstance(node, bound.Aggregate):
                     reads = {below.rel for below in walk(node) if isinstance(below, bound.Column)}

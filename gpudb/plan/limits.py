@@ -19,7 +19,7 @@ OFFSET_ROWS = Function(0, "offset_rows", (INT8,), INT8, "f", strict=False)
 
 def is_known(expr: Any | None) -> bool:
     """Whether a LIMIT or OFFSET reads no row: a constant, a parameter, or what is computed from them."""
-    reading = bound.Column | bound.ScalarSubquery | bound.Exists | bound.AnySubquery | bound.ArraySubquery
+    reading = (bound.Column, *bound.SUBQUERIES)
     return expr is None or not any(isinstance(each, reading) for each in walk(expr))
 
 

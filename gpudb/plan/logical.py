@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from gpudb.plan.carry import Carrier
-from gpudb.plan.dependent import NOTHING, SUBQUERIES, Ctes, Dependent
+from gpudb.plan.dependent import NOTHING, Ctes, Dependent
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.forms import as_type
 from gpudb.plan.groups import grouped
@@ -189,7 +189,7 @@ class _Builder:
 
         def leaf(each: Any) -> Any:
             is_value = isinstance(each, bound.Column | bound.Aggregate) or each in keys
-            if isinstance(each, SUBQUERIES):
+            if isinstance(each, bound.SUBQUERIES):
                 is_value = True
             if not is_value or isinstance(each, bound.Constant):
                 return None
@@ -227,7 +227,9 @@ class _Builder:
         return self._ordered(query, node, ctes, domain)
 
     def _values(self, query: bound.Values, ctes: Ctes, domain: Domain | None) -> Node:
-        if domain is None and not any(isinstance(node, SUBQUERIES) for row in query.rows for node in _all_below(row)):
+        if domain is None and not any(
+            isinstance(node, bound.SUBQUERIES) for row in query.rows for node in _all_below(row)
+        ):
             values = Values(query.rows, tuple(column.type for column in query.columns))
             return self._ordered(query, values, ctes, domain)
         parts = Dependent(self, ctes)

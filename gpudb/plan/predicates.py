@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.functions.library import Function, functions_by_name
 from gpudb.plan.traversal import conjuncts
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import reads_columns, walk
 from gpudb.types import INT8, SqlType
 
 EQUALITIES = frozenset(
@@ -27,7 +27,7 @@ def equality(expr: Any) -> tuple[Any, Any] | None:
     left, right = expr.args
     if key_type(left.type, right.type) is None:
         return None
-    if not all(any(isinstance(each, bound.Column) for each in walk(side)) for side in (left, right)):
+    if not (reads_columns(left) and reads_columns(right)):
         return None
     return left, right
 

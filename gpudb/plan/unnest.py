@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpudb.plan.dependent import SUBQUERIES
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.joins import relations_in
 from gpudb.plan.nodes import Aggregate, Node, Project, column
@@ -101,7 +100,7 @@ class Unnesting:
         call = query.targets[0]
         if query.source is None or not isinstance(call, bound.Aggregate):
             raise NotCarried(_SHAPE)
-        if any(isinstance(each, SUBQUERIES) for each in walk(call)):
+        if any(isinstance(each, bound.SUBQUERIES) for each in walk(call)):
             raise NotCarried("a subquery inside a correlated aggregate")
         carrier = self._carrier
         outer = carrier.joined()

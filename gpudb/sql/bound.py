@@ -266,6 +266,10 @@ class AnySubquery:
     type: SqlType = BOOL
 
 
+SUBQUERIES = (ScalarSubquery, ArraySubquery, Exists, AnySubquery)
+"""Expressions that have a query."""
+
+
 @dataclass(frozen=True, slots=True)
 class SortKey:
     """An ORDER BY item; PostgreSQL's default for NULLs has been filled in."""

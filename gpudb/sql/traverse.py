@@ -68,6 +68,11 @@ def walk(node: Any) -> Iterator[Any]:
             waiting += found
 
 
+def reads_columns(expr: bound.Expr) -> bool:
+    """Whether an expression reads a column, in its subqueries too."""
+    return any(isinstance(node, bound.Column) for node in walk(expr))
+
+
 def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
     """The columns that a query reads from outside itself."""
     nodes = list(walk(query))

@@ -26,7 +26,7 @@ from gpudb.functions.registry import MISSING, Function, Operands, fill, implemen
 from gpudb.functions.text import byte_of_name
 from gpudb.plan.failing import may_fail
 from gpudb.sql import bound
-from gpudb.sql.traverse import outer_columns, walk
+from gpudb.sql.traverse import outer_columns, reads_columns, walk
 from gpudb.types import SqlType
 from gpudb.values.range import Range, packed_scales
 
@@ -411,7 +411,7 @@ class Expressions:
         finally:
             NARROW.reset(token)
         # DuckDB takes a constant of mode() for a fraction; there is nothing to order
-        if expr.within_group and not (expr.function.name == "mode" and _one_for_all(keys[0].expr)):
+        if expr.within_group and (expr.function.name != "mode" or reads_columns(keys[0].expr)):
             # an ordered-set aggregate's own order, which its rows are taken in
             key = sortable(operands.sql[-1], keys[0].expr.type) + (" DESC" if keys[0].descending else "")
             operands = replace(operands, call=lambda name, *args: f"{name}({', '.join(args)} ORDER BY {key}){keep}")
@@ -545,11 +545,6 @@ def sortable(sql: str, item: SqlType) -> str:
     return equality.order(sql, item)
 
 
-def _one_for_all(expr: bound.Expr) -> bool:
-    """Whether an expression reads no rows."""
-    return not any(isinstance(node, bound.Column) for node in walk(expr))
-
-
 def _constant_first(expr: bound.Expr) -> bool:
     """Whether a COALESCE, or one that it begins with, begins with a value."""
     while isinstance(expr, bound.Choice) and expr.op == "COALESCE":
@@ -557,7 +552,6 @@ def _constant_first(expr: bound.Expr) -> bool:
     return isinstance(expr, bound.Constant) and expr.value is not None
 
 
-_SUBQUERIES = bound.ScalarSubquery | bound.ArraySubquery | bound.Exists | bound.AnySubquery
 _LONG = 4_000
 
 
@@ -569,7 +563,7 @@ def _by_case(args: Sequence[bound.Expr], values: Sequence[str]) -> bool:
     if not any(map(may_fail, args[1:])) or sum(map(len, values)) > _LONG:
         return False
     return not any(
-        isinstance(node, _SUBQUERIES) or (isinstance(node, bound.Call) and node.function.volatile)
+        isinstance(node, bound.SUBQUERIES) or (isinstance(node, bound.Call) and node.function.volatile)
         for arg in args[:-1]
         for node in walk(arg)
     )

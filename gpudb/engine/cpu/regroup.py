@@ -13,8 +13,6 @@ from gpudb.functions.equality import several_forms
 from gpudb.sql import bound
 from gpudb.sql.traverse import children, mapped, walk
 
-_SUBQUERIES = bound.ScalarSubquery | bound.Exists | bound.AnySubquery | bound.ArraySubquery
-
 
 def needs_regrouping(query: bound.Select) -> bool:
     """Whether a subquery of the select list, HAVING or ORDER BY reads such a key."""
@@ -79,14 +77,14 @@ def _parts(query: bound.Select) -> Iterator[Any]:
 
 
 def _at_this_level(node: Any) -> Iterator[Any]:
-    if not isinstance(node, _SUBQUERIES):
+    if not isinstance(node, bound.SUBQUERIES):
         yield node
         for child in children(node):
             yield from _at_this_level(child)
 
 
 def _subqueries(node: Any) -> Iterator[Any]:
-    if isinstance(node, _SUBQUERIES):
+    if isinstance(node, bound.SUBQUERIES):
         yield node
         return
     for child in children(node):

@@ -19,7 +19,7 @@ from gpudb.functions import equality
 from gpudb.functions.equality import several_forms
 from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import reads_columns, walk
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
@@ -147,10 +147,7 @@ class Renderer:
             sets = ", ".join(f"({', '.join(keys[i] for i in each)})" for each in query.grouping_sets)
             return f" GROUP BY GROUPING SETS ({sets})"
         # A constant key would be taken for a position.
-        keys = [
-            key if any(isinstance(n, bound.Column) for n in walk(expr)) else f"({key})"
-            for key, expr in zip(keys, query.group_by, strict=True)
-        ]
+        keys = [key if reads_columns(expr) else f"({key})" for key, expr in zip(keys, query.group_by, strict=True)]
         if keys:
             return f" GROUP BY {', '.join(keys)}"
         # Without keys one row, be an aggregate left in the text or not (`pg_typeof(sum(x))`)
@@ -333,8 +330,7 @@ def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
 
 def _told(made: Expressions, key: bound.Expr) -> str:
     """A key of DISTINCT ON, where a literal by itself would have no effect."""
-    reads = any(isinstance(node, bound.Column) for node in walk(key))
-    return made.key(key) if reads else f"row({made.key(key)})"
+    return made.key(key) if reads_columns(key) else f"row({made.key(key)})"
 
 
 def _own_order(item: SqlType) -> bool:

@@ -18,12 +18,11 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.optimize.fold_constants import Evaluate
 from gpudb.sql import bound
 from gpudb.types import SqlType
+from gpudb.values.civil import DAY
 from gpudb.values.interval import Interval
 
 _HOSTED = {"inet", "cidr", "money", "timetz", "jsonpath"}
 """Types whose constants are held otherwise in a query than in a column: what computes them is kept as it is."""
-
-_DAY_US = 86_400_000_000
 
 
 def evaluator(engine: Engine, request: Request) -> Evaluate:
@@ -60,7 +59,7 @@ def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
         literal(None, kind)
         if kind.name in _HOSTED or is_keyed(kind):
             return None
-        if kind.name == "time" and column[0].value == _DAY_US:
+        if kind.name == "time" and column[0].value == DAY:
             return None  # Python's times end before 24:00
         value: Any = column[0].as_py()
     except (NotCarried, OverflowError):

@@ -7,20 +7,16 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from gpudb.sql.bound import (
+    SUBQUERIES,
     Aggregate,
-    AnySubquery,
-    ArraySubquery,
     Column,
     Cte,
     CteScan,
-    Exists,
     Expr,
     Fold,
-    ScalarSubquery,
 )
 from gpudb.sql.traverse import mapped, walk
 
-_SUBQUERIES = (ScalarSubquery, ArraySubquery, Exists, AnySubquery)
 _NUMBERED = {
     Cte: {"number": "query"},
     CteScan: {"rel": "relation", "cte": "query"},
@@ -32,7 +28,7 @@ _OTHERS = {"rel": "relation"}
 
 def subqueries_of(keys: Sequence[Expr]) -> list[Any]:
     """The subqueries in the keys of GROUP BY."""
-    return [each for key in keys for each in walk(key) if isinstance(each, _SUBQUERIES)]
+    return [each for key in keys for each in walk(key) if isinstance(each, SUBQUERIES)]
 
 
 def with_grouped(node: Any, known: Sequence[Any]) -> Any:
@@ -41,7 +37,7 @@ def with_grouped(node: Any, known: Sequence[Any]) -> Any:
     def change(each: Any) -> Any:
         if isinstance(each, Aggregate):
             return each
-        return next((key for key in known if isinstance(each, _SUBQUERIES) and alike(each, key)), None)
+        return next((key for key in known if isinstance(each, SUBQUERIES) and alike(each, key)), None)
 
     return mapped(node, change) if known else node
 

@@ -37,7 +37,7 @@ def _rows(count: int) -> pl.DataFrame:
             "k": few,
             "n": numbers,
             "i": pl.Series([None if n % 3 == 0 else n for n in few.tolist()], dtype=pl.Int32),
-            "w": numbers.cast(pl.Int128) * 10**18,
+            "w": numbers.cast(pl.Int128) * pl.Series([10**18], dtype=pl.Int128),
             "x": draws.random(count),
             "t": [None if n == 7 else f"ß{n}" * n for n in few.tolist()],
             "b": [n % 2 == 0 if n else None for n in few.tolist()],
@@ -77,7 +77,7 @@ def test_arrays_without_elements_are_beside_those_with_some(frames: Any) -> None
     for each, part in zip(away, lists, strict=True):
         alone = near.back([each])
         assert alone.frame()["l"].to_list() == part
-        held = near.held(alone.lazy.select(pl.col("l").list.explode().drop_nulls()))
+        held = near.held(alone.lazy.explode("l", empty_as_null=True).drop_nulls())
         assert held.frame()["l"].to_list() == [n for some in part for n in some or () if n is not None]
 
 

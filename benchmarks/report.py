@@ -57,7 +57,7 @@ def main() -> None:
     for path, result in found:
         parts.append(section(path.name.removesuffix(".json"), result))
         (path.with_suffix(".svg")).write_text(plot(result), encoding="utf-8")
-    for kind, part in (("survey", surveyed), ("tests", tested), ("sanitizer", sanitized)):
+    for kind, part in (("survey", surveyed), ("drawn", drawn), ("tests", tested), ("sanitizer", sanitized)):
         parts += [part(path.stem, json.loads(path.read_text())) for path in sorted((RESULTS / kind).glob("[!.]*.json"))]
     (RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
 
@@ -70,6 +70,15 @@ def _headed(title: str, machine: str, result: dict[str, Any]) -> list[str]:
 
 def surveyed(machine: str, result: dict[str, Any]) -> str:
     """The shares of the suites' statements that ran on a GPU, as Markdown."""
+    return _shares("Statements of the suites", "survey", machine, result)
+
+
+def drawn(machine: str, result: dict[str, Any]) -> str:
+    """The shares of those that no suite has."""
+    return _shares("Statements drawn at random", "drawn", machine, result)
+
+
+def _shares(what: str, folder: str, machine: str, result: dict[str, Any]) -> str:
     kinds = [
         "statements",
         "carried",
@@ -80,7 +89,7 @@ def surveyed(machine: str, result: dict[str, Any]) -> str:
         "broken",
     ]
     lines = [
-        *_headed("Statements of the suites, whose answers are held against the embedded engine's,", machine, result),
+        *_headed(f"{what}, whose answers are held against the embedded engine's,", machine, result),
         f"| suite | {' | '.join(kinds)} |",
         f"|---|{'--:|' * len(kinds)}",
     ]
@@ -89,7 +98,7 @@ def surveyed(machine: str, result: dict[str, Any]) -> str:
     reached = [f"- {result['reached']}"] if "reached" in result else []
     if "processes" in result:
         reached = [f"- {result['processes that ended']} of {result['processes']} processes came to their end"]
-    return "\n".join([*lines, "", f"- [by construct](survey/{machine}.json)", *reached, ""])
+    return "\n".join([*lines, "", f"- [by construct]({folder}/{machine}.json)", *reached, ""])
 
 
 def tested(machine: str, result: dict[str, Any]) -> str:

@@ -115,6 +115,13 @@ def _surveyed(given: Given, seconds: float) -> list[Command]:
     return [module("tests.engine.gpu.device", given.told, "--only", "survey", *kept, *twin)]
 
 
+def _drawn(given: Given, seconds: float) -> list[Command]:
+    # Processes on one GPU take turns: of many, each waits long for every few rows.
+    kept = ["--machine", given.machine, "--processes", min(given.processes, 4), "--seconds", f"{0.9 * seconds:.0f}"]
+    twin = [] if given.gpu else ["--twin"]
+    return [module("tests.engine.gpu.device", given.told, "--only", "drawn", *kept, *twin)]
+
+
 def _clustered(given: Given, seconds: float) -> list[Command]:
     where = ["--gpus", *visible(given.gpus).split(",")] if given.gpu else ["--workers", given.gpus, "--fuse"]
     where += _suites(given)
@@ -197,6 +204,7 @@ ONE: dict[str, Part] = {
     "beyond": Part(150, 260, _beyond),
     "files": Part(120, 240, _large_files, ("tpch-100",)),
     "survey": Part(300, 400, _surveyed),
+    "drawn": Part(240, 270, _drawn),
     "tests": Part(150, 180, _tested()),
     "served": Part(420, 440, _served),
     "power-30": Part(110, 150, _power(large=False)),

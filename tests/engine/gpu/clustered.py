@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
                     "processes": 1,
                     "processes that ended": int(ended),
                 }
-                survey.keep([path], f"{options.machine}-cluster", "tests.engine.gpu.clustered", **more)
+                survey.keep([path], "survey", f"{options.machine}-cluster", "tests.engine.gpu.clustered", **more)
 
     ended = True
     lab_before: Lab | None = None

@@ -1,10 +1,11 @@
 """All that GPUs have to tell of the general engine's answers, by one command, kept as it comes.
 
-    python -m tests.engine.gpu.device OUT [--only survey tests] [--processes 12] [--seconds 150] [--machine NAME]
+    python -m tests.engine.gpu.device OUT [--only survey drawn tests] [--processes 12] [--seconds 150] [--machine NAME]
         [--data DIR] [--twin]
 
 `survey` has the suites' statements on GPUs (see `survey`), in so many processes that share them; the shares and reasons
-go to benchmarks/results/survey/MACHINE.json, every statement's outcome to OUT. `tests` are `make test-gpu`'s, those
+go to benchmarks/results/survey/MACHINE.json, every statement's outcome to OUT. `drawn` has statements that no suite
+has, for as long as there is time, and results/drawn/MACHINE.json. `tests` are `make test-gpu`'s, those
 first that hold a GPU as a server does, without the suites, which are surveyed; what they told goes to
 benchmarks/results/tests/MACHINE.json. Where no network gives DuckDB its generator of TPC-DS, DIR has the suites' data,
 made elsewhere. With --twin the survey runs on the host, to try this file.
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.harness import RESULTS, default_machine
@@ -32,6 +34,7 @@ _CUDF = [
 ]
 _TESTS = [*_CUDF, "tests/engine/test_engines.py", "tests/engine/gpu/fused"]
 """A folder's tests stand side by side: pytest finds a folder's fixtures for the first of its tests alone."""
+_ALL = ("survey", "drawn", "tests")
 PARTS = {"tpcds": 4}
 """Into how many processes a suite's statements go, where it is more than one."""
 EVERY_S = 10.0
@@ -41,16 +44,25 @@ STARTING_S = 15.0
 """Of a process, before its first statement, and after its last."""
 
 
-def surveyed(options: argparse.Namespace, data: Path) -> bool:
-    """The survey; whether every process came to its end, and nothing was wrong."""
-    jobs = [("cases", number, options.processes) for number in range(1, options.processes + 1)]
+Job = tuple[str, int, int]
+"""A suite, and which part of it, of how many."""
+
+
+def suites(options: argparse.Namespace, data: Path) -> Iterator[Job]:
+    """What processes the survey has."""
+    yield from (("cases", number, options.processes) for number in range(1, options.processes + 1))
     for suite, make in SUITES.items():
         try:
             make(data)  # once, before several processes would
         except Exception as error:
             print(f"{suite} cannot be made: {error}", flush=True)
             continue
-        jobs += [(suite, number, PARTS.get(suite, 1)) for number in range(1, PARTS.get(suite, 1) + 1)]
+        yield from ((suite, number, PARTS.get(suite, 1)) for number in range(1, PARTS.get(suite, 1) + 1))
+
+
+def surveyed(options: argparse.Namespace, data: Path, folder: str, jobs: list[Job]) -> bool:
+    """Statements held against the embedded engine's answers; whether every process came to its end, and nothing was
+    wrong. `folder` of the results has what came of them."""
     began = time.monotonic()
     running: dict[str, subprocess.Popen[bytes]] = {}
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")
@@ -59,7 +71,7 @@ def surveyed(options: argparse.Namespace, data: Path) -> bool:
             name = f"{suite}-{number}"
             command = [sys.executable, "-W", "ignore", "-m", "tests.engine.gpu.survey", "--only", suite]
             command += ["--part", f"{number}/{parts}", "--seconds", str(max(options.seconds - STARTING_S, 1))]
-            command += ["--data", str(data), "--json", str(options.out / f"{name}.json")]
+            command += ["--data", str(data), "--seed", str(options.seed), "--json", str(options.out / f"{name}.json")]
             command += ["--twin"] if options.twin else []
             with (options.out / f"survey-{name}.txt").open("wb") as log:
                 where = {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)], "POLARS_MAX_THREADS": "2"}
@@ -69,22 +81,22 @@ def surveyed(options: argparse.Namespace, data: Path) -> bool:
             time.sleep(0.2)
             if time.monotonic() > kept + EVERY_S:
                 kept = time.monotonic()
-                keep(options, list(running), began)
+                keep(options, folder, list(running), began)
     finally:
         for process in running.values():
             process.kill()
-        keep(options, list(running), began)
+        keep(options, folder, list(running), began)
     for name, process in running.items():
         print(f"{name}: status {process.wait()}", flush=True)
     return all(each.returncode == 0 for each in running.values())
 
 
-def keep(options: argparse.Namespace, names: list[str], began: float) -> None:
+def keep(options: argparse.Namespace, folder: str, names: list[str], began: float) -> None:
     """Keeps what processes have written so far."""
     paths = [path for name in names if (path := options.out / f"{name}.json").exists()]
     ended = sum(json.loads(path.read_text())["ended"] for path in paths)
     more = {"seconds": round(time.monotonic() - began), "processes": len(names), "processes that ended": ended}
-    survey.keep(paths, options.machine, "tests.engine.gpu.device", **more)
+    survey.keep(paths, folder, options.machine, "tests.engine.gpu.device", **more)
 
 
 def tested(options: argparse.Namespace, names: list[str]) -> bool:
@@ -114,9 +126,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the parts, one after the other; status 1 if an answer was wrong, a test failed, or time was over."""
     parser = argparse.ArgumentParser(description="all that GPUs have to tell of the general engine")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--only", nargs="+", choices=("survey", "tests"), default=["survey", "tests"])
+    parser.add_argument("--only", nargs="+", choices=_ALL, default=_ALL)
     parser.add_argument("--processes", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=150, help="for each of the two")
+    parser.add_argument("--seconds", type=float, default=150, help="for each of them")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of what is drawn")
     parser.add_argument("--tests", nargs="+", default=_TESTS, help="files and folders of tests, in this order")
     parser.add_argument("--machine", help="the results' label; h200x1, say")
     parser.add_argument("--data", type=Path)
@@ -126,7 +139,11 @@ def main(arguments: list[str] | None = None) -> int:
     well = True
     if "survey" in options.only:
         with tempfile.TemporaryDirectory(prefix="gpudb-survey-") as made:
-            well &= surveyed(options, options.data or Path(made))
+            data = options.data or Path(made)
+            well &= surveyed(options, data, "survey", [*suites(options, data)])
+    if "drawn" in options.only:
+        drawn = [("drawn", number, options.processes) for number in range(1, options.processes + 1)]
+        well &= surveyed(options, options.out, "drawn", drawn)
     if "tests" in options.only:
         well &= tested(options, options.tests)
     return 0 if well else 1

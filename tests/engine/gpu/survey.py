@@ -1,10 +1,12 @@
 """What of the suites runs on a GPU, with the embedded engine's answers, and what does not, by reason.
 
-    python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds] [--workers 1 2] [--frames] [--json FILE] [--twin]
+    python -m tests.engine.gpu.survey [--only cases tpch ssb taxi tpcds drawn] [--workers 1 2] [--frames] [--json FILE]
+        [--seconds N] [--seed N] [--twin]
     python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
-Stages run in this process, as `local` runs them, and then once more with kernels for all that can be fused. `--frames` computes each lazy frame by Polars too and tells where the
-two differ: the operator that is wrong, not only the statement.
+Stages run in this process, as `local` runs them, and then once more with kernels for all that can be fused. `--frames`
+computes each lazy frame by Polars too and tells where the two differ: the operator that is wrong, not only the
+statement. `drawn`, of which there is no end, is statements that no suite has (see `drawn`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +37,10 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.placing import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
+from tests.engine.gpu.drawn import drawn
 from tests.engine.gpu.test_benchmarks import SUITES, loaded
-from tests.engine.gpu.test_cases import EVERY, FILES, embedded, outcome, selected
+from tests.engine.gpu.test_cases import EVERY, FILES, embedded, outcome, selected, stopped_after
+from tests.engine.gpu.test_random_plans import LONG_S
 
 COMPILING_S = 60.0
 EVERY_S = 3.0
@@ -75,7 +80,9 @@ class Found:
         return "\n".join(lines)
 
 
-def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[tuple[str, Lab, Request]]:
+def statements(
+    only: list[str], folder: Path, part: tuple[int, int] = (0, 1), seed: int = 0
+) -> Iterator[tuple[str, Lab, Request]]:
     """The statements of the suites, each with the database that has its tables; of the case files, and of each suite's
     queries, a part of so many."""
     if "cases" in only:
@@ -83,7 +90,7 @@ def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) ->
             lab = Lab()
             try:
                 for statement in FILES[name]:
-                    request = None if statement.setup else selected(lab, statement)
+                    request = None if statement.setup else selected(lab, statement.sql)
                     if request is not None:
                         yield f"{name}:{statement.name}", lab, request
                         continue
@@ -93,6 +100,8 @@ def statements(only: list[str], folder: Path, part: tuple[int, int] = (0, 1)) ->
                                 pass
             finally:
                 lab.close()
+    if "drawn" in only:
+        yield from drawn(f"{seed}.{part[0]}")
     for name in SUITES:
         if name in only:
             suite = SUITES[name](folder)
@@ -136,9 +145,10 @@ def run(
     kernels: Twin | None = None,
 ) -> None:
     """Runs a statement on the embedded engine and on so many workers, one after the other, then fused on as many."""
-    wanted = outcome(lambda: embedded(lab, request))
-    if wanted == "0A000":
-        return  # it wants a session's state, which these requests are without
+    with stopped_after(request, LONG_S) if name.startswith("drawn:") else contextlib.nullcontext():
+        wanted = outcome(lambda: embedded(lab, request))
+    if wanted == "0A000" or request.cancel.reason is not None:
+        return  # it wants a session's state, which these requests are without, or was drawn too large
     frames.on_host()
     before = kernels.ran if kernels is not None else 0
     ways: list[tuple[int, Costs | None, Twin | None]] = [(count, None, None) for count in workers]
@@ -158,7 +168,7 @@ def run(
             where = f"{Path(last.filename).name}:{last.lineno}"
             found.broken[name] = f"on {told}: {type(error).__name__}: {str(error)[:300]} [{where}]"
             return
-        if given != wanted:
+        if given != wanted and not (name.startswith("drawn:") and _equal(given) == _equal(wanted)):
             found.wrong[name] = f"on {told}: {given!r:.180} where {wanted!r:.180}"
             return
     if kernels is not None and kernels.ran > before:
@@ -168,6 +178,18 @@ def run(
         found.partly[name] = reasons
     else:
         found.right.append(name)
+
+
+def _equal(rows: Any) -> Any:
+    """Rows to compare where any of equal numbers may be shown: of a group that has `0`, `-0` and `0.00`, each is its key."""
+    return sorted(tuple(map(_number, row)) for row in rows) if isinstance(rows, list) else rows
+
+
+def _number(text: str) -> str:
+    with contextlib.suppress(InvalidOperation):
+        value = Decimal(text)
+        return str(value.normalize() if value else 0)
+    return text
 
 
 def merged(paths: list[Path]) -> dict[str, Any]:
@@ -185,7 +207,7 @@ def merged(paths: list[Path]) -> dict[str, Any]:
     reasons: dict[str, Counter[str]] = {"lacking": Counter(), "partly": Counter()}
     for name, (kind, told) in outcomes.items():
         suite = name.partition(":")[0]
-        count = suites.setdefault(suite if suite in SUITES else "cases", Counter())
+        count = suites.setdefault(suite if suite in {*SUITES, "drawn"} else "cases", Counter())
         count[kind] += 1
         count["fused"] += name in fused
         if kind in reasons:
@@ -207,11 +229,11 @@ def merged(paths: list[Path]) -> dict[str, Any]:
     return {"suites": shares, **listed, "wrong or broken": faulty}
 
 
-def keep(paths: list[Path], machine: str | None, program: str, **more: object) -> None:
-    """Writes what some runs' files have so far to benchmarks/results/survey/MACHINE.json."""
+def keep(paths: list[Path], folder: str, machine: str | None, program: str, **more: object) -> None:
+    """Writes what some runs' files have so far to MACHINE.json in a folder of benchmarks/results."""
     head = described(program, machine)
     told = merged(paths)
-    written(RESULTS / "survey" / f"{head['machine']}.json", {**head, **more, **told})
+    written(RESULTS / folder / f"{head['machine']}.json", {**head, **more, **told})
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -224,6 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seconds", type=float, default=1e9, help="end after so long, with what was found")
     parser.add_argument("--part", default="1/1", help="of the case files, and of a suite's queries, such as 2/3")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
     parser.add_argument("--twin", action="store_true", help="on the host, to try this file")
     parser.add_argument("--merge", nargs="+", type=Path, help="files of runs, of which a summary is made")
     options = parser.parse_args(arguments)
@@ -248,15 +271,18 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as made:
         folder = options.data or Path(made)
         lab_before: Lab | None = None
-        for name, lab, request in statements(options.only, folder, (part, parts)):
+        for name, lab, request in statements(options.only, folder, (part, parts), options.seed):
             if lab is not lab_before:
                 (tables, kernels), lab_before = resident(frames), lab
-            run(found, name, lab, request, frames, tables, options.workers, kernels)
+            # To compile a kernel takes longer than all else; and the twin holds every pair of rows of a join at once.
+            fused = kernels if name.startswith("drawn:star") or not name.startswith("drawn:") else None
+            run(found, name, lab, request, frames, tables, options.workers, fused)
             if time.monotonic() > kept + EVERY_S:
                 keep(ended=False)
                 kept = time.monotonic()
             if time.monotonic() - started > options.seconds:
                 print(f"ended after {options.seconds} s, at {name}", flush=True)
+                ended = name.startswith("drawn:")
                 break
         else:
             ended = True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.protocol import Request
+from gpudb.engine.protocol import Request, Settings
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.placing import Costs
@@ -49,6 +50,17 @@ def embedded(lab: Lab, request: Request) -> list[tuple[str | None, ...]]:
     return local.as_text(lab.database.cpu.run(request), kinds)
 
 
+@contextlib.contextmanager
+def stopped_after(request: Request, seconds: float) -> Iterator[None]:
+    """Stops the request if it takes longer, which its `cancel` tells then."""
+    timer = threading.Timer(seconds, request.cancel.stop)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def outcome(run: Any) -> Any:
     try:
         return sorted_rows(run())
@@ -56,14 +68,14 @@ def outcome(run: Any) -> Any:
         return error.sqlstate
 
 
-def selected(lab: Lab, statement: script.Statement) -> Request | None:
+def selected(lab: Lab, sql: str, settings: Settings | None = None) -> Request | None:
     """A statement's request, if it is a SELECT over tables that the embedded engine takes."""
-    if not statement.sql.lstrip(" (").upper().startswith(("SELECT", "WITH", "VALUES", "TABLE")):
+    if not sql.lstrip(" (").upper().startswith(("SELECT", "WITH", "VALUES", "TABLE")):
         return None
     if lab.session.transaction is not None:
         return None
     try:
-        request = lab.request(statement.sql.rstrip().rstrip(";"))
+        request = lab.request(sql.rstrip().rstrip(";"), settings=settings)
     except (GpudbError, AssertionError):
         return None
     if not isinstance(request.query, bound.Query) or not request.query.columns:
@@ -78,7 +90,7 @@ def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) ->
     wrong: list[str] = []
     try:
         for statement in FILES[name]:
-            request = None if statement.setup else selected(lab, statement)
+            request = None if statement.setup else selected(lab, statement.sql)
             if request is None:
                 with contextlib.suppress(GpudbError, AssertionError):
                     for result in lab.session.run(statement.sql):

@@ -31,6 +31,8 @@ class GpudbError(Exception):
     """
 
     condition: ClassVar[str] = "internal_error"
+    routine: ClassVar[str | None] = None
+    """PostgreSQL's function that raises it, where clients tell an error by that."""
 
     def __init__(
         self,
@@ -78,6 +80,12 @@ class FeatureNotSupported(SqlError):
     """0A000: PostgreSQL has it and gpudb does not. Never ignored, never answered wrongly."""
 
     condition = "feature_not_supported"
+
+
+class StalePlan(FeatureNotSupported):
+    """0A000: a prepared statement whose columns are others by now. Drivers know it by its routine and prepare again."""
+
+    routine = "RevalidateCachedQuery"
 
 
 class UndefinedTable(SqlError):

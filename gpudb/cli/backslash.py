@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpudb.api.connection import Connection
 from gpudb.api.rows import Rows
-from gpudb.errors import SqlError
+from gpudb.errors import GpudbError, SqlError
 
 HELP = r"""
   \d               tables and views            \d NAME   columns of a table or view
@@ -68,13 +68,26 @@ def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None
         case "\\du":
             show(connection.execute(_ROLES))
         case "\\i":
-            from gpudb.cli.sql import run_each
-
-            run_each(connection, _file(name).read_text(encoding="utf-8"), show)
+            _include(connection, name, show)
         case "\\copy":
             _copy(connection, line)
         case _:
             raise SqlError.of("syntax_error", f"there is no command {word}", hint="Try \\? for help.")
+
+
+def _include(connection: Connection, name: str, show: Callable[[Rows], None]) -> None:
+    """Runs a file; the position of an error in it is told as its line."""
+    from gpudb.cli.sql import run_each
+
+    text = _file(name).read_text(encoding="utf-8")
+    try:
+        run_each(connection, text, show)
+    except GpudbError as error:
+        if error.position is not None:
+            place = f'file "{name}", line {text.count(chr(10), 0, error.position - 1) + 1}'
+            error.where = f"{error.where}\n{place}" if error.where else place
+            error.position = None
+        raise
 
 
 def _copy(connection: Connection, line: str) -> None:

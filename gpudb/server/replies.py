@@ -144,6 +144,7 @@ def error_response(error: GpudbError, severity: str = ERROR) -> bytes:
         "H": error.hint,
         "P": str(error.position) if error.position else None,
         "W": error.where,
+        "R": error.routine,
     }
     fields |= {_OBJECTS[kind]: name for kind, name in error.objects.items()}
     return message(b"E", _report(fields))

@@ -192,9 +192,10 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
         return
     column = column_of(table, step.name)
     cascade = step.behavior == pg.DROP_CASCADE
-    catalog, what = context.transaction.catalog, f"column {column.name} of table {table.name}"
+    catalog, place = context.transaction.catalog, named_as(context, table)
+    what = f"column {column.name} of {place}"
     users = users_of(table, column.name)
-    found = [Dependent(f"column {each.name} of table {table.name}", what) for each in users]
+    found = [Dependent(f"column {each.name} of {place}", what) for each in users]
     lost = {column.name, *(each.name for each in users)}
     for each in lost:
         check_stays(table, each)
@@ -204,9 +205,9 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
         if not lost.isdisjoint(key.columns)
         for each in keys_upon(catalog, table, key.columns, key.name)
     ]
-    found += [Dependent(f"constraint {foreign.name} on table {owner.name}", what) for owner, foreign in keys]
+    found += [Dependent(f"constraint {foreign.name} on {named_as(context, owner)}", what) for owner, foreign in keys]
     gone: dict[int, Relation] = {}
-    found += through_views(catalog, views_of_column(context, table, column.name), what, gone)
+    found += through_views(context, views_of_column(context, table, column.name), what, gone)
     settle(context, what, found, cascade=cascade)
     without_keys(context, [each for each in keys if each[0].oid != table.oid])
     if gone:
@@ -269,7 +270,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         _check_default(context, column, target)
     views = views_of_column(context, table, column.name)
     if views:
-        detail = f'rule _RETURN on {named_as(views[0])} depends on column "{column.name}"'
+        detail = f'rule _RETURN on {named_as(context, views[0])} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule", detail=detail)
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
     if refers or any(column.name in f.referenced for _, f in referencing(context.transaction.catalog, table.oid)):

@@ -64,7 +64,7 @@ class Database:
             raise
         self.plans = PlanCache()
         self.started = dt.datetime.now(dt.UTC)
-        self.default_settings = dict(settings or {})
+        self.default_settings = {"max_connections": str(max_connections), **(settings or {})}
         self.max_connections = max_connections
         self._sessions: dict[int, Session] = {}
         self._lock = threading.Lock()

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudb.catalog.model import Catalog, Relation, Table, stored_query
+from gpudb.catalog.postgres.expressions import quoted_name
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
+from gpudb.session.names import schema_path
 from gpudb.sql.bind.select import bind_query
 from gpudb.sql.bound import Column, Scan
 from gpudb.sql.parse import parse
@@ -52,9 +54,16 @@ def noun(relation: Relation) -> str:
     return _NOUNS[relation.kind]
 
 
-def named(relation: Relation) -> str:
-    """A relation as messages name it."""
-    return f"{noun(relation)} {relation.name}"
+def spelt(context: Context, relation: Relation) -> str:
+    """A relation's name in messages, with its schema where the search path does not lead to it."""
+    found = context.transaction.catalog.find(relation.name, schema_path(context, ""))
+    name = quoted_name(relation.name)
+    return name if found is not None and found.oid == relation.oid else f"{quoted_name(relation.schema)}.{name}"
+
+
+def named(context: Context, relation: Relation) -> str:
+    """A relation as messages name it: what it is, and its name."""
+    return f"{noun(relation)} {spelt(context, relation)}"
 
 
 def views_over(catalog: Catalog, relation: Relation) -> list[Relation]:
@@ -100,12 +109,13 @@ def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
 
 
 def through_views(
-    catalog: Catalog, views: Sequence[Relation], on: str, gone: dict[int, Relation]
+    context: Context, views: Sequence[Relation], on: str, gone: dict[int, Relation]
 ) -> Iterator[Dependent]:
     """Views that depend on something, each followed by those over it; they are put among what is `gone`."""
     for view in views:
         if view.oid in gone:
             continue
         gone[view.oid] = view
-        yield Dependent(named(view), on)
-        yield from through_views(catalog, views_over(catalog, view), named(view), gone)
+        what = named(context, view)
+        yield Dependent(what, on)
+        yield from through_views(context, views_over(context.transaction.catalog, view), what, gone)

@@ -14,7 +14,7 @@ from gpudb.catalog.row_types import as_of_now, row_type
 from gpudb.catalog.type_changes import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
-from gpudb.session.dependents import DESIRED, Dependent, named, noun, relation_names, settle, views_over
+from gpudb.session.dependents import DESIRED, Dependent, named, noun, relation_names, settle, spelt, views_over
 from gpudb.session.indexes import drop_index, find_index
 from gpudb.session.names import check_no_system, schema_path
 from gpudb.session.open_cursors import check_unread
@@ -88,14 +88,14 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
         if missing_ok:
             context.notice(f'{spoken} "{names[-1]}" does not exist, skipping')
             return None
-        raise UndefinedTable(f'{spoken} "{".".join(names)}" does not exist')
+        raise UndefinedTable(f'{spoken} "{names[-1]}" does not exist')
     if noun(found).upper() != what:
         hint = f"Use DROP {noun(found).upper()} to remove a {noun(found)}."
         raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {spoken}', hint=hint)
     if isinstance(found, Sequence) and found.identity and found.owned_by is not None:
         table = catalog.by_oid(found.owned_by[0])
-        column = f"column {found.owned_by[1]} of table {table.name if table is not None else ''}"
-        message = f"cannot drop sequence {found.name} because {column} requires it"
+        column = f"column {found.owned_by[1]} of {named(context, table) if table is not None else ''}"
+        message = f"cannot drop sequence {spelt(context, found)} because {column} requires it"
         raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {column} instead.")
     return found
 
@@ -103,10 +103,10 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
 def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
     """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
     catalog = context.transaction.catalog
-    made = _Going(catalog, {relation.oid: relation for relation in doomed})
+    made = _Going(context, {relation.oid: relation for relation in doomed})
     for relation in doomed:
         made.visit(relation)
-    what = named(doomed[0]) if len(doomed) == 1 else DESIRED
+    what = named(context, doomed[0]) if len(doomed) == 1 else DESIRED
     settle(context, what, made.found, cascade=cascade)
     for owner, foreign in made.keys:
         current = catalog.by_oid(owner)
@@ -128,8 +128,9 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
 class _Going:
     """What goes when relations go, depth first: what it is, and as messages tell it."""
 
-    def __init__(self, catalog: Catalog, gone: dict[int, Relation]) -> None:
-        self._catalog = catalog
+    def __init__(self, context: Context, gone: dict[int, Relation]) -> None:
+        self._context = context
+        self._catalog = context.transaction.catalog
         self.gone = gone
         self.found: list[Dependent] = []
         self.keys: list[tuple[int, int]] = []
@@ -138,10 +139,11 @@ class _Going:
 
     def visit(self, relation: Relation) -> None:
         """Takes along what depends on a relation that goes."""
-        on = named(relation)
+        on = named(self._context, relation)
         if isinstance(relation, Sequence):
             for table, column in _drawing(self._catalog, relation, self.gone.keys()):
-                self.found.append(Dependent(f"default value for column {column} of table {table.name}", on))
+                user = named(self._context, table)
+                self.found.append(Dependent(f"default value for column {column} of {user}", on))
                 self.undefaulted.append((table.oid, column))
             return
         if isinstance(relation, Table):
@@ -151,17 +153,18 @@ class _Going:
                     self.visit(owned)
             for owner, foreign in sorted(referencing(self._catalog, relation.oid), key=lambda each: each[1].oid):
                 if owner.oid not in self.gone:
-                    self.found.append(Dependent(f"constraint {foreign.name} on table {owner.name}", on))
+                    user = named(self._context, owner)
+                    self.found.append(Dependent(f"constraint {foreign.name} on {user}", on))
                     self.keys.append((owner.oid, foreign.oid))
         for routine in _routines_over(self._catalog, relation):
             if routine.key not in self.routines:
-                own = f"type {relation.name}" if _uses_rows(routine, relation) else on
+                own = f"type {spelt(self._context, relation)}" if _uses_rows(routine, relation) else on
                 self.found.append(Dependent(f"{routine.noun} {routine.identity}", own))
                 self.routines.append(routine.key)
         for view in views_over(self._catalog, relation):
             if view.oid not in self.gone:
                 self.gone[view.oid] = view
-                self.found.append(Dependent(named(view), on))
+                self.found.append(Dependent(named(self._context, view), on))
                 self.visit(view)
 
 

@@ -10,7 +10,7 @@ from gpudb.catalog.model import Catalog, ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.session.context import Context
-from gpudb.session.dependents import Dependent, settle
+from gpudb.session.dependents import Dependent, named, settle
 from gpudb.session.names import named_relation, spoken
 from gpudb.session.references import referencing
 from gpudb.sql.parse import strings
@@ -106,8 +106,8 @@ def release_key(context: Context, table: Table, columns: tuple[str, ...], name: 
     """Before a key is dropped: 2BP01 for the foreign keys of others that need it; CASCADE drops them."""
     found = keys_upon(context.transaction.catalog, table, columns, name)
     on = f"index {name}"
-    told = [Dependent(f"constraint {foreign.name} on table {owner.name}", on) for owner, foreign in found]
-    settle(context, f"constraint {name} on table {table.name}", told, cascade=cascade)
+    told = [Dependent(f"constraint {foreign.name} on {named(context, owner)}", on) for owner, foreign in found]
+    settle(context, f"constraint {name} on {named(context, table)}", told, cascade=cascade)
     without_keys(context, found)
 
 

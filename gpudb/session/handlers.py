@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+import postgast
 from postgast import pg_query_pb2 as pg
 
 from gpudb.session import (
@@ -77,6 +79,7 @@ REGISTERED = (
     views,
 )
 
+_COMMENTS = {pg.SQL_COMMENT, pg.C_COMMENT}
 _ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
 
 
@@ -105,8 +108,11 @@ def columns_of(session: Session, statement: RawStatement) -> tuple[ResultColumn,
 
 
 def spoken(statement: RawStatement) -> str:
-    """A statement as a message names it: its first words."""
-    return " ".join(statement.text.split()[:2]).upper()
+    """A statement as a message names it: the keywords that it begins with, two at most."""
+    text = statement.text.encode()
+    tokens = (each for each in postgast.scan(statement.text).tokens if each.token not in _COMMENTS)
+    leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 2))
+    return " ".join(text[each.start : each.end].decode() for each in leading).upper()
 
 
 def transaction_ended(session: Session, committed: bool) -> None:

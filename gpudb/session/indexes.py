@@ -119,7 +119,7 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, ca
         if missing_ok:
             context.notice(f'index "{names[-1]}" does not exist, skipping')
             return
-        raise SqlError.of("undefined_object", f'index "{".".join(names)}" does not exist')
+        raise SqlError.of("undefined_object", f'index "{names[-1]}" does not exist')
     table, name = found
     index = _own(table, name)
     if index is None:

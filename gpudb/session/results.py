@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from gpudb.errors import FeatureNotSupported
+from gpudb.errors import StalePlan
 from gpudb.types import SqlType
 
 
@@ -101,7 +101,7 @@ def as_prepared(prepared: Prepared, result: Result) -> Result:
     told, given = prepared.columns or (), result.columns or ()
     if told is not given and list(map(_told, told)) != list(map(_told, given)):
         result.close()
-        raise FeatureNotSupported("cached plan must not change result type")
+        raise StalePlan("cached plan must not change result type")
     return result
 
 

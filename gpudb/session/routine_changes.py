@@ -103,7 +103,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     aggregates = aggregates_of(catalog, routine)
     found = [Dependent(f"function {each.identity}", what) for each in aggregates]
     gone: dict[int, Relation] = {}
-    found += through_views(catalog, sorted(users, key=lambda each: each.oid), what, gone)
+    found += through_views(context, sorted(users, key=lambda each: each.oid), what, gone)
     settle(context, what, found, cascade=cascade)
     for made in aggregates:
         drop_routine(context, made, cascade=True)

@@ -36,14 +36,14 @@ def set_variable(context: Context) -> Result:
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
         return command("SET")
+    if node.name in {"session_authorization", "role"}:
+        return _role(context, node, how)
     if how in {"VAR_RESET", "VAR_SET_DEFAULT"}:
         settings.set(node.name, None, local=node.is_local)
         return command("RESET" if how == "VAR_RESET" else "SET")
     if how == "VAR_SET_CURRENT":
         settings.set(node.name, settings[node.name], local=node.is_local)
         return command("SET")
-    if node.name in {"session_authorization", "role"}:
-        return _role(context, node)
     if node.is_local and not context.session.explicit:
         context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
     texts = [constant_text(each, node.name) for each in node.args]
@@ -54,11 +54,12 @@ def set_variable(context: Context) -> Result:
     return command("SET")
 
 
-def _role(context: Context, node: Any) -> Result:
+def _role(context: Context, node: Any, how: str) -> Result:
+    """SET ROLE and SET SESSION AUTHORIZATION: a session is its own role, and so they give back no other."""
     name = constant_text(node.args[0], node.name) if len(node.args) else "none"
     if name.lower() not in {"none", context.session.user}:
         raise FeatureNotSupported("becoming another role is not supported")
-    return command("SET")
+    return command("RESET" if how == "VAR_RESET" else "SET")
 
 
 def _characteristics(context: Context, options: Any) -> None:

@@ -25,8 +25,8 @@ def transaction(context: Context) -> Result:
         case "BEGIN" | "START" as verb:
             if session.explicit:
                 context.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
-            session.explicit = True
             apply_modes(context, node.options)
+            session.explicit = True
             return command("BEGIN" if verb == "BEGIN" else "START TRANSACTION")
         case "COMMIT":
             return _end(context, commit=True, chain=node.chain)

@@ -7,12 +7,12 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Routine, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.model import Routine, Sequence, Table, TypeDefinition, View
 from gpudb.catalog.type_changes import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.constraint_changes import without_columns
 from gpudb.session.context import Context, command
-from gpudb.session.dependents import views_of_column
+from gpudb.session.dependents import named, views_of_column
 from gpudb.session.drops import drop_with_dependents
 from gpudb.session.names import identifier, lasting_schema
 from gpudb.session.results import Result
@@ -63,7 +63,7 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
     queue = list(doomed)
     while queue:
         made = queue.pop(0)
-        found = _users(context.transaction.catalog, made, gone)
+        found = _users(context, made, gone)
         if found and not cascade:
             message = f"cannot drop type {made.user} because other objects depend on it"
             detail = "\n".join(f"{each} depends on type {made.user}" for each, _ in found)
@@ -94,8 +94,9 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
 User = Table | View | TypeDefinition | Routine
 
 
-def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple[str, User]]:
+def _users(context: Context, made: TypeDefinition, gone: set[int]) -> list[tuple[str, User]]:
     """What uses a type, each as messages name it."""
+    catalog = context.transaction.catalog
     found: list[tuple[str, User]] = []
     for other in catalog.types.values():
         if other.oid in gone:
@@ -113,13 +114,13 @@ def _users(catalog: Catalog, made: TypeDefinition, gone: set[int]) -> list[tuple
     for relation in sorted(catalog.relations.values(), key=lambda each: each.oid):
         if isinstance(relation, View):
             if any(mentions(c.type, made.user) for c in relation.columns) or made.name in _types_named(relation):
-                found.append((f"view {relation.name}", relation))
+                found.append((named(context, relation), relation))
             continue
         if isinstance(relation, Sequence):
             continue
         for column in relation.columns:
             if mentions(column.type, made.user):
-                found.append((f"column {column.name} of table {relation.name}", relation))
+                found.append((f"column {column.name} of {named(context, relation)}", relation))
     return found
 
 

@@ -79,6 +79,11 @@ def test_backslash_commands_of_a_script(tmp_path: Path) -> None:
     done = gpudb("sql", "--data-dir", tmp_path / "data", stdin="\\dt\n\nSELECT\n nothing;\n")
     assert done.returncode == 1
     assert "LINE 4:  nothing;" in done.stderr
+    (tmp_path / "wrong.sql").write_text("SELECT 1;\n\nSELECT nothing;\n")
+    done = gpudb("sql", "-c", f"\\i {tmp_path}/wrong.sql")
+    assert done.returncode == 1
+    assert "LINE" not in done.stderr
+    assert done.stderr.endswith(f'CONTEXT:  file "{tmp_path}/wrong.sql", line 3\n')
 
 
 @pytest.mark.parametrize(

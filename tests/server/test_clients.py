@@ -354,6 +354,18 @@ def test_asyncpg_pool(where: Address) -> None:
     asyncio.run(run())
 
 
+def test_asyncpg_prepares_again_after_a_table_has_changed(where: Address) -> None:
+    async def run() -> None:
+        async with async_connection(where) as connection:
+            await connection.execute("CREATE TABLE wire_changed (a int); INSERT INTO wire_changed VALUES (1)")
+            assert [tuple(row) for row in await connection.fetch("SELECT * FROM wire_changed")] == [(1,)]
+            await connection.execute("ALTER TABLE wire_changed ADD COLUMN b int")
+            assert [tuple(row) for row in await connection.fetch("SELECT * FROM wire_changed")] == [(1, None)]
+            await connection.execute("DROP TABLE wire_changed")
+
+    asyncio.run(run())
+
+
 def test_asyncpg_cancels_on_timeout(where: Address) -> None:
     async def run() -> None:
         async with async_connection(where) as connection:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudb.errors import GpudbError, SqlError
+from gpudb.errors import GpudbError, SqlError, StalePlan
 from gpudb.server import messages, replies
 from gpudb.server.messages import ProtocolViolation
 from gpudb.session.results import Notice, ResultColumn
@@ -89,6 +89,11 @@ def test_error_response_carries_all_fields() -> None:
         "S": "FATAL", "V": "FATAL", "C": "XX000", "M": "bad",
         "D": "why", "H": "how", "P": "7", "W": "COPY t, line 1",
     }  # fmt: skip
+
+
+def test_error_response_names_the_routine_that_drivers_ask_for() -> None:
+    (answer,) = raw.split(replies.error_response(StalePlan("bad")))
+    assert (answer.fields["C"], answer.fields["R"]) == ("0A000", "RevalidateCachedQuery")
 
 
 def test_text_with_a_nul_cannot_break_a_message() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 
@@ -390,3 +391,37 @@ def test_discard_all_closes_cursors(session: Session) -> None:
     assert run(session, "FETCH kept") == [(1,)]
     run(session, "DISCARD ALL")
     assert fails(session, "FETCH kept").sqlstate == "34000"
+
+
+def test_max_connections_are_those_that_were_asked_for() -> None:
+    with contextlib.closing(Database(None, max_connections=7)) as database:
+        session = database.session("gpudb")
+        assert run(session, "SHOW max_connections") == [("7",)]
+        assert run(session, "SELECT setting FROM pg_settings WHERE name = 'max_connections'") == [("7",)]
+        assert fails(session, "SET max_connections = 9").sqlstate == "55P02"
+        session.close()
+
+
+def test_addresses_without_a_network(session: Session) -> None:
+    sql = "SELECT inet_client_addr(), inet_client_port(), inet_server_addr(), inet_server_port()"
+    assert run(session, sql) == [(None, None, None, None)]
+    assert run(session, f"{sql}, relname FROM pg_class WHERE relname = 'pg_type'") == [
+        (None, None, None, None, "pg_type")
+    ]
+
+
+def test_a_statement_that_is_not_there_is_refused_by_its_keywords(session: Session) -> None:
+    for sql, name in (
+        ("LISTEN channel", "LISTEN"),
+        ("NOTIFY channel, 'x'", "NOTIFY"),
+        ("/* a comment */ GRANT reader TO writer", "GRANT"),
+        ("-- and another\nCREATE EXTENSION hstore", "CREATE EXTENSION"),
+    ):
+        error = fails(session, sql)
+        assert (error.sqlstate, error.message) == ("0A000", f"{name} is not supported")
+
+
+def test_explain_takes_buffers(session: Session) -> None:
+    plain = run(session, "EXPLAIN SELECT 1")
+    assert run(session, "EXPLAIN (BUFFERS) SELECT 1") == plain
+    assert len(run(session, "EXPLAIN (ANALYZE, BUFFERS) SELECT 1")) == len(run(session, "EXPLAIN ANALYZE SELECT 1"))

@@ -282,6 +282,13 @@ def test_isolation_levels(session: Session) -> None:
     assert state(session, "BEGIN ISOLATION LEVEL SERIALIZABLE") == "0A000"
 
 
+def test_a_begin_that_is_refused_begins_nothing(session: Session) -> None:
+    """Drivers take the session for idle after it; so does PostgreSQL after a BEGIN that fails."""
+    assert state(session, "BEGIN ISOLATION LEVEL SERIALIZABLE") == "0A000"
+    assert session.status == "I"
+    assert value(session, "SELECT 1") == 1
+
+
 def test_closing_a_session_rolls_back(database: Database, session: Session) -> None:
     own = database.session("gpudb")
     run(own, "BEGIN; DELETE FROM t; CREATE TABLE gone (a int)")

@@ -102,3 +102,31 @@ SELECT 'zz'::dd_e;
 DO LANGUAGE sql 'SELECT 1';
 -- error 42704
 CREATE FUNCTION dd_pl() RETURNS integer LANGUAGE nosuch AS 'x';
+
+-- Names outside of the search path are told with their schema.
+CREATE SCHEMA dp_far;
+CREATE TABLE dp_far.a (id integer PRIMARY KEY, m integer);
+CREATE VIEW dp_far.v AS SELECT id FROM dp_far.a;
+CREATE TABLE dp_far."B b" (id integer REFERENCES dp_far.a (id));
+CREATE SEQUENCE dp_far.s;
+CREATE TABLE dp_far.drawn (n integer DEFAULT nextval('dp_far.s'));
+-- error 42P01
+DROP VIEW dp_far.v, dp_far.nope;
+-- error 42P01
+DROP TABLE dp_far.nope;
+-- error 42P01
+DROP VIEW dp_far.nope;
+-- error 42704
+DROP INDEX dp_far.nope;
+-- error 2BP01
+DROP SEQUENCE dp_far.s;
+DROP TABLE dp_far."B b";
+-- error 2BP01
+DROP TABLE dp_far.a;
+-- error 2BP01
+ALTER TABLE dp_far.a DROP COLUMN id;
+SET search_path = dp_far;
+-- error 2BP01
+DROP TABLE a;
+RESET search_path;
+DROP SCHEMA dp_far CASCADE;

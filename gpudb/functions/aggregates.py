@@ -97,18 +97,21 @@ def _like_operand(types: Types, _: Constants) -> SqlType:
     return exact(*types[0].numeric_digits, varying=types[0].carried)
 
 
-declare(
-    "min",
-    lambda o: o.call("min", *o.sql),
-    scale=lambda o: o.call("arg_min", o.scales[0], o.sql[0]),
-    result=_like_operand,
-)
-declare(
-    "max",
-    lambda o: o.call("max", *o.sql),
-    scale=lambda o: o.call("arg_max", o.scales[0], o.sql[0]),
-    result=_like_operand,
-)
+def _extreme(operands: Operands, name: str) -> str:
+    """DuckDB's own of a list cannot hold a subquery, which it would copy."""
+    value = operands.sql[0]
+    if operands.types[0].element is not None:
+        return operands.call(f"arg_{name}", value, value)
+    return operands.call(name, *operands.sql)
+
+
+for _name in ("min", "max"):
+    declare(
+        _name,
+        lambda o, name=_name: _extreme(o, name),
+        scale=lambda o, name=_name: o.call(f"arg_{name}", o.scales[0], o.sql[0]),
+        result=_like_operand,
+    )
 declare("bool_and every", lambda o: o.call("bool_and", *o.sql))
 declare(
     "any_value",

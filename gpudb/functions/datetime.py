@@ -110,6 +110,13 @@ def _cut(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) ->
     """A value cut to a unit, by the clock of a zone where there is one."""
     if item.name == "interval":
         return let(lambda v: f"pg_make_interval({_cut_interval(unit, v)})", value)
+    if item.name == "timestamptz" and unit in _MICROS:
+        # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
+        def cut_off(v: str) -> str:
+            shown = f"CAST({v} AS TIMESTAMP)" if zone is None else _to_local(v, zone)
+            return f"pg_cut_moment({v}, {shown}, date_trunc('{unit}', {shown}))"
+
+        return let(cut_off, value)
     if zone is not None:
         where = zone
 
@@ -118,9 +125,6 @@ def _cut(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) ->
             return f"(CASE WHEN isfinite({v}) THEN {moved} ELSE {v} END)"
 
         return let(cut, value)
-    if item.name == "timestamptz" and unit in _MICROS:
-        # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
-        return let(lambda v: f"pg_cut_moment({v}, date_trunc('{unit}', CAST({v} AS TIMESTAMP)))", value)
     if unit in {"decade", "century", "millennium"} and item.name == "timestamptz":
         return let(lambda v: f"CAST(pg_trunc_{unit}(CAST({v} AS TIMESTAMP)) AS TIMESTAMPTZ)", value)
     if unit in {"decade", "century", "millennium"}:

@@ -203,7 +203,7 @@ def slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) 
     def part(value: str, names: Sequence[str], places: Sequence[tuple[str | None, ...]]) -> str:
         if not places:
             return value
-        last = names[1] if places[0][1] is not None else f"len({value})"
+        last = f"greatest({names[1]}, 0)" if places[0][1] is not None else f"len({value})"
         made = f"list_slice({value}, greatest({names[0]}, 1), {last})"
         if len(places) == 1:
             return made

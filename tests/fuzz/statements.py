@@ -69,14 +69,14 @@ _MAKERS: dict[str, Callable[[random.Random], Made | str]] = {
 _WEIGHTS = (1, 2, 1, 1, 3, 3)
 
 
-def _made(chance: random.Random) -> Made:
+def well_formed(chance: random.Random) -> Made:
     """A statement of the generated suites, of `constructs` or of `clauses`."""
     made = _MAKERS[chance.choices(tuple(_MAKERS), _WEIGHTS)[0]](chance)
     return made if isinstance(made, Made) else Made("construct", made)
 
 
 def _well_formed(chance: random.Random) -> Transaction:
-    made = _made(chance)
+    made = well_formed(chance)
     return Transaction((made.sql,), settled=True, zone=made.zone)
 
 
@@ -85,7 +85,7 @@ def _changed(chance: random.Random) -> Transaction:
 
 
 def _broken(chance: random.Random) -> Transaction:
-    return Transaction((mutations.mutated(chance, _made(chance).sql, _made(chance).sql),))
+    return Transaction((mutations.mutated(chance, well_formed(chance).sql, well_formed(chance).sql),))
 
 
 def _single(make: Callable[[random.Random], str]) -> Callable[[random.Random], Transaction]:

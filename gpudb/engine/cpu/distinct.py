@@ -8,21 +8,31 @@ from typing import TYPE_CHECKING
 from gpudb.functions.equality import order, several_forms
 from gpudb.functions.registry import MISSING, Operands
 from gpudb.sql import bound
+from gpudb.sql.traverse import walk
 
 if TYPE_CHECKING:
     from gpudb.engine.cpu.expressions import Expressions
 
+_LISTS = frozenset({"array_agg", "string_agg"})
 _VARIANCES = frozenset({"var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"})
 
 
 def looks_often(expr: bound.Aggregate) -> bool:
-    """Whether DISTINCT would mean the squares, the parts or the texts of the values, in place of themselves."""
+    """Whether DISTINCT would mean the squares, the parts or the texts of the values, in place of themselves; or the
+    order that lists them names a subquery anew, which DuckDB takes for another value."""
     name = expr.function.name
-    if name.startswith("json"):
+    if name in {"min", "max"}:  # which are those of all values
+        return False
+    if name.startswith("json") or (name in _LISTS and _asks(expr.args)):
         return True
     if any(several_forms(arg.type) and (name == "array_agg" or not arg.type.carried) for arg in expr.args):
         return True
     return len(expr.args) == 1 and (name in _VARIANCES or expr.args[0].type.name == "interval")
+
+
+def _asks(args: Sequence[bound.Expr]) -> bool:
+    """Whether a subquery is among what is aggregated."""
+    return any(isinstance(node, bound.SUBQUERIES) for arg in args for node in walk(arg))
 
 
 def of_distinct(

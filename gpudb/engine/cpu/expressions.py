@@ -293,8 +293,8 @@ class Expressions:
         # A function of the session's state is worked out before; of columns only where it can be looked up.
         constants = tuple(self._known(arg) for arg in expr.args) if how.session is not None else ()
         if how.session is not None and (MISSING not in constants or how.duckdb is None):
-            maker = self.values.get(how.session)
-            if maker is None:
+            maker = self.values.get(how.session, MISSING)
+            if maker is MISSING:
                 raise FeatureNotSupported(f"function {expr.function} is not supported here")
             return self._constant(maker(*constants) if callable(maker) else maker, expr.type)
         operands = self.operands(expr.args, expr.type)
@@ -489,7 +489,8 @@ class Expressions:
             # of a row in such a form DuckDB thinks as of several columns
             several = len(lefts) > 1 or (expr.left[0].type.fields and equality.several_forms(expr.left[0].type))
             if several and outer_columns(expr.query):
-                return Lanes(f"({'NOT ' if expr.all else ''}{_among(lefts, query)})")
+                kinds = [(each.type, c.type) for each, c in zip(expr.left, expr.query.columns, strict=True)]
+                return Lanes(f"({'NOT ' if expr.all else ''}{_among(lefts, query, kinds)})")
             return Lanes(f"({left} {'NOT ' if expr.all else ''}IN ({query}))")
         if not symbol or len(lefts) > 1:
             raise FeatureNotSupported("this comparison with a subquery is not supported")
@@ -512,10 +513,13 @@ class Expressions:
         return f"SELECT {', '.join(items)} FROM ({text}) AS pg_q({', '.join(names)})"
 
 
-def _among(lefts: Sequence[str], query: str) -> str:
+def _among(lefts: Sequence[str], query: str, kinds: Sequence[tuple[SqlType, SqlType]]) -> str:
     """Whether a row is among those of a query that depends on it: DuckDB has this for one column."""
     names = [f"c{number}" for number in range(1, len(lefts) + 1)]
-    equal = " AND ".join(f"{left} = pg_q.{name}" for left, name in zip(lefts, names, strict=True))
+    equal = " AND ".join(
+        comparison.numbers("=", left, f"pg_q.{name}", *kind)
+        for left, name, kind in zip(lefts, names, kinds, strict=True)
+    )
     found = "CASE WHEN bool_or(pg_m) THEN true WHEN bool_or(pg_m IS NULL) THEN NULL ELSE false END"
     return f"(SELECT {found} FROM (SELECT {equal} AS pg_m FROM ({query}) AS pg_q({', '.join(names)})))"
 

@@ -208,8 +208,8 @@ CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 1073741819
     THEN pg_error('54000', 'requested length too large')::VARCHAR
     -- once more: DuckDB works out constants on branches that are not taken
     ELSE repeat(s, CASE WHEN n::BIGINT * strlen(s) > 1073741819 THEN 0 ELSE n END) END;
-CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE lpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
-CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR WHEN fill = '' THEN left(s, pg_at_least(n, 0)) ELSE rpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
+CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE lpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
+CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE rpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_chr(n) AS CASE
     WHEN n = 0 THEN pg_error('54000', 'null character not permitted')::VARCHAR
     WHEN n < 0 THEN pg_error('22023', 'character number must be positive')::VARCHAR
@@ -246,8 +246,8 @@ CREATE MACRO pg_age(a, b) AS CASE
     WHEN NOT isfinite(a) OR NOT isfinite(b) THEN CAST(pg_error('22008', 'timestamp out of range') AS INTERVAL)
     ELSE age(a, b) END;
 -- A moment less what its clock time was cut by.
-CREATE MACRO pg_cut_moment(t, cut) AS CASE WHEN NOT isfinite(t) THEN t
-    ELSE make_timestamptz(epoch_us(t) - (epoch_us(CAST(t AS TIMESTAMP)) - epoch_us(cut))) END;
+CREATE MACRO pg_cut_moment(t, shown, cut) AS CASE WHEN NOT isfinite(t) THEN t
+    ELSE make_timestamptz(epoch_us(t) - (epoch_us(shown) - epoch_us(cut))) END;
 -- The time between two moments in days of 24 hours, and the rest.
 CREATE MACRO pg_elapsed(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
@@ -276,11 +276,6 @@ CREATE MACRO pg_trunc_century(t) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE date_trunc('year', t) - to_years(CAST((year(t) - 1) - floor((year(t) - 1) / 100) * 100 AS INTEGER)) END;
 CREATE MACRO pg_trunc_millennium(t) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE date_trunc('year', t) - to_years(CAST((year(t) - 1) - floor((year(t) - 1) / 1000) * 1000 AS INTEGER)) END;
-CREATE MACRO pg_trunc_microseconds(t) AS date_trunc('microseconds', t);
-CREATE MACRO pg_trunc_milliseconds(t) AS date_trunc('milliseconds', t);
-CREATE MACRO pg_trunc_second(t) AS date_trunc('second', t);
-CREATE MACRO pg_trunc_minute(t) AS date_trunc('minute', t);
-CREATE MACRO pg_trunc_hour(t) AS date_trunc('hour', t);
 CREATE MACRO pg_trunc_day(t) AS date_trunc('day', t);
 CREATE MACRO pg_trunc_week(t) AS date_trunc('week', t);
 CREATE MACRO pg_trunc_month(t) AS date_trunc('month', t);

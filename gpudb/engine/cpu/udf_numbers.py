@@ -134,7 +134,10 @@ def formatted(number: str, template_text: str, sure: int) -> str:
         return _not_finite(template)
     value = Decimal(number)
     if template.roman:
-        return _roman(int(value.to_integral_value(ROUND_HALF_EVEN if sure > 0 else ROUND_HALF_UP)), template)
+        units = int(value.to_integral_value(ROUND_HALF_EVEN if sure > 0 else ROUND_HALF_UP))
+        if not sure and not -(2**31) <= units < 2**31:
+            raise SqlError.of("numeric_value_out_of_range", "integer out of range")
+        return _roman(units, template)
     if template.exponent:
         return _exponential(value, template) if not sure else _with_exponent(_held(float(number), sure), template)
     value = value.scaleb(template.shift, _EXACT)

@@ -310,7 +310,10 @@ def _unistr(text: str) -> str:
         raise SqlError.of("syntax_error", "invalid Unicode surrogate pair") from None
 
 
-_IDENTIFIER = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\W\d]\w*[\w$]*))\s*')
+# Every character beyond ASCII is a letter, and none of them has a lower case.
+_IDENTIFIER = re.compile(
+    r'[ \t\n\r\f]*(?:"((?:[^"]|"")+)"|([a-zA-Z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*))[ \t\n\r\f]*'
+)
 
 
 def _parse_ident(text: str, strict: bool) -> list[str]:
@@ -321,7 +324,7 @@ def _parse_ident(text: str, strict: bool) -> list[str]:
         if found is None:
             raise _invalid(f'string is not a valid identifier: "{text}"')
         quoted, plain = found.groups()
-        made.append(quoted.replace('""', '"') if quoted is not None else plain.lower())
+        made.append(quoted.replace('""', '"') if quoted is not None else plain.encode().lower().decode())
         at = found.end()
         if text[at : at + 1] != ".":
             break

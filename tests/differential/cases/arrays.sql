@@ -196,3 +196,6 @@ SELECT ARRAY[1.5] UNION SELECT ARRAY[1.234] UNION SELECT ARRAY[1.50];
 SELECT coalesce(n, ARRAY[1.2345]) FROM ar_t WHERE id < 6;
 -- error 22P02
 SELECT '[ 1 : 2 ]={1,2}'::int[];
+-- a slice that ends before the first element is empty, wherever it begins
+SELECT id, a[-2:-1], a[:-1], a[0:0], a[-1:1], a[-id:-1] FROM ar_t WHERE id < 6;
+SELECT x[1:2][-3:-1], x[-2:-1][1:2], x[-1:1][0:1] FROM (VALUES ('{{1,2},{3,4}}'::int[])) AS v(x);

@@ -142,6 +142,20 @@ SELECT (SELECT count(*) FROM gr_none AS i WHERE i.k = o.k) FROM gr_s AS o GROUP 
 -- a group none of whose rows FILTER leaves, ordered by several keys
 SELECT k, string_agg(d::text, ',' ORDER BY d, n) FILTER (WHERE ok), stddev(f) FILTER (WHERE n = 1), var_pop(r) FILTER (WHERE ok) FROM gr_s GROUP BY k;
 SELECT string_agg(k, ',' ORDER BY n DESC, d) FILTER (WHERE n > 2147483647) FROM gr_s;
+-- one row of nothing, with nothing beside it
+SELECT string_agg(k, ',') FROM gr_none;
+SELECT string_agg(k, ',') FROM gr_s WHERE k IS NULL;
+SELECT string_agg(k, ',' ORDER BY n) FROM gr_s WHERE k = 'none';
+SELECT string_agg(DISTINCT k, ',' ORDER BY k) FROM gr_s WHERE n > 2147483647;
+SELECT array_agg(n ORDER BY n) FROM gr_none;
+SELECT stddev(f) FROM gr_s WHERE k = 'none';
+SELECT count(DISTINCT f) FROM gr_none;
+SELECT sum(DISTINCT n) FROM gr_s WHERE n IS NULL;
+SELECT max(k) FROM gr_none;
+SELECT bool_or(n > 1) FROM gr_none;
+SELECT mode() WITHIN GROUP (ORDER BY k) FROM gr_none;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f) FROM gr_s WHERE k = 'none';
+SELECT corr(f, n) FROM gr_none;
 -- distinct values in an order of the caller's, of rows that FILTER leaves, and of none
 SELECT json_agg(DISTINCT n ORDER BY n DESC), jsonb_agg(DISTINCT k ORDER BY k NULLS FIRST), json_agg(DISTINCT s ORDER BY s DESC NULLS LAST) FROM gr_s;
 SELECT array_agg(DISTINCT x ORDER BY x DESC), array_agg(DISTINCT x ORDER BY x NULLS FIRST) FROM (VALUES (1.0), (1.00), (2.5), (NULL)) AS v(x);
@@ -152,3 +166,8 @@ SELECT json_object_agg(DISTINCT s, n ORDER BY n DESC NULLS LAST, s) FROM gr_s WH
 SELECT array_agg(DISTINCT 6 / s ORDER BY 6 / s DESC) FILTER (WHERE s > 0), string_agg(DISTINCT k || n, ',' ORDER BY k || n DESC) FILTER (WHERE ok), sum(DISTINCT n + 1::bigint ORDER BY n + 1::bigint) FILTER (WHERE ok) FROM gr_s;
 SELECT string_agg(k, ',' ORDER BY 1 / (n - 4), k) FILTER (WHERE n <> 4) FROM gr_s;
 SELECT array_agg(DISTINCT q::numeric), array_agg(DISTINCT n * interval '1 day'), array_agg(DISTINCT to_jsonb(n)), jsonb_agg(DISTINCT n), array_agg(DISTINCT n) FROM gr_s WHERE n > 5 AND n < 5;
+-- a condition that no row decides, before one that rows do
+SELECT count(*), coalesce(NOT (0 > 1), CASE WHEN n <> 0 THEN false END) FROM gr_s GROUP BY 2;
+SELECT CASE WHEN 1 > 2 THEN n WHEN NOT (1 > 2) THEN 7 ELSE CASE WHEN n > 1 THEN 8 ELSE 9 END END, count(*) FROM gr_s GROUP BY 1;
+SELECT k, n FROM gr_s WHERE NOT (1 > 2) AND coalesce(NULL::boolean IS NULL, n > 1) UNION SELECT k, CASE WHEN NULL::boolean THEN n ELSE 3 END FROM gr_s;
+SELECT CASE WHEN 1 > 2 THEN 1 / 0 WHEN 2 > 1 THEN 1.5 ELSE CASE WHEN n > 1 THEN 8 ELSE 9 END END, array_agg(k ORDER BY k, coalesce(1, n)) FROM gr_s GROUP BY 1;

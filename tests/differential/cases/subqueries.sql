@@ -73,3 +73,9 @@ SELECT 1 FROM sq_a a LEFT JOIN LATERAL (SELECT (SELECT sum(a.id) FROM sq_b b2) F
 -- error 42803
 SELECT 1 FROM sq_a a CROSS JOIN LATERAL (SELECT 1 FROM sq_b WHERE (SELECT sum(a.id)) > 0) x;
 SELECT (SELECT x.s FROM sq_b LEFT JOIN LATERAL (SELECT count(a.id) AS s) x ON true LIMIT 1) FROM sq_a a;
+-- subqueries in what is aggregated
+SELECT max(ARRAY[(SELECT max(w) FROM sq_b WHERE a_id = sq_a.id), v]), min(ARRAY[id, v]) FILTER (WHERE EXISTS (SELECT FROM sq_b WHERE a_id = sq_a.id)) FROM sq_a;
+SELECT id, max((SELECT array_agg(w ORDER BY w) FROM sq_b WHERE a_id = sq_a.id)) OVER (ORDER BY id) FROM sq_a;
+SELECT max(DISTINCT ARRAY[w, (SELECT 1.50)]), min(DISTINCT ARRAY[w]) FROM sq_b WHERE w IS NOT NULL;
+SELECT array_agg(DISTINCT (SELECT max(id) FROM sq_b WHERE a_id = sq_a.id)), string_agg(DISTINCT (SELECT t || v), ',') FROM sq_a;
+SELECT v, string_agg(DISTINCT (SELECT t), ',' ORDER BY (SELECT t) DESC), array_agg(DISTINCT id IN (SELECT a_id FROM sq_b)) FILTER (WHERE id > 1) FROM sq_a GROUP BY v;

@@ -68,3 +68,8 @@ SELECT to_timestamp('May th 5', 'Monthth DD');
 SELECT to_char(v, '9.9'), to_char(v, '90V99'), to_char(v, '9.9EEEE') FROM (VALUES (0.45::float4), (9.995), (0.35), ('-0'), (3e38)) AS v(v);
 SELECT to_char(v, '9.9'), to_char(v, '90V99'), to_char(v, '9.9EEEE') FROM (VALUES (0.45::float8), (9.995), ('-0')) AS v(v);
 SELECT to_date('2024-01-05', 'YYYY/MM/DD'), to_date('2024-01-05', 'YYYY MM DD'), to_date('2024/01-05', 'YYYY-MM/DD'), to_timestamp('2024-01-05 10:00-05', 'YYYY.MM.DD HH24:MITZH'), to_timestamp('2024-01-05 10:00-05', 'YYYY/MM/DD HH24:MI TZH');
+SELECT to_char(2147483647.4, 'RN'), to_char(1e10::float8, 'RN');
+-- error 22003
+SELECT to_char(2147483647.5, 'RN');
+-- error 22003
+SELECT to_char(12345678901, 'RN');

@@ -110,3 +110,9 @@ SELECT id, jsonb_build_object(c, id), json_build_object(c, c), JSON_OBJECT(c: id
 SELECT jsonb_object_agg(c, id), json_object_agg(c, id ORDER BY id) FROM te_c WHERE c IS NOT NULL;
 -- a text beside constant arrays
 SELECT id, v <> ALL ('{}'::text[]), v = ANY ('{World,x}'::varchar[]), jsonb_build_object(v, 1) #>> '{World}' FROM te_t WHERE id = 1;
+-- beyond ASCII every character is a letter of an identifier, and stays as it is
+SELECT parse_ident(x) FROM (VALUES ('Ǆ.ÄB'), ('😀A😀.B$1'), ('e' || chr(769)), ('a' || chr(160) || 'B'), ('"Ä""B" . C_2')) AS v(x);
+-- error 22023
+SELECT parse_ident('1é');
+-- nothing to fill with makes no text longer
+SELECT rpad(t, 2147483647, ''), lpad(t, 300000000, ''), rpad(t, 2, '') FROM te_t;

@@ -76,3 +76,7 @@ SELECT id, date_add(z, '1 hour', NULL), date_subtract(z, NULL, 'UTC') FROM zo_t 
 SELECT date_add(z, '1 hour', 'Nowhere/At_all') FROM zo_t WHERE id < 3;
 -- seconds are rounded as those since 2000
 SELECT to_timestamp(x), to_timestamp(-x) FROM (VALUES (0.03489949670250097::float8), (1700000000.123456), (0), (946684800.5)) AS v(x);
+-- cut within an hour that comes twice by the named zone's clock
+SELECT id, date_trunc('hour', z, 'America/New_York'), date_trunc('second', z, 'America/New_York'), date_trunc('day', z, 'America/New_York') FROM zo_t;
+SELECT id, date_trunc('minute', z, CASE WHEN id % 2 = 0 THEN 'America/New_York' ELSE 'Australia/Lord_Howe' END) FROM zo_t;
+SELECT date_trunc('hour', z, 'Australia/Lord_Howe') FROM (VALUES (timestamptz '2024-04-06 14:45+00'), ('2024-04-06 15:15+00'), ('2024-04-06 15:45+00')) AS v(z);

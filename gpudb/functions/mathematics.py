@@ -102,8 +102,19 @@ declare(
 # ---------------------------------------------------------------------------------------------- trigonometry
 
 declare("pi", "pi()")
-declare("degrees", "degrees({0})")
-declare("radians", "radians({0})")
+_RADIANS_PER_DEGREE = "0.0174532925199432957692::DOUBLE"
+_domain(
+    "degrees",
+    f"isinf({{0}} / {_RADIANS_PER_DEGREE}) AND isfinite({{0}})",
+    _OVER,
+    f"({{0}} / {_RADIANS_PER_DEGREE})",
+)
+_domain(
+    "radians",
+    f"{{0}} * {_RADIANS_PER_DEGREE} = 0 AND {{0}} <> 0",
+    _UNDER,
+    f"({{0}} * {_RADIANS_PER_DEGREE})",
+)
 for _name in ("sin", "cos", "tan"):
     _domain(_name, "isinf({0})", _RANGE, _name + "({0})")
 _domain(

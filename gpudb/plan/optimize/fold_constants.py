@@ -16,7 +16,10 @@ from gpudb.sql import bound
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]
 """The constants that expressions over nothing give; None for one that fails or whose type no constant has."""
 
-_FOLDED = (bound.Call, bound.Cast, bound.InList, bound.Choice, bound.Case, bound.DistinctFrom, bound.AnyArray)
+_FOLDED = (
+    bound.Call, bound.Cast, bound.InList, bound.Choice, bound.Case, bound.DistinctFrom, bound.AnyArray, bound.BoolOp,
+    bound.Test,
+)  # fmt: skip
 _NOT_CONSTANT = (
     bound.Aggregate, bound.Window, bound.SetReturning, bound.Grouping, bound.ScalarSubquery, bound.DomainValue,
 )  # fmt: skip

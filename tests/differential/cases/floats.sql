@@ -23,6 +23,42 @@ SELECT 'Infinity'::float8 - 'Infinity'::float8, 'Infinity'::float8 * 0, 'NaN'::f
 SELECT sqrt(2::float8), cbrt(27::float8), exp(1::float8), ln(2::float8), log(1000::float8), power(2::float8, 0.5);
 SELECT sin(1), cos(1), tan(1), asin(0.5), acos(0.5), atan(1), atan2(1, -1), cot(1), sinh(1), tanh(0.5);
 SELECT degrees(pi()), radians(180), pi(), sind(30), cosd(60);
+SELECT id, degrees(f / 1e10), radians(f), atan(f), tanh(f) FROM fl_t;
+SELECT id, exp(f), ln(abs(f)), sin(f), cos(f), tan(f), sinh(f), cosh(f), asinh(f) FROM fl_t WHERE id IN (1, 2, 7, 9);
+SELECT id, exp(-abs(f)), sin(f), cos(f), power(f, 2), power(f, -1), power(f, 3), f ^ 0.5 FROM fl_t WHERE id IN (1, 2, 7, 9);
+SELECT id, exp(f), power(f, 0), sqrt(abs(f)), acosh(1 + abs(f)), power(2, f) FROM fl_t WHERE id IN (2, 3, 5, 6, 9);
+SELECT id, power(f, 2), power(f, 3), power(f, -1), power(f, 'Infinity'), power(1.5, f) FROM fl_t WHERE id IN (3, 4);
+SELECT id, asin(f), acos(f), atanh(f), ln(f + 1) FROM fl_t WHERE id IN (2, 5, 6, 7, 9);
+SELECT id, 2 * 6371 * asin(sqrt(power(sin(radians(r - f) / 2), 2) + cos(radians(f)) * cos(radians(r)) * power(sin(radians(f) / 2), 2))) FROM fl_t WHERE id IN (1, 5, 9);
+SELECT id, CASE WHEN f > 0 THEN ln(f) END, coalesce(f, exp(1000 * id::float8)) FROM fl_t WHERE id < 7;
+-- error 2201E
+SELECT ln(f) FROM fl_t WHERE id = 5;
+-- error 2201E
+SELECT ln(f) FROM fl_t WHERE id = 4;
+-- error 2201F
+SELECT power(f, -2) FROM fl_t WHERE id = 6;
+-- error 2201F
+SELECT power(f, 0.5) FROM fl_t WHERE id = 10;
+-- error 22003
+SELECT exp(f) FROM fl_t WHERE id = 8;
+-- error 22003
+SELECT exp(f) FROM fl_t WHERE id = 10;
+-- error 22003
+SELECT power(f, 2) FROM fl_t WHERE id = 8;
+-- error 22003
+SELECT power(f, -2) FROM fl_t WHERE id = 8;
+-- error 22003
+SELECT degrees(f) FROM fl_t WHERE id = 8;
+-- error 22003
+SELECT radians(f / 1e16 / 1e307) FROM fl_t WHERE id = 1;
+-- error 22003
+SELECT sin(f) FROM fl_t WHERE id = 3;
+-- error 22003
+SELECT asin(f) FROM fl_t WHERE id = 4;
+-- error 22003
+SELECT acosh(f) FROM fl_t WHERE id = 9;
+-- error 22003
+SELECT atanh(f) FROM fl_t WHERE id = 1;
 SELECT power('NaN'::float8, 0), power(1::float8, 'NaN'), power(0::float8, 0), exp('-Infinity'::float8), sqrt('Infinity'::float8);
 SELECT 0.1::float8 + 0.2::float8, 0.1::real + 0.2::real, 1e16::float8 + 1, 1::float8 / 3, 1::real / 3;
 SELECT 0.1::real = 0.1, 0.1::real = 0.1::float8, 0.5::real = 0.5, 1e0 = 1;
@@ -31,7 +67,21 @@ SELECT f::integer FROM fl_t WHERE id IN (1, 5, 6, 9, 10);
 SELECT f::numeric, r::numeric FROM fl_t WHERE id IN (1, 5, 9, 10);
 SELECT 3.4028235e38::real, 1.7976931348623157e308::float8, 2.2250738585072014e-308::float8;
 SELECT x FROM (VALUES ('inf'::float8), ('-INFINITY'), ('nan'), (' 1.5 '), ('1e3'), ('.5')) v(x);
+SELECT id, to_timestamp(f), to_timestamp(f * 1e4), to_timestamp(id), to_timestamp(id * 123456789.1234567 + f), to_timestamp(r) FROM fl_t WHERE id IN (1, 5, 6, 7, 9, 10);
+SELECT id, to_timestamp(f) FROM fl_t WHERE id IN (3, 4);
+-- error 22008
+SELECT to_timestamp(f) FROM fl_t WHERE id = 8;
+-- error 22008
+SELECT to_timestamp(f) FROM fl_t WHERE id = 2;
 SELECT width_bucket(f, 0, 10, 5) FROM fl_t WHERE id IN (1, 5, 9);
+SELECT id, width_bucket(f, 0, 10, 5), width_bucket(f, 10, 0, 5), width_bucket(f, -1e6, 1.5, 3), width_bucket(r, 0.1, 1.5, 1000), width_bucket(f, 0.1, 0, 7) FROM fl_t WHERE id <> 2;
+SELECT width_bucket(f / 7, 0, 0.3, 3), width_bucket(f, 0, 1e308, 2147483646), width_bucket(f, id, id + 1, id) FROM fl_t WHERE id IN (1, 9);
+-- error 2201G
+SELECT width_bucket(f, 0, 10, 5) FROM fl_t WHERE id = 2;
+-- error 2201G
+SELECT width_bucket(f, 1, 1, 5) FROM fl_t WHERE id = 1;
+-- error 2201G
+SELECT width_bucket(f, 0, 10, 0) FROM fl_t WHERE id = 1;
 SELECT trunc(-1.7::float8), div(7.5, 2), 7.5::float8::bigint, mod(7.5, 2);
 -- error 22012
 SELECT 1::float8 / 0;

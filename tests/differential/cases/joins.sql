@@ -9,6 +9,7 @@ INSERT INTO jn_emp VALUES
   (10, 'Ann', 1, 5000.00, '2020-02-29'), (11, 'Bob', 1, 4000.50, '2021-01-01'), (12, 'Cyd', 2, 7000.00, '2019-12-31'),
   (13, 'Dan', NULL, 100.00, NULL), (14, 'Eve', 9, NULL, '2022-06-15'), (15, 'Ann', 2, 5000.00, '2020-02-29');
 INSERT INTO jn_grade VALUES (0, 999.99, 'low'), (1000, 4999.99, 'mid'), (5000, 99999, 'high');
+CREATE TABLE jn_many AS SELECT generate_series(1, 400) AS id;
 -- cases
 SELECT e.name, d.name FROM jn_emp e JOIN jn_dept d ON e.dept = d.id;
 SELECT e.name, d.name FROM jn_emp e LEFT JOIN jn_dept d ON e.dept = d.id;
@@ -63,3 +64,7 @@ SELECT sum(w.v), count(w.v), min(w.u), count(*) FROM jn_emp e LEFT JOIN (VALUES 
 SELECT e.id, w.v FROM jn_emp e LEFT JOIN (VALUES (10, -1), (11, 9223372036854775807), (12, -9223372036854775808)) AS w(k, v) ON w.k = e.id;
 -- The least value of a narrow type beside NULLs.
 SELECT e.id, s.v FROM jn_emp e LEFT JOIN (VALUES (10, (-32768)::smallint), (11, NULL), (12, 32767)) AS s(k, v) ON s.k = e.id;
+-- Constants first, beside columns that a join with one row fills with one value.
+SELECT DISTINCT e.id < 0, 'b' <= x.t, 1.5 > x.f, DATE '2020-01-01' = x.d, true <> x.b, 3 < x.n, 2.5 >= x.m FROM jn_many e CROSS JOIN (SELECT max(name), max(id)::float8 / 4, max(hired), bool_and(id > 0), count(*), max(salary) FROM jn_emp) AS x(t, f, d, b, n, m);
+SELECT DISTINCT e.id < 0, 'b' BETWEEN 'a' AND x.t, greatest(x.t, 'M'), least('M', x.t), 'Ann' IS DISTINCT FROM x.t, DATE '2020-01-01' < x.h, nullif('Eve', x.t) FROM jn_many e CROSS JOIN (SELECT max(name), max(hired)::timestamp FROM jn_emp) AS x(t, h);
+SELECT DISTINCT e.id % 3, substr('abcdef', x.n), substr('abcdef', x.n, x.n), substr('abcdef', e.id % 3, x.n) FROM jn_many e CROSS JOIN (SELECT min(dept) + 1 FROM jn_emp) AS x(n);

@@ -32,3 +32,8 @@ SELECT regexp_match('aaaa', 'a{2}?a*'), regexp_match('aaaa', '(a{2})?a*?'), rege
 SELECT regexp_replace('The quick brown fox', '(\w+?) (\w+)', '\2 \1'), regexp_replace('  x  ', '^\s+|\s*?$', '', 'g'), substring('a.b.c' from '(.*?)\..*');
 SELECT regexp_match('x', '(y*?)(x*)'), regexp_match('', '(y*?)(x*)'), regexp_match('zzz', '(y+?)(x*)'), regexp_match('ab', '((a)|(b))*?(b*)');
 SELECT DISTINCT regexp_replace(s, '(.*?)([aeiou]+)(.*)', '\3\2\1') FROM mr_t WHERE id < 5;
+-- patterns that stand for one text
+SELECT id, s ~ '^a', s ~ 'b$', s ~ '^aaa bbb aab$', s ~ 'b', s !~ '^a', s !~ 'b', s ~ '', s ~ '^', s ~ '$', s ~ '^$' FROM mr_t;
+SELECT id FROM mr_t WHERE s ~ '^ ' OR s ~ 'é' OR s ~ '%' OR s !~ '_';
+SELECT id, s ~ '^a.c', s ~ 'a|b', s ~ '^a\d', s ~ '[ab]$', s ~ NULL, s ~ s FROM mr_t WHERE s NOT LIKE '%(%' AND s NOT LIKE '%[%' AND s NOT LIKE '%*%' AND s NOT LIKE '%\\%';
+SELECT s SIMILAR TO 'a%', count(*) FROM mr_t GROUP BY 1;

@@ -386,9 +386,10 @@ def _strings(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
     between = constant_text(args[1])
     if call.distinct:
         texts = args[0].expr.drop_nulls().unique().sort(descending=call.order_by[0].descending)
-        return pl.when(texts.len() > 0).then(texts.str.join(between)).otherwise(None)
-    text = _sorted(args[0].expr, args[len(call.args) :], call).drop_nulls()
-    return pl.when(text.len() > 0).then(text.str.join(between)).otherwise(None)
+    else:
+        texts = _sorted(args[0].expr, args[len(call.args) :], call).drop_nulls()
+    # Of no texts cuDF joins no row at all, where Polars has an empty text: their greatest is one row.
+    return pl.when(texts.len() > 0).then(texts.str.join(between).max()).otherwise(None)
 
 
 _MERGEABLE: dict[str, Callable[[bound.Aggregate], State]] = {

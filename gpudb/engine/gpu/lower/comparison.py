@@ -16,13 +16,22 @@ from gpudb.engine.gpu.lower.values import Value, is_keyed
 from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
 
-_OPS: dict[str, Callable[[Any, Any], Any]] = {
+Operator = Callable[[Any, Any], Any]
+_OPS: dict[str, Operator] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,
     "le": operator.le,
     "gt": operator.gt,
     "ge": operator.ge,
+}
+_TURNED: dict[Operator, Operator] = {
+    operator.eq: operator.eq,
+    operator.ne: operator.ne,
+    operator.lt: operator.gt,
+    operator.le: operator.ge,
+    operator.gt: operator.lt,
+    operator.ge: operator.le,
 }
 _PLAIN = (
     "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 bpchar date_ time_ timestamp_ timestamptz_ uuid_ oid"
@@ -35,8 +44,17 @@ KEYED = frozenset(f"{family}{suffix}" for family in _KEYED.split() for suffix in
 """Comparisons of values that compare by a key of theirs; keys of two types are not alike."""
 
 
-def compared(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+def turned(op: Operator, left: Value, right: Value) -> tuple[Operator, Value, Value]:
+    """The same comparison without a constant at its left: beside a column of one value Polars makes a single row of it.
+
+    Source: Polars 1.44, whose cross join with one row makes such columns.
+    """
+    return (_TURNED[op], right, left) if left.constant and not right.constant else (op, left, right)
+
+
+def compared(op: Operator, left: Value, right: Value) -> Value:
     """A comparison of two values of one type, or of two integers or numerics."""
+    op, left, right = turned(op, left, right)
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
         return Value(BOOL, op(comparable(left, scale), comparable(right, scale)))
@@ -50,7 +68,7 @@ def equal(left: Value, right: Value) -> pl.Expr:
     return compared(operator.eq, left, right).expr
 
 
-def _declare(suffix: str, op: Callable[[Any, Any], Any]) -> None:
+def _declare(suffix: str, op: Operator) -> None:
     families = [f"{family}{suffix}" for family in (*_PLAIN.split(), *_KEYED.split())]
     families += [f"text{suffix}" if suffix in {"eq", "ne"} else f"text_{suffix}", f"numeric_{suffix}"]
 
@@ -60,11 +78,13 @@ def _declare(suffix: str, op: Callable[[Any, Any], Any]) -> None:
 
     @lowers(" ".join(f"{family}{suffix}" for family in _FLOATS.split()))
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return Value(BOOL, op(*(each.expr.cast(pl.Float64) for each in args)))
+        told, left, right = turned(op, *args)
+        return Value(BOOL, told(left.expr.cast(pl.Float64), right.expr.cast(pl.Float64)))
 
     @lowers(f"date_{suffix}_timestamp timestamp_{suffix}_date")
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return Value(BOOL, op(*(to_timestamp(each.expr, each.type) for each in args)))
+        told, left, right = turned(op, *args)
+        return Value(BOOL, told(to_timestamp(left.expr, left.type), to_timestamp(right.expr, right.type)))
 
 
 for _suffix, _op in _OPS.items():

@@ -60,6 +60,8 @@ _WITHIN = {"second": 6, "milliseconds": 3, "microseconds": 0, "epoch": 6}
 """Fields with decimals: so many of them there are, of microseconds."""
 
 
+_YEAR_2000 = 946_684_800
+"""Seconds since 1970."""
 _CALENDAR_DAYS = 11_200_000
 """libcudf's years are of 16 bits: it knows the fields of so many days before and after 1970."""
 
@@ -69,6 +71,16 @@ def known(value: Value) -> pl.Expr:
     days = value.type.name == "date"
     count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * _DAY)
     return fault(value.expr.cast(count).abs() > limit, CALENDAR)
+
+
+@lowers("to_timestamp(float8)")
+def _from_epoch(args: tuple[Value, ...], kind: SqlType) -> Value:
+    """Of seconds since 1970, rounded to microseconds as those since 2000 are."""
+    seconds = args[0].expr.cast(pl.Float64)
+    inside = seconds.abs() <= _CALENDAR_DAYS * 86_400
+    since = (pl.when(inside).then(seconds).otherwise(None) - _YEAR_2000) * 1e6
+    made = since.round(0, mode="half_to_even").cast(pl.Int64) + _YEAR_2000 * 1_000_000
+    return Value(kind, made.cast(pl.Datetime("us")), fault(~inside, CALENDAR))
 
 
 def name_of(value: Value) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce, singledispatchmethod
@@ -10,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.casts import cast
-from gpudb.engine.gpu.lower.comparison import KEYED, equal
+from gpudb.engine.gpu.lower.comparison import KEYED, equal, turned
 from gpudb.engine.gpu.lower.constants import compared_constant, constant
 from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.host import Host
@@ -170,7 +171,9 @@ class Expressions:
     def _(self, expr: bound.Choice) -> Value:
         args = self._reached(expr.args)
         if expr.op == "COALESCE":
-            conditions = [Value(BOOL, each.expr.is_not_null(), each.error) for each in args[:-1]]
+            conditions = [
+                Value(BOOL, each.expr.is_not_null(), each.error, constant=each.constant) for each in args[:-1]
+            ]
             return _chosen(expr.type, conditions, [each.failing(None) for each in args[:-1]] + [args[-1]])
         return _extreme(expr, args)
 
@@ -197,7 +200,8 @@ def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
 
     best, others = values[0].expr, {suffix: lane(values[0], suffix) for suffix in suffixes}
     for each in values[1:]:
-        better = each.expr > best if expr.op == "GREATEST" else each.expr < best
+        told, left, right = turned(operator.gt if expr.op == "GREATEST" else operator.lt, each, Value(each.type, best))
+        better = told(left.expr, right.expr)
         taken = best.is_null() | better.fill_null(False)
         others = {s: pl.when(taken).then(lane(each, s)).otherwise(held) for s, held in others.items()}
         best = pl.when(taken).then(each.expr).otherwise(best)
@@ -227,6 +231,7 @@ def _alike(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
 
 def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
     """CASE: the value of the first condition that is true, else the last one's; only what is reached may fail."""
+    conditions, values = _open(conditions, values)
     values, bounds = _alike(kind, values)
     reached: pl.Expr | None = None
     errors: list[Error] = []
@@ -249,7 +254,23 @@ def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Valu
     else:
         rest = [suffix for suffix in lanes(kind) if suffix]
         others = tuple((suffix, chain(lambda each, s=suffix: each.part(s))) for suffix in rest)  # type: ignore[misc]
-    return Value(kind, chain(lambda each: each.expr), worst(*errors), bounds, others)
+    constant = not conditions and values[-1].constant
+    return Value(kind, chain(lambda each: each.expr), worst(*errors), bounds, others, constant)
+
+
+def _open(conditions: list[Value], values: list[Value]) -> tuple[list[Value], list[Value]]:
+    """The conditions that rows decide, and their values, with the one after them.
+
+    Of constant conditions Polars makes a single row for a whole frame, where constants are all that a CASE below gives.
+    """
+    left: tuple[list[Value], list[Value]] = [], []
+    for condition, value in zip(conditions, values, strict=False):
+        if not condition.constant:
+            left[0].append(condition)
+            left[1].append(value)
+        elif pl.select(condition.expr).item():
+            return left[0], [*left[1], value]
+    return left[0], [*left[1], values[-1]]
 
 
 _MADE_OF_CONSTANTS = (bound.Constant, bound.Parameter, bound.Row, bound.Array, bound.Cast)

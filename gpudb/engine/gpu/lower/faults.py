@@ -32,9 +32,19 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     ("invalid_argument_for_nth_value_function", "argument of nth_value must be greater than zero"),
     ("invalid_argument_for_power_function", "cannot take square root of a negative number"),
     ("datetime_field_overflow", "interval out of range"),
+    ("invalid_argument_for_logarithm", "cannot take logarithm of zero"),
+    ("invalid_argument_for_logarithm", "cannot take logarithm of a negative number"),
+    ("invalid_argument_for_power_function", "zero raised to a negative power is undefined"),
+    (
+        "invalid_argument_for_power_function",
+        "a negative number raised to a non-integer power yields a complex result",
+    ),
+    ("numeric_value_out_of_range", "input is out of range"),
+    ("invalid_argument_for_width_bucket_function", "operand, lower bound, and upper bound cannot be NaN"),
 )
 DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS, LENGTH, SUBSTRING, DATE = range(1, 13)
 LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH, ROOT, INTERVAL = range(13, 22)
+ZERO_LOGARITHM, NEGATIVE_LOGARITHM, ZERO_POWER, COMPLEX_POWER, INPUT, BUCKET = range(22, 28)
 CALENDAR = 100
 """No error of the statement: infinity, or a year that libcudf has no number for, whose fields workers do not know."""
 RANGES = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}

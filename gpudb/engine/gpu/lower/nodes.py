@@ -24,7 +24,7 @@ from gpudb.engine.gpu.lower.joins import joined, key_columns, not_in
 from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.recursion import recursive
 from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps, without
-from gpudb.engine.gpu.lower.values import Value, column, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import Value, column, lanes, larger, smaller, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
@@ -386,9 +386,10 @@ class Lowering:
         rest = [pl.col(name).first() for name in names if name not in keys]
         groups = counts.group_by(keys, maintain_order=bool(rest)).agg(*rest, pl.col("l").sum(), pl.col("r").sum())
         if node.op == "INTERSECT":
-            times = pl.min_horizontal("l", "r") if node.all else ((pl.col("l") > 0) & (pl.col("r") > 0)).cast(pl.Int64)
+            both = (pl.col("l") > 0) & (pl.col("r") > 0)
+            times = smaller(pl.col("l"), pl.col("r")) if node.all else both.cast(pl.Int64)
         elif node.all:
-            times = pl.max_horizontal(pl.col("l") - pl.col("r"), pl.lit(0, pl.Int64))
+            times = larger(pl.col("l") - pl.col("r"), pl.lit(0, pl.Int64))
         else:
             times = ((pl.col("l") > 0) & (pl.col("r") == 0)).cast(pl.Int64)
         kept = groups.with_columns(times.alias("t")).filter(pl.col("t") > 0)

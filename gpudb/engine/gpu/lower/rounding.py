@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import DIVISION, ROOT, fault
+from gpudb.engine.gpu.lower.faults import DIVISION, fault
 from gpudb.engine.gpu.lower.numeric import at_scale, checked, rounded
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds
@@ -122,10 +122,3 @@ def _float_sign(args: tuple[Value, ...], kind: SqlType) -> Value:
     nothing = value.is_nan() | (value == 0)
     signs = pl.when(nothing).then(0.0).when(value > 0).then(1.0).when(value < 0).then(-1.0)
     return Value(kind, signs.otherwise(None))
-
-
-@lowers("sqrt(float8) dsqrt")
-def _root(args: tuple[Value, ...], kind: SqlType) -> Value:
-    value = args[0].expr.cast(pl.Float64)
-    below = value < 0
-    return Value(kind, pl.when(below).then(None).otherwise(value).sqrt(), fault(below, ROOT))

@@ -11,7 +11,7 @@ import polars as pl
 from gpudb.engine.gpu.lower.faults import SUBSTRING, fault, worst
 from gpudb.engine.gpu.lower.output import text_of
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import Value
+from gpudb.engine.gpu.lower.values import Value, larger
 from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
 from gpudb.values.letters import capital
@@ -95,6 +95,26 @@ _declare_like("textlike bpcharlike like(text,text)", negated=False, ignore_case=
 _declare_like("textnlike bpcharnlike notlike(text,text)", negated=True, ignore_case=False)
 _declare_like("texticlike bpchariclike", negated=False, ignore_case=True)
 _declare_like("texticnlike bpcharicnlike", negated=True, ignore_case=True)
+_LITERAL = re.compile(r"(\^?)([^\\.^$*+?()\[\]{}|]*)(\$?)")
+"""A regular expression that stands for one text, which may be bound to an end."""
+
+
+def _declare_regular(name: str, *, negated: bool) -> None:
+    @lowers(name)
+    def _(args: tuple[Value, ...], kind: SqlType) -> Value:
+        found = _LITERAL.fullmatch(constant_text(args[1]))
+        if found is None:
+            raise NotCarried("a regular expression")
+        value, (start, text, end) = args[0].expr, found.groups()
+        if start:
+            made = value == text if end else value.str.starts_with(text)
+        else:
+            made = value.str.ends_with(text) if end else value.str.contains(text, literal=True)
+        return Value(BOOL, ~made if negated else made)
+
+
+_declare_regular("textregexeq", negated=False)
+_declare_regular("textregexne", negated=True)
 
 
 def _declare_plain(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
@@ -151,8 +171,8 @@ def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
         skipped = max(begin - 1, 0)
         return Value(kind, text.str.slice(skipped, max(begin + size - 1 - skipped, 0)))
     end = start + length
-    first = pl.max_horizontal(start - 1, pl.lit(0, pl.Int64))
-    count = pl.max_horizontal(end - 1 - first, pl.lit(0, pl.Int64))
+    first = larger(start - 1, pl.lit(0, pl.Int64))
+    count = larger(end - 1 - first, pl.lit(0, pl.Int64))
     known = args[2].constant and args[2].bounds is not None and args[2].bounds[0] >= 0
     made = text.str.slice(first, count)
     nothing = start.is_null() | length.is_null()
@@ -166,7 +186,7 @@ def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
     begin = _number(args[1])
     if begin is not None:
         return Value(kind, args[0].expr.str.slice(max(begin - 1, 0)))
-    start = pl.max_horizontal(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
+    start = larger(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
     made = args[0].expr.str.slice(start)
     return Value(kind, made if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(made))
 

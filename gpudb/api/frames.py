@@ -43,6 +43,7 @@ from gpudb.types import (
     SqlType,
     numeric,
 )
+from gpudb.values.civil import DAY
 
 _SIMPLE: tuple[tuple[pa.DataType, SqlType], ...] = (
     (pa.bool_(), BOOL),
@@ -68,7 +69,6 @@ _SIMPLE: tuple[tuple[pa.DataType, SqlType], ...] = (
     (pa.date64(), DATE),
     (pa.month_day_nano_interval(), INTERVAL),
 )
-_DAY = 86_400_000_000
 _NANOSECONDS_A_UNIT = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
@@ -172,9 +172,9 @@ def _interval(column: pa.Array) -> pa.Array:
     else:
         micros = pc.multiply_checked(counts, nanoseconds // 1000)
     made = np.zeros(len(column), np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]))
-    days = pc.divide(micros, _DAY)
+    days = pc.divide(micros, DAY)
     made["days"] = days.cast(pa.int32()).to_numpy()
-    made["nanoseconds"] = pc.subtract(micros, pc.multiply(days, _DAY)).to_numpy() * 1000
+    made["nanoseconds"] = pc.subtract(micros, pc.multiply(days, DAY)).to_numpy() * 1000
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
     mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(pa.month_day_nano_interval(), len(column), [mask, pa.py_buffer(made)])

@@ -11,6 +11,7 @@ from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.types import SqlType
 from gpudb.values import zones
+from gpudb.values.civil import DAY
 from gpudb.values.interval import Interval
 
 # ---------------------------------------------------------------------------------------------- arithmetic
@@ -23,12 +24,11 @@ for _name in ("date", "timestamp"):
     declare(f"{_name}_pl_interval", "({0} + {1})")
     declare(f"{_name}_mi_interval", "({0} - {1})")
     declare(f"interval_pl_{_name}", "({1} + {0})")
-_DAY_US = 86_400_000_000
 
 
 def _by_engine(span: Interval, sign: str) -> bool:
     """Whether the engine moves as PostgreSQL: it takes an interval below zero from its smallest field on."""
-    if abs(span.microseconds) >= _DAY_US:
+    if abs(span.microseconds) >= DAY:
         return False
     one_field = not span.microseconds or not (span.months or span.days)
     return one_field or (sign == "+" and min(span.months, span.days, span.microseconds) >= 0)
@@ -326,7 +326,7 @@ def _series(operands: Operands) -> str:
         if span.microseconds and not (span.months or span.days):
             series = f"pg_time_series(timezone('UTC', {first}), timezone('UTC', {last}), {step})"
             return f"list_transform({series}, lambda pg_e: timezone('UTC', pg_e))"
-        if abs(span.microseconds) >= _DAY_US:
+        if abs(span.microseconds) >= DAY:
             raise FeatureNotSupported("generate_series by days and more than 24 hours is not supported")
     return f"pg_time_series({first}, {last}, {step})"
 

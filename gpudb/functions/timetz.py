@@ -10,11 +10,9 @@ from gpudb.functions.let import let, once, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known
 from gpudb.types import SqlType
-from gpudb.values.civil import microseconds_of
+from gpudb.values.civil import DAY, microseconds_of
 from gpudb.values.timetz import FARTHEST, TOO_FAR
 from gpudb.values.zones import offset_at
-
-_DAY = 86_400_000_000
 
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"timetz_{_name}", f"({{0}} {_symbol} {{1}})")
@@ -25,7 +23,7 @@ declare("timetz_cmp", "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 WHEN {
 
 def _moved(value: str, sign: str, span: str) -> str:
     """Within the day: days and months do not count."""
-    moved = f"(pg_timetz_us({{0}}) {sign} pg_interval_us({{1}}) % {_DAY} + {_DAY}) % {_DAY}"
+    moved = f"(pg_timetz_us({{0}}) {sign} pg_interval_us({{1}}) % {DAY} + {DAY}) % {DAY}"
     return let(lambda k, s: f"pg_timetz({moved.format(k, s)}, pg_timetz_west({k}))", value, span)
 
 
@@ -42,7 +40,7 @@ def _in_zone(value: str, east: str) -> str:
     """The same moment of the day on another clock; 0A000 for one that a value has no room for."""
 
     def moved(k: str, z: str) -> str:
-        made = f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {_DAY}) % {_DAY}, -{z})"
+        made = f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {DAY}) % {DAY}, -{z})"
         far = raises("0A000", f"'{TOO_FAR}'", "BIGINT")
         return f"CASE WHEN abs({z}) >= {FARTHEST} THEN {far} ELSE {made} END"
 

@@ -8,9 +8,10 @@ from gpudb.engine.cpu.udf_texts import interval_value
 from gpudb.engine.cpu.udfs import Registry
 from gpudb.errors import SqlError
 from gpudb.values import zones
+from gpudb.values.civil import DAY
 
 _INT32, _INT64 = 1 << 31, 1 << 63
-_DAY_US, _DAY_S, _MONTH_DAYS = 86_400_000_000, 86_400, 30
+_DAY_S, _MONTH_DAYS = 86_400, 30
 
 Fields = tuple[int, int, int]
 
@@ -83,18 +84,18 @@ def justified_days(months: int, days: int, microseconds: int) -> Fields:
 
 def justified_hours(months: int, days: int, microseconds: int) -> Fields:
     """24 hours make a day."""
-    whole = abs(microseconds) // _DAY_US * (1 if microseconds >= 0 else -1)
-    days, microseconds = days + whole, microseconds - whole * _DAY_US
+    whole = abs(microseconds) // DAY * (1 if microseconds >= 0 else -1)
+    days, microseconds = days + whole, microseconds - whole * DAY
     if days > 0 > microseconds:
-        days, microseconds = days - 1, microseconds + _DAY_US
+        days, microseconds = days - 1, microseconds + DAY
     elif days < 0 < microseconds:
-        days, microseconds = days + 1, microseconds - _DAY_US
+        days, microseconds = days + 1, microseconds - DAY
     return months, days, microseconds
 
 
 def _justified(months: int, days: int, microseconds: int) -> Fields:
-    whole = abs(microseconds) // _DAY_US * (1 if microseconds >= 0 else -1)
-    days, microseconds = days + whole, microseconds - whole * _DAY_US
+    whole = abs(microseconds) // DAY * (1 if microseconds >= 0 else -1)
+    days, microseconds = days + whole, microseconds - whole * DAY
     whole = int(days / _MONTH_DAYS)
     months, days = months + whole, days - whole * _MONTH_DAYS
     if months > 0 and (days < 0 or (days == 0 and microseconds < 0)):
@@ -102,9 +103,9 @@ def _justified(months: int, days: int, microseconds: int) -> Fields:
     elif months < 0 and (days > 0 or (days == 0 and microseconds > 0)):
         months, days = months + 1, days - _MONTH_DAYS
     if days > 0 > microseconds:
-        days, microseconds = days - 1, microseconds + _DAY_US
+        days, microseconds = days - 1, microseconds + DAY
     elif days < 0 < microseconds:
-        days, microseconds = days + 1, microseconds - _DAY_US
+        days, microseconds = days + 1, microseconds - DAY
     return interval_value(months, days, microseconds)
 
 

@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 from gpudb.errors import GpudbError
 from gpudb.storage.copy.held import check_held, held_array
 from gpudb.types import SqlType
+from gpudb.values.civil import DAY
 from gpudb.values.moments import zone_offsets
 from gpudb.values.text import parse_text
 from gpudb.values.zones import Zone, fixed, session_zone
 
-FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * 86_400_000_000
+FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * DAY
 """0001-01-01: Arrow reads years before it, PostgreSQL writes those otherwise."""
 
 EXACT_DIGITS = 15
@@ -309,10 +310,9 @@ def _from_zone(local: pa.Array, zone: Zone) -> pa.Array | None:
     if zone == fixed(0):
         return local.view(pa.timestamp("us", "UTC"))
     numbers = pc.fill_null(local.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    day = 86_400_000_000
-    if len(numbers) and not FIRST_MOMENT + 2 * day <= numbers.min():
+    if len(numbers) and not numbers.min() >= FIRST_MOMENT + 2 * DAY:
         return None
-    before, after = zone_offsets(zone, numbers - day), zone_offsets(zone, numbers + day)
+    before, after = zone_offsets(zone, numbers - DAY), zone_offsets(zone, numbers + DAY)
     if (before != after).any():
         return None
     mask = pc.is_null(local).to_numpy(zero_copy_only=False) if local.null_count else None

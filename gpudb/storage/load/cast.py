@@ -15,13 +15,13 @@ from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
 from gpudb.storage.copy.convert import FIRST_MOMENT, Clock, Converted, convert, decimal_of
 from gpudb.storage.copy.held import check_held, held_array
 from gpudb.types import SqlType
+from gpudb.values.civil import DAY
 from gpudb.values.columns import text_column
 from gpudb.values.numbers import fit_numeric
 
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _FLOATS = frozenset({"float4", "float8"})
 _MOMENTS = frozenset({"date", "time", "timestamp", "timestamptz"})
-_DAY = 86_400_000_000
 _LAST_MOMENT = 9_223_371_331_200_000_000
 
 
@@ -206,14 +206,14 @@ def _moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> 
         moments = pc.fill_null(column.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
         if (np.abs(moments) < _LAST_MOMENT).all():
             mask = pc.is_null(column).to_numpy(zero_copy_only=False)
-            return Converted(pa.array((moments // _DAY).astype(np.int32), mask=mask).view(pa.date32()))
+            return Converted(pa.array((moments // DAY).astype(np.int32), mask=mask).view(pa.date32()))
     if "time" in pair and source.name != type_.name:
         raise _mismatch(column.type, type_)
     if type_.modifier == -1 and pair == ("date", "timestamp"):
         days = pc.cast(column.view(pa.int32()), pa.int64())
-        inside = pc.and_(pc.greater_equal(days, FIRST_MOMENT // _DAY), pc.less(days, _LAST_MOMENT // _DAY))
+        inside = pc.and_(pc.greater_equal(days, FIRST_MOMENT // DAY), pc.less(days, _LAST_MOMENT // DAY))
         if pc.all(inside).as_py() is not False:
-            return Converted(pc.multiply(days, _DAY).view(pa.timestamp("us")))
+            return Converted(pc.multiply(days, DAY).view(pa.timestamp("us")))
     # the rest depends on zones and precision: by text, which knows both
     return convert(type_, text_column(source, column, clock.zone), clock)
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.errors import SqlError
-from gpudb.values.civil import date_text, days_from_civil, days_in_month, offset_text, time_text, timestamp_text
+from gpudb.values.civil import DAY, date_text, days_from_civil, days_in_month, offset_text, time_text, timestamp_text
 from gpudb.values.zones import Zone, offset_of_local
 
 Kind = Literal[
     "date", "time without time zone", "time with time zone", "timestamp without time zone", "timestamp with time zone"
 ]
-_DAY = 86_400_000_000
 _ISO = re.compile(
     r"(?:(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2}))?(?P<between>[T ])?"
     r"(?:(?P<hour>\d{1,2}):(?P<minute>\d{1,2}):(?P<second>\d{1,2})(?:\.(?P<fraction>\d{1,6}))?"
@@ -75,7 +74,7 @@ def read(text: str) -> Moment:
         if offset is None:
             return Moment("time without time zone", clock)
         return Moment("time with time zone", clock, offset)
-    local = days * _DAY + clock
+    local = days * DAY + clock
     if offset is None:
         return Moment("timestamp without time zone", local)
     return Moment("timestamp with time zone", local - offset * 1_000_000, offset)
@@ -111,7 +110,7 @@ def compared(left: Moment, right: Moment, zone: Zone | None) -> int | None:
 
 
 def _microseconds(moment: Moment) -> int:
-    return moment.value * _DAY if moment.kind == "date" else moment.value
+    return moment.value * DAY if moment.kind == "date" else moment.value
 
 
 def _zoned(moment: Moment, zone: Zone | None, kind: Kind) -> Moment:

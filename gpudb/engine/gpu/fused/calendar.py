@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-DAY = 86_400_000_000
+from gpudb.values.civil import DAY
+
 _ERA = 146_097
 
 

@@ -27,8 +27,8 @@ from gpudb.engine.gpu.lower.values import RANGES as LIMITS
 from gpudb.functions.registry import Function
 from gpudb.sql import bound
 from gpudb.types import BOOL, MAX_DIGITS, SqlType
+from gpudb.values.civil import DAY
 
-DAY = 86_400_000_000
 _LIMIT = 10**MAX_DIGITS
 _INTEGER = re.compile(r"int(?:2|4|8|24|42|28|82|48|84)(pl|mi|mul|um)")
 _NUMERIC = {"numeric_add": "+", "numeric_sub": "-", "numeric_mul": "*"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudb.engine.gpu.fused.calendar import first_day
-from gpudb.engine.gpu.fused.packed import DAY
 from gpudb.engine.gpu.fused.pipeline import Calendar, Field
 from gpudb.engine.gpu.fused.statements import Code, c_type, number
+from gpudb.values.civil import DAY
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.fused.emit import Emitter

@@ -17,10 +17,10 @@ import numpy as np
 from gpudb.engine.gpu.fused import texts
 from gpudb.engine.gpu.fused.texts import Texts
 from gpudb.engine.gpu.fused.zones import Zones, together, zones_of
+from gpudb.values.civil import DAY
 
 ROWS = 64
 """What a column's rows are padded to."""
-DAY = 86_400_000_000
 UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 100, 10)
 _SAMPLE = 4096
 _AT_ONCE = 1 << 26

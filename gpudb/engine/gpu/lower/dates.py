@@ -11,11 +11,11 @@ from gpudb.engine.gpu.lower.faults import CALENDAR, DATE, fault
 from gpudb.engine.gpu.lower.output import YEAR_1, YEAR_10000
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import DAY as _DAY
 from gpudb.engine.gpu.lower.values import Value, interval, quotient
 from gpudb.functions.fields import UNITS
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
+from gpudb.values.civil import DAY
 
 
 def _no_year_zero(year: pl.Expr) -> pl.Expr:
@@ -69,7 +69,7 @@ _CALENDAR_DAYS = 11_200_000
 def known(value: Value) -> pl.Expr:
     """The code of moments that have no fields here."""
     days = value.type.name == "date"
-    count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * _DAY)
+    count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * DAY)
     return fault(value.expr.cast(count).abs() > limit, CALENDAR)
 
 
@@ -156,7 +156,7 @@ def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[1].expr
     if unit in _DAYS_INTO:
         days = value.cast(pl.Date).cast(pl.Int32).cast(pl.Int64) - _DAYS_INTO[unit](value)
-        return Value(kind, (days * _DAY).cast(pl.Datetime("us")), known(args[1]))
+        return Value(kind, (days * DAY).cast(pl.Datetime("us")), known(args[1]))
     if unit not in _UNITS:
         raise NotCarried(f"date_trunc({unit})")
     return Value(kind, value.dt.truncate(_UNITS[unit]), known(args[1]))
@@ -179,7 +179,7 @@ def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
         place = found.end()
     value = args[0].expr
     micros = value.cast(pl.Int64)
-    there = (micros >= YEAR_1 * _DAY) & (micros < YEAR_10000 * _DAY)
+    there = (micros >= YEAR_1 * DAY) & (micros < YEAR_10000 * DAY)
     safe = pl.when(there).then(value).otherwise(None)
     text = safe.dt.to_string(made) if "%" in made else pl.when(value.is_null()).then(None).otherwise(pl.lit(made))
     return Value(kind, text, fault(~there, CALENDAR))
@@ -250,9 +250,9 @@ def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
     # As PostgreSQL shows it: whole days, and what is left; both of one sign.
     size = micros.abs()
     sign = pl.when(micros < 0).then(-1).otherwise(1)
-    days = (size // _DAY * sign).cast(pl.Int32)
+    days = (size // DAY * sign).cast(pl.Int32)
     months = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
-    return interval(kind, months, days, size % _DAY * sign).failing(beyond)
+    return interval(kind, months, days, size % DAY * sign).failing(beyond)
 
 
 def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
@@ -266,7 +266,7 @@ def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
             endless = start.cast(pl.Int64).abs() == _ENDLESS["timestamp"]
             finite = pl.when(endless).then(None).otherwise(start)
             made = finite.dt.offset_by(f"{sign * months}mo") if months else finite
-            made = made + pl.lit(sign * (days * _DAY + micros), pl.Int64).cast(pl.Duration("us"))
+            made = made + pl.lit(sign * (days * DAY + micros), pl.Int64).cast(pl.Duration("us"))
             return Value(kind, pl.when(endless).then(start).otherwise(made))
         raise NotCarried("moving a timestamp by an interval that is no constant")
 

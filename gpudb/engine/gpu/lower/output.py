@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from gpudb.engine.gpu.lower.faults import CALENDAR, fault
-from gpudb.engine.gpu.lower.values import DAY, Value
+from gpudb.engine.gpu.lower.values import Value
 from gpudb.plan.errors import NotCarried
 from gpudb.types import TEXT
+from gpudb.values.civil import DAY
 
 YEAR_1, YEAR_10000 = -719_162, 2_932_897
 """Their first days, since 1970: a year has four digits between them."""

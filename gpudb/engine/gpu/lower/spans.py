@@ -9,9 +9,10 @@ import polars as pl
 from gpudb.engine.gpu.lower.dates import endless, known, name_of, to_timestamp
 from gpudb.engine.gpu.lower.faults import INTERVAL, Error, fault, worst
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import DAY, Value, interval, quotient
+from gpudb.engine.gpu.lower.values import Value, interval, quotient
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
+from gpudb.values.civil import DAY
 from gpudb.values.interval import MOST_MICROSECONDS
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000

@@ -27,6 +27,7 @@ import pyarrow as pa
 from gpudb.engine.gpu.lower.faults import Error
 from gpudb.plan.errors import NotCarried
 from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.values.civil import DAY
 from gpudb.values.interval import Interval
 
 Bounds = tuple[int, int] | None
@@ -66,8 +67,6 @@ _PLAIN: dict[str, pl.DataType] = {
 RANGES = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
 _STRINGS = frozenset({"text", "varchar", "bpchar", "unknown", "name", "uuid", "json"})
 NARROW = 2**63 - 1
-DAY = 86_400_000_000
-"""Microseconds."""
 _EPOCH = dt.datetime(1970, 1, 1)
 
 

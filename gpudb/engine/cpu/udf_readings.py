@@ -18,9 +18,7 @@ def register(registry: Registry) -> None:
     registry.scalar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_moment)
 
 
-def _read_date(text: str, template: str) -> int | None:
-    if not template:
-        return None
+def _read_date(text: str, template: str) -> int:
     days = _read(text, template).days
     if not civil.FIRST_DAY <= days <= civil.days_from_civil(5_874_897, 12, 31):
         raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
@@ -37,7 +35,7 @@ class Reading:
 
 
 _WIDTHS = {
-    "HH": 2, "HH12": 2, "HH24": 2, "MI": 2, "SS": 2, "MS": 3, "US": 6, "SSSS": 5, "SSSSS": 5, "YYYY": 4, "IYYY": 4,
+    "HH": 2, "HH12": 2, "HH24": 2, "MI": 2, "SS": 2, "MS": 3, "US": 6, "SSSS": 4, "SSSSS": 5, "YYYY": 4, "IYYY": 4,
     "YYY": 3, "IYY": 3, "YY": 2, "IY": 2, "Y": 1, "I": 1, "MM": 2, "DD": 2, "DDD": 3, "IDDD": 3, "D": 1, "ID": 1,
     "W": 1, "WW": 2, "IW": 2, "J": 1, "CC": 2, "Q": 1,
     "FF1": 1, "FF2": 2, "FF3": 3, "FF4": 4, "FF5": 5, "FF6": 6,
@@ -104,10 +102,11 @@ def _read(text: str, template: str) -> Reading:
         if not token.key:
             at = _separator(text, at, token, template, number)
             continue
+        after_field = number > 0 and parts[number - 1].key  # which takes the blanks behind it along
+        if at >= len(text) or (after_field and text[at:].isspace()):
+            break
         while at < len(text) and text[at].isspace():
             at += 1
-        if at >= len(text):
-            break
         at = _field(text, at, token, parts[number + 1 : number + 2], found)
     return Reading(_day(found, text), _time(found, text), _zone(found, text))
 
@@ -148,17 +147,30 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
     width = _WIDTHS.get(key)
     if width is None:
         raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
-    # a number that no other number follows may be longer than its field
-    adjacent = bool(following) and following[0].key.upper() in _WIDTHS
-    pattern = rf"[+-]?\d{{1,{width}}}" if adjacent and token.fill else r"[+-]?\d+"
-    match = re.compile(pattern).match(text, at)
+    # a number that no other digit follows may be longer or shorter than its field
+    fixed = bool(following) and token.fill and not token.ordinal and _begins_with_digit(following[0])
+    given = text[at : at + width]
+    match = re.compile(r"[+-]?\d+").match(given if fixed else text, 0 if fixed else at)
+    if fixed and (len(given) < width or (match is not None and match.end() < width)):
+        hint = 'If your source string is not fixed-width, try using the "FM" modifier.'
+        detail = f"Field requires {width} characters, but only"
+        if len(given) < width:
+            message, detail = f'source string too short for "{key}" formatting field', f"{detail} {len(given)} remain."
+        else:
+            message, detail = f'invalid value "{given}" for "{key}"', f"{detail} {match.end()} could be parsed."
+        raise _bad(message, detail, hint)
     if match is None:
-        raise _bad(f'invalid value "{text[at : at + width]}" for "{key}"', "Value must be an integer.")
+        raise _bad(f'invalid value "{given}" for "{key}"', "Value must be an integer.")
     digits = match.group().lstrip("+-")
     if len(digits) > 10:
         raise _out_of_range(text)
     _put_number(key, int(match.group()), len(digits), found)
-    return match.end() + 2 * bool(token.ordinal)
+    return match.end() + at * fixed + 2 * bool(token.ordinal)
+
+
+def _begins_with_digit(token: Token) -> bool:
+    key = token.key.upper()
+    return key in _WIDTHS or key in {"Y,YYY", "TZM"} or token.text[:1].isdigit()
 
 
 def _put_number(key: str, value: int, digits: int, found: _Found) -> None:

@@ -73,3 +73,13 @@ SELECT to_char(2147483647.4, 'RN'), to_char(1e10::float8, 'RN');
 SELECT to_char(2147483647.5, 'RN');
 -- error 22003
 SELECT to_char(12345678901, 'RN');
+-- error 22007
+SELECT to_date('99-1-1', 'YYYYMMDD');
+-- error 22007
+SELECT to_date('209', 'YYYYMM');
+SELECT to_date('20201', 'YYYY1');
+-- error 22007
+SELECT to_date(' ', 'YYYY');
+-- error 22007
+SELECT to_date('1999 -  ', 'YYYY -MM');
+SELECT to_date('99 01 03', 'FMYYYYFMMMDD'), to_date('20th1', 'YYthMM'), to_date('1999', ''), to_date('1999  ', 'YYYYMon'), to_timestamp('720020', 'SSSSYY');

@@ -13,7 +13,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
-from gpudb.errors import SqlError, SyntaxError_
+from gpudb.errors import SqlError
 
 SHORT = 16_000
 """Characters of text that cannot nest deep enough to exhaust a thread's stack in C: a level takes two at least."""
@@ -22,7 +22,7 @@ MAX_CHAIN = 8_000
 MAX_LEVELS = 2_000
 """Protobuf messages in each other; an operator takes two."""
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z)"
     r"|(?P<open>[(\[]|\bcase\b)|(?P<close>[)\]]|\bend\b)|(?P<next>[,;]|\band\b|\bor\b)"
     r"|(?P<whole>\b(?:union|intersect|except|join|between)\b)|\w+(?:\.\w+)*|[^\w\s]",
@@ -36,16 +36,6 @@ def too_deep() -> SqlError:
     return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
 
 
-def check_spaces(text: str) -> None:
-    """42601 for a vertical tab between tokens, which later versions of the grammar take for a blank."""
-    at = 0
-    for token in _TOKEN.finditer(text):
-        if "\v" in text[at : token.start()]:
-            place = text.index("\v", at) + 1
-            raise SyntaxError_('syntax error at or near "\v"', position=place)
-        at = token.end()
-
-
 def check_text(text: str) -> None:
     """54001 for a text whose tree might be deeper than C's stack allows."""
     if len(text) <= SHORT:
@@ -53,7 +43,7 @@ def check_text(text: str) -> None:
     # Of each open parenthesis: the longest run of tokens so far, and the present one.
     longest, run, whole = 0, 0, 0
     outer: list[tuple[int, int]] = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         match token.lastgroup:
             case "open":
                 outer.append((longest, run))

@@ -19,9 +19,10 @@ from postgast.native import lib
 
 from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
 from gpudb.sql.extensions import QUOTED, Distributed, take_distribution
-from gpudb.sql.nesting import check_spaces, check_text, decoded
+from gpudb.sql.nesting import check_text, decoded
 from gpudb.sql.node_statements import Direct, NodeStatement, take_node_statements
 from gpudb.sql.qualify import Clause, hang, take_qualify
+from gpudb.sql.vertical_tabs import check_spaces, plain_escapes
 
 MAX_TEXT = 64 << 20
 _DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
@@ -62,6 +63,8 @@ def parse(text: str) -> list[RawStatement]:
     if "\v" in plain:
         check_spaces(plain)
     written, clauses = plain, list[Clause]()
+    if "\\v" in plain:
+        plain = plain_escapes(plain)
     try:
         tree = _tree(plain)
     except postgast.PgQueryError as error:

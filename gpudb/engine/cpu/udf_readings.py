@@ -154,7 +154,7 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
     if fixed and (len(given) < width or (match is not None and match.end() < width)):
         hint = 'If your source string is not fixed-width, try using the "FM" modifier.'
         detail = f"Field requires {width} characters, but only"
-        if len(given) < width:
+        if len(given) < width or match is None:
             message, detail = f'source string too short for "{key}" formatting field', f"{detail} {len(given)} remain."
         else:
             message, detail = f'invalid value "{given}" for "{key}"', f"{detail} {match.end()} could be parsed."

@@ -46,3 +46,7 @@ SELECT timestamptz '2024-01-01' AT TIME ZONE '+05:60';
 -- results of a path before the error that a silent function keeps to itself
 SELECT jsonb_path_query_array('[1, 2.0, "x", 3]', '$[*].double()', '{}', true), jsonb_path_query_first('[1, "x"]', '$.abs()', '{}', true), jsonb_path_query_array('{"a": [1, "b"]}', '-$.a[*]', '{}', true);
 SELECT x FROM jsonb_path_query('[[1, "x"], 2]', '$[*][*].floor()', '{}', true) AS x;
+SELECT E'a\vb', length(E'\\v'), E'\\\v', ascii(E'\v'), 'a\v', $$\v$$, e'\v''x' AS "\v", E'ä\v' 
+  'b\v' AS x;
+-- error 42703
+SELECT 1 AS "E'\v'", E'\v' || nowhere;

@@ -129,6 +129,17 @@ def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
 
 
 @cache
+def _comparisons() -> Mapping[int, str]:
+    names = ("=", "<>", "<", "<=", ">", ">=")
+    return {operator.function.oid: name for name in names for operator in operators_by_name()[name]}
+
+
+def comparison_of(function: Function) -> str | None:
+    """The operator among =, <>, <, <=, > and >= that a function is of."""
+    return _comparisons().get(function.oid)
+
+
+@cache
 def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
     """(source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""
     return {

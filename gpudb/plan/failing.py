@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpudb.functions.library import comparison_of
 from gpudb.plan.predicates import bare
 from gpudb.sql import bound
-
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 
 
 def may_fail(expr: Any) -> bool:
@@ -29,7 +28,6 @@ def may_fail(expr: Any) -> bool:
             inner = bare(expr)
             return inner is expr or may_fail(inner)
         case bound.Call(function=function, args=args):
-            compares = function.name[-2:] in _COMPARISONS and function.result.name == "bool" and len(args) == 2
-            return not compares or any(may_fail(each) for each in args)
+            return comparison_of(function) is None or any(may_fail(each) for each in args)
         case _:
             return True

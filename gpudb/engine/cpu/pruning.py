@@ -7,11 +7,12 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from gpudb.catalog.model import Table
+from gpudb.functions.library import comparison_of
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.storage.prune import ColumnRange
 from gpudb.values.civil import days_of, microseconds_of
 
-_FLIPPED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
 _WIDENED = frozenset({("varchar", "text"), ("int2", "int4"), ("int2", "int8"), ("int4", "int8")})
@@ -29,7 +30,7 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
             for arg in args:
                 yield from _ranges(arg, rel, table, parameters)
         case Call(function=function, args=(left, right)):
-            symbol = function.name[-2:]
+            symbol = comparison_of(function)
             if symbol not in _FLIPPED:
                 return
             left, right = _plain(left), _plain(right)
@@ -92,8 +93,8 @@ def _bound(expr: Expr, parameters: Sequence[object]) -> object:
 
 
 def _range(field_id: int, symbol: str, value: object) -> ColumnRange:
-    if symbol == "eq":
+    if symbol == "=":
         return ColumnRange(field_id, value, value)
-    if symbol in {"gt", "ge"}:
-        return ColumnRange(field_id, low=value, low_open=symbol == "gt")
-    return ColumnRange(field_id, high=value, high_open=symbol == "lt")
+    if symbol in {">", ">="}:
+        return ColumnRange(field_id, low=value, low_open=symbol == ">")
+    return ColumnRange(field_id, high=value, high_open=symbol == "<")

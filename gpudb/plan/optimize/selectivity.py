@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpudb.functions.library import comparison_of
 from gpudb.plan.optimize.profile import ColumnProfile, Profile, number_of
 from gpudb.plan.predicates import bare
 from gpudb.plan.traversal import conjuncts
@@ -15,7 +16,7 @@ from gpudb.types import SqlType
 RANGE = 1 / 3
 """The share that a comparison keeps of which only its direction is known."""
 LIKE = 0.1
-_FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MOMENTS = {"date", "timestamp", "timestamptz"}
 _DAY = 86_400e6
 
@@ -38,19 +39,19 @@ def kept(profile: Profile, condition: Any | None) -> Profile:
     columns = list(profile.columns)
     for part in conjuncts(condition):
         found = _comparison(part)
-        if found is None or found[1] in {"ne"} or found[0] >= len(columns):
+        if found is None or found[1] == "<>" or found[0] >= len(columns):
             share *= _share(part, columns)
             if (listed := _listed(part)) is not None and listed[0] < len(columns):
                 columns[listed[0]] = _narrowed(columns[listed[0]], float(listed[1]))
             continue
         index, symbol, value = found
-        if symbol == "eq":
+        if symbol == "=":
             share *= _equal(columns[index], value)
             columns[index] = _narrowed(columns[index], 1.0)
             continue
         at = ranges.setdefault(index, _Range())
         at.bounds += 1
-        if symbol in {"gt", "ge"}:
+        if symbol in {">", ">="}:
             at.low = value if at.low is None or value is None else max(at.low, value)
         else:
             at.high = value if at.high is None or value is None else min(at.high, value)
@@ -72,7 +73,7 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
     """The column, the operator and the constant of `column op constant`; the constant None if only a run tells it."""
     if not isinstance(part, bound.Call) or len(part.args) != 2:
         return None
-    symbol = _symbol(part.function.name)
+    symbol = comparison_of(part.function)
     left, right = (bare(each) for each in part.args)
     if symbol not in _FLIPPED:
         return None
@@ -81,12 +82,6 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Constant | bound.Parameter):
         return None
     return left.index, symbol, _number(right, left.type) if isinstance(right, bound.Constant) else None
-
-
-def _symbol(function: str) -> str:
-    """The operator of a comparison's function, as it stands in its name: in `date_lt_timestamp` before a type's."""
-    words = function.split("_")
-    return words[1] if len(words) == 3 and words[0] in _MOMENTS and words[2] in _MOMENTS else function[-2:]
 
 
 def _number(constant: bound.Constant, kind: SqlType) -> float | None:
@@ -147,16 +142,16 @@ def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
             share = min(len(items) / _distinct(arg, columns), 0.5)
             return 1 - share if negated else share
         case bound.Call(args=(left, right), function=function):
-            symbol = _symbol(function.name)
-            if symbol in {"eq", "ne"} and function.result.name == "bool":
+            symbol = comparison_of(function)
+            if symbol in {"=", "<>"}:
                 share = 1 / max(_distinct(left, columns), _distinct(right, columns))
-                return share if symbol == "eq" else 1 - share
+                return share if symbol == "=" else 1 - share
             if symbol in _FLIPPED:
                 found = _comparison(part)
                 if found is None or found[0] >= len(columns):
                     return RANGE
                 at = _Range(bounds=1)
-                setattr(at, "low" if found[1] in {"gt", "ge"} else "high", found[2])
+                setattr(at, "low" if found[1] in {">", ">="} else "high", found[2])
                 return _between(columns[found[0]], at)[0]
             return 1 - LIKE if "nlike" in function.name else LIKE if "like" in function.name else RANGE
         case _:
@@ -170,8 +165,8 @@ def _listed(part: Any) -> tuple[int, int] | None:
             return column.index, len(items)
         case bound.BoolOp(op="OR", args=args):
             found = [_comparison(each) for each in args]
-            columns = {each[0] for each in found if each is not None and each[1] == "eq"}
-            if len(columns) == 1 and all(each is not None and each[1] == "eq" for each in found):
+            columns = {each[0] for each in found if each is not None and each[1] == "="}
+            if len(columns) == 1 and all(each is not None and each[1] == "=" for each in found):
                 return columns.pop(), len(args)
     return None
 

@@ -2,6 +2,7 @@
 -- setup
 CREATE TABLE mr_t (id int, s text);
 INSERT INTO mr_t VALUES (1, 'foobarbaz'), (2, 'abc01234xyz'), (3, 'key=value; other = "quoted value"'), (4, '<a><b>text</b></a>'), (5, ''), (6, NULL), (7, 'aaa bbb aab'), (8, E'line one\nline two'), (9, '2024-02-29T10:11:12Z'), (10, 'user.name+tag@example.co.uk');
+CREATE TABLE mr_one AS SELECT 1 AS id, 'abc' AS s;
 -- cases
 SELECT regexp_match('foobarbaz', 'a.*?b.*'), regexp_match('XY1234Z', 'Y*([0-9]{1,3})'), regexp_match('XY1234Z', 'Y*?([0-9]{1,3})');
 SELECT regexp_match('abc01234xyz', '(.*)(\d+)(.*)'), regexp_match('abc01234xyz', '(.*?)(\d+)(.*)'), regexp_match('abc01234xyz', '(?:(.*?)(\d+)(.*)){1,1}');
@@ -37,3 +38,6 @@ SELECT id, s ~ '^a', s ~ 'b$', s ~ '^aaa bbb aab$', s ~ 'b', s !~ '^a', s !~ 'b'
 SELECT id FROM mr_t WHERE s ~ '^ ' OR s ~ 'é' OR s ~ '%' OR s !~ '_';
 SELECT id, s ~ '^a.c', s ~ 'a|b', s ~ '^a\d', s ~ '[ab]$', s ~ NULL, s ~ s FROM mr_t WHERE s NOT LIKE '%(%' AND s NOT LIKE '%[%' AND s NOT LIKE '%*%' AND s NOT LIKE '%\\%';
 SELECT s SIMILAR TO 'a%', count(*) FROM mr_t GROUP BY 1;
+-- patterns outside of what a file's values lie between
+SELECT id, s FROM mr_one WHERE s ~ '^a' AND s ~ 'b' AND s ~* 'C$';
+SELECT s FROM mr_t WHERE s ~ 'zz|xyz$' OR s ~ '"$';

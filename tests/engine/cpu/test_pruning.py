@@ -79,7 +79,7 @@ PRUNED = {
 }
 WHOLE = (
     "i <> 25", "i = 25 OR t = 'k001'", "i + 0 = 25", "NOT i = 25", "i IS NULL", "o IS NULL OR i = 3", "true", "f = 2.5",
-    "c = 'c3'", "i = 25.0::float8", "length(t) = 3", "i IN (SELECT 25)", "i = (SELECT 25)", "t ILIKE 'K001'", "i IS NOT DISTINCT FROM 25",
+    "c = 'c3'", "i = 25.0::float8", "length(t) = 3", "i IN (SELECT 25)", "i = (SELECT 25)", "t ILIKE 'K001'", "t ~ '3$'", "v ~* 'K0'", "i IS NOT DISTINCT FROM 25",
 )  # fmt: skip
 
 

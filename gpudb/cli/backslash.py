@@ -12,7 +12,7 @@ from gpudb.errors import GpudbError, SqlError
 
 HELP = r"""
   \d               tables and views            \d NAME   columns of a table or view
-  \dt \dv \dn \du  tables, views, schemas, roles
+  \dt \dv \dn \du  tables, views, schemas, roles        \l   databases
   \i FILE          run the statements of a file
   \copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]   load a file of this machine
   \timing          tell how long statements take
@@ -43,6 +43,11 @@ _ROLES = """
 SELECT rolname AS "Role name", rolsuper AS "Superuser", rolcanlogin AS "May log in"
 FROM pg_catalog.pg_roles WHERE rolname NOT LIKE 'pg_%' ORDER BY 1
 """
+_DATABASES = """
+SELECT datname AS "Name", pg_catalog.pg_get_userbyid(datdba) AS "Owner",
+       pg_catalog.pg_encoding_to_char(encoding) AS "Encoding", datcollate AS "Collate", datctype AS "Ctype"
+FROM pg_catalog.pg_database ORDER BY 1
+"""
 
 _COPY = re.compile(r"\\copy\s+(?P<what>.+?)\s+from\s+'(?P<file>(?:[^']|'')+)'\s*(?P<rest>.*)", re.I | re.S)
 
@@ -67,6 +72,8 @@ def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None
             show(connection.execute(_SCHEMAS))
         case "\\du":
             show(connection.execute(_ROLES))
+        case "\\l":
+            show(connection.execute(_DATABASES))
         case "\\i":
             _include(connection, name, show)
         case "\\copy":

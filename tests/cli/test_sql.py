@@ -54,13 +54,14 @@ def test_backslash_commands(tmp_path: Path) -> None:
         *("-c", "\\d"),
         *("-c", "\\d t"),
         *("-c", f"\\i {tmp_path}/more.sql"),
-        *("-c", "\\dn", "-c", "\\du", "-c", "\\dv"),
+        *("-c", "\\dn", "-c", "\\du", "-c", "\\dv", "-c", "\\l"),
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "COPY 2\n" in done.stdout
     assert " public | t    | table | gpudb\n public | v    | view  | gpudb\n" in done.stdout
     assert " a      | integer              | not null\n b      | character varying(5) | \n" in done.stdout
     assert " total \n-------\n     3\n" in done.stdout
+    assert " Name  | Owner | Encoding | Collate |" in done.stdout
     done = here("sql", "-c", "\\nonsense")
     assert (done.returncode, "\\?" in done.stderr) == (1, True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpudb.functions.equality import order, several_forms
 from gpudb.functions.registry import MISSING, Operands
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import reads_columns, walk
 
 if TYPE_CHECKING:
     from gpudb.engine.cpu.expressions import Expressions
@@ -18,12 +18,15 @@ _VARIANCES = frozenset({"var_pop", "var_samp", "variance", "stddev_pop", "stddev
 
 
 def looks_often(expr: bound.Aggregate) -> bool:
-    """Whether DISTINCT would mean the squares, the parts or the texts of the values, in place of themselves; or the
-    order that lists them names a subquery anew, which DuckDB takes for another value."""
+    """Whether DISTINCT would mean the squares, the parts or the texts of the values, in place of themselves, or the
+    values without their own separators; or the order that lists them names a subquery anew, which DuckDB takes for
+    another value."""
     name = expr.function.name
     if name in {"min", "max"}:  # which are those of all values
         return False
     if name.startswith("json") or (name in _LISTS and _asks(expr.args)):
+        return True
+    if name == "string_agg" and reads_columns(expr.args[1]):
         return True
     if any(several_forms(arg.type) and (name == "array_agg" or not arg.type.carried) for arg in expr.args):
         return True

@@ -40,10 +40,6 @@ def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
         raise binder.locate_expr(SqlError.of("grouping_error", message), window)
     if made.distinct:
         check_equality(arg.type for arg in made.args)
-        for key in made.order_by:
-            if key.expr not in made.args:
-                message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
-                raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key.expr)
     return _lent(scope, owner, made)
 
 

@@ -118,11 +118,18 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if over is not None:
         return window(binder, scope, node, made, keep)
     if node.agg_distinct:
-        # ORDER BY names an argument as it is written, be it converted for the function
-        order = tuple(replace(key, expr=made.args[args.index(key.expr)]) if key.expr in args else key for key in order)
+        order = tuple(replace(key, expr=_argument(binder, key.expr, args, made.args)) for key in order)
     return aggregate(
         binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
     )
+
+
+def _argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence[Expr]) -> Expr:
+    """The argument that ORDER BY names as it is written, be it converted for the function; 42P10 for none of them."""
+    if key not in written:
+        message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
+        raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key)
+    return made[written.index(key)]
 
 
 def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:

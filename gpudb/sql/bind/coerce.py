@@ -73,7 +73,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if not coercible(source, target, context):
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
-    return Cast(expr, _held(source, target), context == "e")
+    # only what is declared of a type tells an explicit cast from any other: without it the two are one expression
+    return Cast(expr, _held(source, target), context == "e" and target.modifier != -1)
 
 
 def undeclared(expr: Expr) -> Expr:

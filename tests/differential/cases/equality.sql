@@ -132,3 +132,15 @@ INSERT INTO eq_later VALUES ('1'), ('1.0');
 ALTER TABLE eq_later ADD UNIQUE (j);
 -- numbers of more digits than a numeric's are told apart by all of them
 SELECT DISTINCT j FROM (VALUES ('[1.0, 1000000000000000000000000000000000000000001]'::jsonb), ('[1.0, 1000000000000000000000000000000000000000002]')) v(j);
+CREATE TABLE written (v varchar(5), t text, i int, b bigint, d date, m timestamp);
+INSERT INTO written VALUES ('a', 'b', 1, 2, '2024-01-01', '2024-01-02'), ('d', 'e', 3, 4, '2024-01-03', '2024-01-02'), ('a', 'b', 1, 2, NULL, NULL);
+SELECT string_agg(DISTINCT v || t, ',' ORDER BY v::text || t), array_agg(DISTINCT v || 'x' ORDER BY v::text || 'x' DESC), string_agg(DISTINCT upper(v), ',' ORDER BY upper(v::text)) FROM written;
+SELECT DISTINCT v || t FROM written ORDER BY v::text || t;
+-- error 42803
+SELECT v || t, i + b, d < m FROM written GROUP BY v::text || t, i::bigint + b, d::timestamp < m;
+SELECT string_agg(DISTINCT v, t ORDER BY t DESC, v), string_agg(DISTINCT v, t ORDER BY v, t), string_agg(DISTINCT v, t) FROM written;
+-- error 42P10
+SELECT string_agg(DISTINCT v, ',' ORDER BY v::text) FROM written;
+-- error 42P10
+SELECT sum(DISTINCT i::numeric ORDER BY i) FROM written;
+DROP TABLE written;

@@ -138,6 +138,7 @@ SELECT string_agg(DISTINCT v || t, ',' ORDER BY v::text || t), array_agg(DISTINC
 SELECT DISTINCT v || t FROM written ORDER BY v::text || t;
 -- error 42803
 SELECT v || t, i + b, d < m FROM written GROUP BY v::text || t, i::bigint + b, d::timestamp < m;
+SELECT v || t FROM written GROUP BY v::text || t;
 SELECT string_agg(DISTINCT v, t ORDER BY t DESC, v), string_agg(DISTINCT v, t ORDER BY v, t), string_agg(DISTINCT v, t) FROM written;
 -- error 42P10
 SELECT string_agg(DISTINCT v, ',' ORDER BY v::text) FROM written;

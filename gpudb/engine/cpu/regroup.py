@@ -5,7 +5,7 @@ DuckDB groups such a key by its common form, and knows nothing of the column its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,14 +19,14 @@ def needs_regrouping(query: bound.Select) -> bool:
     keys = [key for key in query.group_by if several_forms(key.type)]
     if not keys:
         return False
-    return any(each in keys for part in _parts(query) for sub in _subqueries(part) for each in walk(sub))
+    return any(each in keys for part in parts(query) for sub in _subqueries(part) for each in walk(sub))
 
 
 def regrouped(query: bound.Select, rel: int) -> bound.Select:
     """The query over a relation `rel` that holds the values of its keys and aggregates."""
     values: list[Any] = list(query.group_by)
-    own = {each.rel for each in walk(query.source) if hasattr(each, "rel")} if query.source is not None else set()
-    direct = {id(each) for part in _parts(query) for each in _at_this_level(part)}
+    own = relations(query)
+    direct = {id(each) for part in parts(query) for each in at_this_level(part)}
 
     def column(node: Any) -> bound.Column:
         if node not in values:
@@ -42,19 +42,8 @@ def regrouped(query: bound.Select, rel: int) -> bound.Select:
             return column(node) if id(node) in direct or (inside and inside <= own) else None
         return column(node) if node in query.group_by else None
 
-    outer = replace(
-        query,
-        targets=tuple(mapped(each, change) for each in query.targets),
-        where=mapped(query.having, change) if query.having is not None else None,
-        distinct=tuple(mapped(each, change) for each in query.distinct)
-        if isinstance(query.distinct, tuple)
-        else query.distinct,
-        order_by=tuple(mapped(each, change) for each in query.order_by),
-        grouped=False,
-        group_by=(),
-        grouping_sets=None,
-        having=None,
-    )
+    made = with_parts(query, change)
+    outer = replace(made, where=made.having, grouped=False, group_by=(), grouping_sets=None, having=None)
     inner = bound.Select(
         tuple(bound.OutputColumn(f"c{number}", value.type) for number, value in enumerate(values, 1)),
         tuple(values),
@@ -67,7 +56,25 @@ def regrouped(query: bound.Select, rel: int) -> bound.Select:
     return replace(outer, source=bound.Derived(rel, inner))
 
 
-def _parts(query: bound.Select) -> Iterator[Any]:
+def with_parts(query: bound.Select, change: Callable[[Any], Any]) -> bound.Select:
+    """The query with what stands over its groups changed: the select list, HAVING, DISTINCT ON and ORDER BY."""
+    distinct = query.distinct
+    return replace(
+        query,
+        targets=tuple(mapped(each, change) for each in query.targets),
+        having=mapped(query.having, change) if query.having is not None else None,
+        distinct=tuple(mapped(each, change) for each in distinct) if isinstance(distinct, tuple) else distinct,
+        order_by=tuple(mapped(each, change) for each in query.order_by),
+    )
+
+
+def relations(query: bound.Select) -> set[int]:
+    """The numbers of the relations that a query reads."""
+    return {each.rel for each in walk(query.source) if hasattr(each, "rel")} if query.source is not None else set()
+
+
+def parts(query: bound.Select) -> Iterator[Any]:
+    """What stands over a query's groups."""
     yield from query.targets
     yield from query.order_by
     if query.having is not None:
@@ -76,11 +83,12 @@ def _parts(query: bound.Select) -> Iterator[Any]:
         yield from query.distinct
 
 
-def _at_this_level(node: Any) -> Iterator[Any]:
+def at_this_level(node: Any) -> Iterator[Any]:
+    """A node and those below it that are in no subquery."""
     if not isinstance(node, bound.SUBQUERIES):
         yield node
         for child in children(node):
-            yield from _at_this_level(child)
+            yield from at_this_level(child)
 
 
 def _subqueries(node: Any) -> Iterator[Any]:

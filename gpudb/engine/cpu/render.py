@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gpudb.engine.cpu.beneath import beneath, takes_subqueries
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.expressions import Expressions, direction, sortable
 from gpudb.engine.cpu.literals import name
@@ -110,6 +111,8 @@ class Renderer:
 
     @_body.register
     def _(self, query: bound.Select) -> str:
+        if takes_subqueries(query):
+            query = beneath(query, next(self._made))
         if needs_regrouping(query):
             query = regrouped(query, next(self._made))
         outer, self._where = self._where, query.where

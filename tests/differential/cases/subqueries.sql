@@ -79,3 +79,17 @@ SELECT id, max((SELECT array_agg(w ORDER BY w) FROM sq_b WHERE a_id = sq_a.id)) 
 SELECT max(DISTINCT ARRAY[w, (SELECT 1.50)]), min(DISTINCT ARRAY[w]) FROM sq_b WHERE w IS NOT NULL;
 SELECT array_agg(DISTINCT (SELECT max(id) FROM sq_b WHERE a_id = sq_a.id)), string_agg(DISTINCT (SELECT t || v), ',') FROM sq_a;
 SELECT v, string_agg(DISTINCT (SELECT t), ',' ORDER BY (SELECT t) DESC), array_agg(DISTINCT id IN (SELECT a_id FROM sq_b)) FILTER (WHERE id > 1) FROM sq_a GROUP BY v;
+CREATE TABLE taken_keys (x int, y int);
+INSERT INTO taken_keys VALUES (1, 5), (2, 7), (9, 3);
+CREATE TABLE taken (k int, r int4range, nr numrange, n numeric, f float8, iv interval, t text, m int4multirange);
+INSERT INTO taken VALUES (1, '[1,10)', '[1.5,2]', 1.50, 1.5, '1 day', 'a', '{[1,3)}'), (1, '[3,12)', '[1.7,9]', 2.5, 2.5, '2 day', 'b', '{[1,9)}'), (2, '[5,6)', NULL, 3, 4, '3 mon', 'c', '{[1,7)}'), (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT k, range_intersect_agg((SELECT r * int4range(0, max(y)) FROM taken_keys)), range_intersect_agg((SELECT nr)), range_agg((SELECT m)), range_intersect_agg(r) FILTER (WHERE EXISTS (SELECT 1 FROM taken_keys WHERE x = k)) FROM taken GROUP BY k;
+SELECT k, stddev((SELECT f)), corr((SELECT f), n), regr_slope((SELECT f), (SELECT n)), regr_count((SELECT f), (SELECT n)), regr_sxy(f, (SELECT n)), regr_avgx(f, (SELECT n)), regr_r2(f, (SELECT n)) FROM taken GROUP BY k;
+SELECT (SELECT max(taken.n) FILTER (WHERE x IN (SELECT 1)) FROM taken_keys), (SELECT max(taken.f) FILTER (WHERE x IN (SELECT k FROM taken)) FROM taken_keys) FROM taken;
+SELECT k, range_intersect_agg((SELECT r)) OVER w, ntile((SELECT 2)) OVER w, nth_value((SELECT n), (SELECT 2)) OVER w, count(*) FILTER (WHERE EXISTS (SELECT 1 FROM taken_keys WHERE x = k)) OVER w FROM taken WINDOW w AS (PARTITION BY k ORDER BY (SELECT f));
+SELECT k, sum(sum(n)) OVER (ORDER BY (SELECT k)), rank() OVER (ORDER BY sum((SELECT n))) FROM taken GROUP BY k;
+-- ordered
+SELECT coalesce(k, -1), grouping(k), sum((SELECT n + 1)), count(*) FROM taken GROUP BY ROLLUP (k) HAVING sum((SELECT n)) > 1 ORDER BY sum((SELECT n)) DESC, 1;
+SELECT x, (SELECT array_agg((SELECT taken.n * x) ORDER BY (SELECT taken.n) DESC) FROM taken WHERE k = x) FROM taken_keys;
+SELECT (SELECT max(x) FROM taken_keys WHERE x <= k), count(*) FILTER (WHERE n IN (SELECT 1.5)), avg(n) FILTER (WHERE n > ALL (SELECT x FROM taken_keys WHERE x < 2)), percentile_disc(0.5) WITHIN GROUP (ORDER BY (SELECT n)) FROM taken GROUP BY (SELECT max(x) FROM taken_keys WHERE x <= k);
+DROP TABLE taken, taken_keys;

@@ -1,6 +1,7 @@
 """Expressions over constants are computed once, by the embedded engine, which knows all of PostgreSQL's functions.
 
-What fails is left as it is: it may stand where no row gets to it.
+What fails is left as it is: it may stand where no row gets to it. A strict function of NULL is NULL, whatever its other
+operands are.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -
         finding = _Finding(immutable)
         finding.look(root)
     found = finding.found
-    if not found:
-        return root
-    values = evaluate(tuple(found))
+    if found:
+        values = evaluate(tuple(found))
 
-    def fold(each: Any) -> Any:
-        return values[found.index(each)] if isinstance(each, _FOLDED) and each in found else None
+        def fold(each: Any) -> Any:
+            return values[found.index(each)] if isinstance(each, _FOLDED) and each in found else None
 
-    return _each_expr(root, fold)
+        root = _each_expr(root, fold)
+    return _each_expr(root, _null_alone)
 
 
 class _Finding:
@@ -109,6 +110,22 @@ def _type_alone(expr: Any) -> Any:
     if isinstance(arg, bound.Column | bound.Aggregate):
         return made
     return bound.Case(((bound.Test(arg, "NULL", False), made),), made, expr.type)
+
+
+def _null_alone(expr: Any) -> Any:
+    """NULL for a strict function of NULL, whose other operands may end in an error."""
+    return bound.Constant(None, expr.type) if isinstance(expr, bound.Call) and _is_null(expr) else None
+
+
+def _is_null(expr: Any) -> bool:
+    match expr:
+        case bound.Constant(value=value):
+            return value is None
+        case bound.Cast(arg=arg):
+            return _is_null(arg)
+        case bound.Call(function=function, args=args):
+            return function.strict and not function.returns_set and any(map(_is_null, args))
+    return False
 
 
 def _is_immutable(expr: Any) -> bool:

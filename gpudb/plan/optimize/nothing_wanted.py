@@ -1,8 +1,10 @@
-"""LIMIT 0 reads nothing: clients ask so for a query's columns."""
+"""LIMIT 0 reads nothing, as clients ask for a query's columns; nor does a join on a condition that is never true."""
 
 from __future__ import annotations
 
-from gpudb.plan.nodes import Filter, Node, Sort, Values
+from dataclasses import replace
+
+from gpudb.plan.nodes import Filter, Join, Node, Sort, Values
 from gpudb.plan.traversal import rebuild
 from gpudb.sql import bound
 from gpudb.types import BOOL
@@ -10,14 +12,24 @@ from gpudb.types import BOOL
 
 def nothing_wanted(root: Node) -> Node:
     """No rows, of which no table is asked, where none of a node's are wanted."""
+    return rebuild(root, _without_unwanted)
 
-    def none(node: Node) -> Node:
-        if not isinstance(node, Sort) or _count(node.limit) != 0 or (node.offset and _count(node.offset) is None):
-            return node
-        row = tuple(bound.Constant(None, kind) for kind in node.types)
-        return Filter(Values((row,), node.types), bound.Constant(False, BOOL))
 
-    return rebuild(root, none)
+def _without_unwanted(node: Node) -> Node:
+    match node:
+        case Sort(limit=limit, offset=offset) if _count(limit) == 0 and not (offset and _count(offset) is None):
+            return _nothing(node)
+        case Join(kind=kind, condition=bound.Constant(value=value), null_aware=False) if value is not True:
+            if kind in {"INNER", "SEMI"}:
+                return _nothing(node)
+            return replace(node, right=_nothing(node.right)) if kind in {"LEFT", "ANTI"} else node
+    return node
+
+
+def _nothing(node: Node) -> Node:
+    """No row of a node's types."""
+    row = tuple(bound.Constant(None, kind) for kind in node.types)
+    return Filter(Values((row,), node.types), bound.Constant(False, BOOL))
 
 
 def _count(expr: object) -> int | None:

@@ -4,6 +4,7 @@
 CREATE TABLE cf_t (x integer);
 CREATE FUNCTION cf_inverse(integer) RETURNS integer LANGUAGE sql AS 'SELECT CASE WHEN $1 = 0 THEN NULL ELSE 1 / $1 END';
 CREATE VIEW cf_v AS SELECT 1 / 0 AS z, x FROM cf_t;
+CREATE TABLE cf_rows AS SELECT 1 AS x, 'abc' AS s, NULL::text AS n;
 -- cases
 -- error 22012
 SELECT CASE WHEN x > 0 THEN 1 / 0 ELSE 1 END FROM cf_t;
@@ -64,3 +65,13 @@ PREPARE cf_q (integer) AS SELECT CASE WHEN x < -100 THEN 1 / $1 ELSE 0 END FROM 
 -- error 22012
 -- differs: a plan is made once for all its parameters, which are no constants
 EXECUTE cf_q (0);
+-- A strict function of NULL is NULL, and what stands beside it is not computed.
+SELECT x / 0 + NULL, NULL = x / 0, (x / 0)::text || NULL, substr(s, x / 0, NULL), power(x / 0, NULL), -(x % 0 + NULL::int) FROM cf_rows;
+SELECT count(*) FROM cf_rows WHERE x / 0 > NULL OR x = 1;
+SELECT sum(x % 0 * NULL) FROM cf_rows GROUP BY x % 0 - NULL;
+SELECT replace(s, 'a', NULL), replace(NULL, 'a', s), replace(s, 'b', s), replace('abc', 'b', s), replace('abc', 'b', n) FROM cf_rows;
+SELECT coalesce(replace(n, 'a', n), s), CASE WHEN x > 1 THEN replace(s, 'a', s) ELSE s END FROM cf_rows;
+-- A side whose join finds no pair is not computed.
+SELECT a.x FROM cf_rows a JOIN cf_rows b ON false WHERE a.x / 0 = 1;
+SELECT a.x, b.z FROM cf_rows a LEFT JOIN (SELECT max(x / 0) AS z FROM cf_rows) b ON b.z = a.x AND 1 = 2;
+SELECT a.x FROM cf_rows a JOIN (SELECT max(x % 0) AS z FROM cf_rows) b ON a.x = b.z WHERE NULL;

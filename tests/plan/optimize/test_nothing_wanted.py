@@ -1,4 +1,4 @@
-"""LIMIT 0 reads no table."""
+"""LIMIT 0 reads no table, nor does a join on a condition that is never true."""
 
 from __future__ import annotations
 
@@ -33,6 +33,24 @@ FIXTURES = {
         """
         sort v first int4pl('0', '0')::bigint
           facts(v)
+        """,
+    ),
+    "of a join that finds no pair": (
+        "SELECT f.v FROM facts f JOIN (SELECT b, 1 / b AS n FROM dim_b) q ON f.b = q.b WHERE f.v / 0 = 1 AND false",
+        """
+        project column3
+          filter 'False'
+            values
+        """,
+    ),
+    "of the side that finds no partner": (
+        "SELECT f.v, q.n FROM facts f LEFT JOIN (SELECT b, 1 / b AS n FROM dim_b) q ON f.b = q.b AND false",
+        """
+        project v, column2
+          left join b = column1 if 'False'
+            facts(b, v)
+            filter 'False'
+              values
         """,
     ),
 }

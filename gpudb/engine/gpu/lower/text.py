@@ -215,10 +215,14 @@ def _right(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers("replace(text,text,text)")
 def _replace(args: tuple[Value, ...], kind: SqlType) -> Value:
     searched, value, by = constant_text(args[1]), args[0].expr, args[2].expr
-    if not args[2].constant:
-        # As long as the column, where the text is a constant; NULL beside NULL, though nothing may be replaced.
-        value, by = pl.when(by.is_null()).then(None).otherwise(value), by.fill_null("")
-    return Value(kind, value.str.replace_all(searched, by, literal=True) if searched else value)
+    if not searched:
+        return Value(kind, value)
+    if args[2].constant:
+        return Value(kind, value.str.replace_all(searched, constant_text(args[2]), literal=True))
+    # As long as the column, where the text is a constant. Of a single row replace_all takes no NULL, which Polars puts
+    # in the place of what stands in a branch of CASE that is not reached.
+    value = pl.when(by.is_null()).then(None).otherwise(value)
+    return Value(kind, value.str.split(searched).list.join(by))
 
 
 @lowers("starts_with(text,text)")

@@ -27,6 +27,7 @@ from gpudb.sql.bound import (
     Row,
     Test,
 )
+from gpudb.sql.traverse import reads_columns
 from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
 
 
@@ -168,13 +169,27 @@ def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) ->
     if isinstance(left, Row) and not left.whole:
         made = disjunction([_row_in(binder, left, item) for item in items])
         return BoolOp("NOT", (made,)) if negated else made
-    pairs = [compare(binder, "=", left, item) for item in items]
+    pairs = [compare(binder, "=", left, item) for item in _listed(binder, left, items)]
     functions = {function.oid for function, _, _ in pairs}
     lefts = [a for _, a, _ in pairs]
     if len(functions) == 1 and all(each == lefts[0] for each in lefts):
         return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
     made = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
     return BoolOp("NOT", (made,)) if negated else made
+
+
+def _listed(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]:
+    """The items as PostgreSQL compares them: those that read no column as an array, of the type that they share with
+    the left side: a real's 0.1 among others is a real, by itself double precision. Exact numbers stay as they are.
+    """
+    fixed = [item for item in items if not reads_columns(item)]
+    try:
+        shared = resolve.common_type([left.type, *(item.type for item in fixed)], "IN")
+    except SqlError:  # no array then: each is compared by itself
+        return items
+    if len(fixed) < 2 or shared.name == "numeric" or shared.name == "record" or shared.fields:
+        return items
+    return [item if reads_columns(item) else coerce(binder, item, shared.plain) for item in items]
 
 
 def _row_in(binder: Binder, left: Row, item: Expr) -> Expr:

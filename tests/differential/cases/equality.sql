@@ -145,3 +145,12 @@ SELECT string_agg(DISTINCT v, ',' ORDER BY v::text) FROM written;
 -- error 42P10
 SELECT sum(DISTINCT i::numeric ORDER BY i) FROM written;
 DROP TABLE written;
+-- What an IN list holds is of one type with what is looked for, if it is more than one constant.
+SELECT i, r IN (1.1), r IN (1.1, 0), r NOT IN (1.1, 2), r IN ('NaN', 1.1), r IN (1.1, 1.1::float8), d IN (1.1::real, 2), d IN (1.1::real) FROM (VALUES (1, 1.1::real, 1.1::float8), (2, 2, 2), (3, 'NaN', NULL)) AS t(i, r, d);
+SELECT i, c IN ('a '::text), c IN ('a '::text, 'b'), t IN ('a '::char(2), 'b'), t IN ('a '::char(2)), c = ANY (ARRAY['a '::text, 'b']) FROM (VALUES (1, 'a'::char(3), 'a'::text), (2, 'b', 'a ')) AS x(i, c, t);
+SELECT n IN (9007199254740992, 1::float8), n IN (9007199254740992), n IN (n, 9007199254740992, 1::float8), n IN (n + 1, 9007199254740992), i IN (9007199254740992, 1.5, '7') FROM (VALUES (9007199254740993::numeric, 7::bigint)) AS x(n, i);
+SELECT d IN ('2020-01-01', timestamp '2020-01-02 00:00'), d IN (date '2020-01-01', timestamptz '2020-01-01 00:00+00'), d IN (timestamp '2020-01-01 00:00', NULL) FROM (VALUES (date '2020-01-01'), ('2020-01-02')) AS x(d);
+-- error 42883
+SELECT 1 IN ('1'::text, 2);
+-- error 22P02
+SELECT 1 IN ('x', 2);

@@ -161,15 +161,15 @@ def _at_fractions(operands: Operands, between: bool) -> str:
     held = f"list_filter({listed}, lambda pg_e: {opened('pg_e', item)[0]} IS NOT NULL)"
     # the list stands beside the fraction, so that it is made once
     rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {held})]"
-    at = _between(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len(pg_p.l)) AS BIGINT))]"
-    each = f"list_transform(pg_p.f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
-    made = f"list_transform({rows}, lambda pg_p: CASE WHEN len(pg_p.l) > 0 THEN {each} END)[1]"
+    at = _between(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len((pg_p).l)) AS BIGINT))]"
+    each = f"list_transform((pg_p).f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
+    made = f"list_transform({rows}, lambda pg_p: CASE WHEN len((pg_p).l) > 0 THEN {each} END)[1]"
     return made if many else f"({made})[1]"
 
 
 def _between(item: SqlType) -> str:
     """Between the two values around a fraction, in proportion."""
-    place = "pg_f * (len(pg_p.l) - 1)"
+    place = "pg_f * (len((pg_p).l) - 1)"
     low, high = (f"(pg_p).l[1 + CAST({edge}({place}) AS BIGINT)]" for edge in ("floor", "ceil"))
     part = f"({place} - floor({place}))"
     if item.name == "interval":

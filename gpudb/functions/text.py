@@ -44,7 +44,7 @@ def _after_delimiters(operands: Operands) -> str:
     pairs = operands.call("list", f"struct_pack(v := {operands.sql[0]}, d := {operands.sql[1]})")
     kept = f"list_filter({pairs}, lambda pg_e: (pg_e).v IS NOT NULL)"
     nothing = f"CAST('' AS {operands.result.duckdb})"
-    each = f"CASE WHEN pg_i = 1 THEN (pg_e).v ELSE coalesce(pg_e.d, {nothing}) || (pg_e).v END"
+    each = f"CASE WHEN pg_i = 1 THEN (pg_e).v ELSE coalesce((pg_e).d, {nothing}) || (pg_e).v END"
     return let(
         lambda rows: f"(CASE WHEN len({rows}) > 0 THEN list_transform({rows}, lambda pg_e, pg_i: {each}) END)", kept
     )

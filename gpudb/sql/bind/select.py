@@ -87,6 +87,7 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     scope.clause = "GROUP BY"
     keys, sets = bind_group_by(binder, scope, node.group_clause, targets, distinct=node.group_distinct)
     subqueries = subqueries_of(keys)
+    keys = tuple(with_grouped(key, subqueries) for key in keys)  # one may say the same twice
     targets = [(name, with_grouped(expr, subqueries)) for name, expr in targets]
     having = None
     if present(node.having_clause):

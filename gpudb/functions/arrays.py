@@ -142,11 +142,12 @@ def _position(operands: Operands) -> str:
     array, value = _sought(operands)
     if len(operands.sql) == 2:
         return f"CAST(list_position({array}, {value}) AS INTEGER)"
-    start = operands.sql[2]
+    start, wrong = operands.sql[2], raises("22004", "'initial position must not be null'", "INTEGER")
     return let(
         lambda a, s: (
-            f"CAST(list_position(list_slice({a}, pg_at_least({s}, 1), len({a})), {value}) + pg_at_least({s}, 1) - 1"
-            " AS INTEGER)"
+            f"(CASE WHEN {s} IS NULL AND len({a}) > 0 THEN {wrong} ELSE CAST("
+            f"list_position(list_slice({a}, pg_at_least({s}, 1), len({a})), {value}) + pg_at_least({s}, 1) - 1"
+            " AS INTEGER) END)"
         ),
         array,
         start,
@@ -269,7 +270,7 @@ def _series(operands: Operands) -> str:
     if isinstance(step, int) and step != 0:
         return made
     wrong = raises("22023", "'step size cannot equal zero'", f"{held}[]")
-    return f"(CASE WHEN {operands.sql[2]} = 0 THEN {wrong} ELSE {made} END)"
+    return f"(CASE WHEN {first} IS NULL OR {last} IS NULL THEN NULL WHEN {operands.sql[2]} = 0 THEN {wrong} ELSE {made} END)"
 
 
 def _series_rows(operands: Operands) -> str:
@@ -298,7 +299,7 @@ def _numeric_series(operands: Operands) -> str:
     wrong = raises("22023", "'step size cannot equal zero'", made)
     return let(
         lambda a, b, s: (
-            f"(CASE WHEN {s} = 0 THEN {wrong} WHEN {a} IS NULL OR {b} IS NULL OR {s} IS NULL THEN NULL"
+            f"(CASE WHEN {a} IS NULL OR {b} IS NULL OR {s} IS NULL THEN NULL WHEN {s} = 0 THEN {wrong}"
             f" WHEN ({s} > 0 AND {a} > {b}) OR ({s} < 0 AND {a} < {b}) THEN CAST([] AS {made})"
             f" ELSE list_transform("
             f"range(CAST(floor(CAST({b} - {a} AS DOUBLE) / CAST({s} AS DOUBLE) + 1e-9) AS BIGINT) + 1),"

@@ -257,15 +257,15 @@ declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(o, 0))
 
 
 def fixed_zone(operands: Operands) -> str:
-    """An interval's whole seconds; 22023 for one with months or days."""
+    """An interval's whole seconds; 22023 for one with months or days, NULL beside no value."""
     message = "'interval time zone \"' || pg_interval_text({0}) || '\" must not include months or days'"
     return let(
-        lambda v: (
-            f"(CASE WHEN pg_interval_months({v}) <> 0 OR pg_interval_days({v}) <> 0"
+        lambda v, t: (
+            f"(CASE WHEN {t} IS NULL THEN NULL WHEN pg_interval_months({v}) <> 0 OR pg_interval_days({v}) <> 0"
             f" THEN {raises('22023', message.format(v), 'INTERVAL')}"
             f" ELSE to_microseconds(pg_interval_us({v}) // 1000000 * 1000000) END)"
         ),
-        operands.sql[0],
+        *operands.sql,
     )
 
 

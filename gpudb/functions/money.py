@@ -42,7 +42,7 @@ def _by_float(symbol: str, factor: int = 1) -> Callable[[Operands], str]:
     def body(cents: str, number: str) -> str:
         zero = f"WHEN {number} = 0 THEN {raises('22012', repr('division by zero'), 'BIGINT')} " if symbol == "/" else ""
         made = _held(f"round_even(CAST({cents} AS DOUBLE) {symbol} CAST({number} AS DOUBLE), 0)")
-        return f"(CASE {zero}WHEN {number} IS NOT NULL THEN {made} END)"
+        return f"(CASE WHEN {cents} IS NULL THEN NULL {zero}WHEN {number} IS NOT NULL THEN {made} END)"
 
     return lambda operands: let(body, operands.sql[1 - factor], operands.sql[factor])
 
@@ -54,7 +54,7 @@ declare("cash_div_flt8 cash_div_flt4", _by_float("/"))
 
 def _ratio(left: str, right: str) -> str:
     zero = raises("22012", "'division by zero'", "DOUBLE")
-    return f"(CASE WHEN {right} = 0 THEN {zero} ELSE CAST({left} AS DOUBLE) / CAST({right} AS DOUBLE) END)"
+    return f"(CASE WHEN {left} IS NULL THEN NULL WHEN {right} = 0 THEN {zero} ELSE CAST({left} AS DOUBLE) / CAST({right} AS DOUBLE) END)"
 
 
 declare("cash_div_cash", lambda o: let(_ratio, *o.sql))

@@ -224,7 +224,7 @@ declare("is_normalized", lambda o: f"pg_is_normalized({o.sql[0]}, {o.sql[1] if l
 declare("unistr", "pg_unistr({0})")
 declare("parse_ident", lambda o: f"pg_parse_ident({o.sql[0]}, {o.sql[1] if len(o.sql) > 1 else 'true'})")
 declare("position(bytea,bytea)", "pg_bytes_position({0}, {1})")
-declare("substring(bytea,int4) substr(bytea,int4)", "pg_bytes_substring({0}, {1}, 2147483647)")
+declare("substring(bytea,int4) substr(bytea,int4)", "pg_bytes_substring({0}, pg_at_least({1}, 1), 2147483647)")
 declare("substring(bytea,int4,int4) substr(bytea,int4,int4)", "pg_bytes_substring({0}, {1}, {2})")
 declare("btrim(bytea,bytea)", "pg_bytes_trim({0}, {1}, true, true)")
 declare("ltrim(bytea,bytea)", "pg_bytes_trim({0}, {1}, true, false)")

@@ -175,7 +175,7 @@ CREATE MACRO pg_timetz_of_timestamptz(t) AS CASE WHEN isfinite(t) THEN pg_timetz
     (epoch_us(CAST(t AS TIMESTAMP)) % 86400000000 + 86400000000) % 86400000000, epoch_us(CAST(t AS TIMESTAMP)), epoch_us(t)) END;
 CREATE MACRO pg_timetz_of_time(t) AS list_transform([CAST(current_date AS TIMESTAMP) + to_microseconds(epoch_us(t))], lambda v:
     pg_timetz_of_local(epoch_us(t), epoch_us(v), epoch_us(CAST(v AS TIMESTAMPTZ))))[1];
-CREATE MACRO pg_moment_at(d, k) AS CASE WHEN NOT isfinite(d) THEN CAST(d AS TIMESTAMPTZ)
+CREATE MACRO pg_moment_at(d, k) AS CASE WHEN k IS NULL THEN NULL WHEN NOT isfinite(d) THEN CAST(d AS TIMESTAMPTZ)
     ELSE make_timestamptz(epoch_us(CAST(d AS TIMESTAMP)) + pg_timetz_utc(k)) END;
 
 -- ---------------------------------------------------------------------------------------------- json
@@ -195,12 +195,15 @@ CREATE MACRO pg_upper(s) AS CASE WHEN strlen(s) = length(s) THEN upper(s) ELSE p
 CREATE MACRO pg_lower(s) AS CASE WHEN strlen(s) = length(s) THEN lower(s) ELSE pg_lower_slow(s) END;
 -- By code points, where DuckDB keeps combined characters together.
 CREATE MACRO pg_reverse(s) AS CASE WHEN strlen(s) = length(s) THEN reverse(s) ELSE pg_reverse_slow(s) END;
-CREATE MACRO pg_substring(s, start, n) AS CASE WHEN n::BIGINT < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
+CREATE MACRO pg_substring(s, start, n) AS CASE WHEN s IS NULL OR start IS NULL THEN NULL
+    WHEN n::BIGINT < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
     ELSE substring(s, pg_at_least(start::BIGINT, 1), pg_at_least(start::BIGINT + n::BIGINT - pg_at_least(start::BIGINT, 1), 0)) END;
-CREATE MACRO pg_split_part(s, sep, n) AS CASE WHEN n = 0 THEN pg_error('22023', 'field position must not be zero')::VARCHAR
+CREATE MACRO pg_split_part(s, sep, n) AS CASE WHEN s IS NULL OR sep IS NULL THEN NULL
+    WHEN n = 0 THEN pg_error('22023', 'field position must not be zero')::VARCHAR
     WHEN sep = '' THEN CASE WHEN n IN (1, -1) THEN s ELSE left(s, 0) END
     ELSE split_part(s, sep, n) END;
-CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN start::BIGINT <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
+CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN s IS NULL OR r IS NULL OR n IS NULL THEN NULL
+    WHEN start::BIGINT <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
     ELSE left(s, start::BIGINT - 1) || r || substring(s, pg_at_least(start::BIGINT + n::BIGINT, 1)) END;
 -- PostgreSQL negates a count in 32 bits, where the least one stays as it is.
 CREATE MACRO pg_right(s, n) AS CASE WHEN n = -2147483648 THEN s ELSE right(s, n) END;
@@ -243,6 +246,7 @@ CREATE MACRO pg_time_between(a, b) AS CASE
     WHEN NOT isfinite(a) OR NOT isfinite(b)
     THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL) ELSE a - b END;
 CREATE MACRO pg_age(a, b) AS CASE
+    WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b) THEN CAST(pg_error('22008', 'timestamp out of range') AS INTERVAL)
     ELSE age(a, b) END;
 -- A moment less what its clock time was cut by.
@@ -299,6 +303,7 @@ CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform([struct_pack(s :=
     WHEN NOT isfinite((p).o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
     ELSE make_timestamptz(pg_bin_floor(epoch_us((p).t), epoch_us((p).o), pg_bin_us((p).s))) END)[1];
 CREATE MACRO pg_time_series(first, last, step) AS CASE
+    WHEN first IS NULL OR last IS NULL THEN NULL
     WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP] ELSE generate_series(first, last, step) END;
 -- (s1, e1) OVERLAPS (s2, e2): ends in any order, NULL where an unknown end could decide (overlaps_timestamp).
 CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(

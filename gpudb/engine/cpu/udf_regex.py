@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -115,8 +116,13 @@ def _like(text: str, pattern: str, flags: str) -> bool:
 
 
 def _found(text: str, pattern: str, flags: str, start: int = 1) -> list[Any]:
+    return list(_each_match(text, pattern, flags, start))
+
+
+def _each_match(text: str, pattern: str, flags: str, start: int) -> Iterator[Any]:
+    """The matches from a place on, one after another; none behind the text's end."""
     compiled = _compiled(pattern, flags)
-    return list(compiled.finditer(text, start - 1, timeout=TIMEOUT_S)) if start <= len(text) + 1 else []
+    return compiled.finditer(text, start - 1, timeout=TIMEOUT_S) if start <= len(text) + 1 else iter(())
 
 
 def _filled(replacement: str, match: Any) -> str:
@@ -142,7 +148,7 @@ def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, fl
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
     every = options(flags).every if nth == NOT_GIVEN else nth == 0
     made, last = [], 0
-    for number, match in enumerate(_compiled(pattern, flags).finditer(text, start - 1, timeout=TIMEOUT_S), 1):
+    for number, match in enumerate(_each_match(text, pattern, flags, start), 1):
         if every or number == max(nth, 1):
             made += [text[last : match.start()], _filled(replacement, match)]
             last = match.end()

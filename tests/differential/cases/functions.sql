@@ -91,3 +91,18 @@ SELECT to_ascii('abc', 'KOI8R');
 SELECT to_ascii('abc', 99);
 -- error 42704
 SELECT to_ascii('abc', 'nope');
+CREATE TABLE beside_nulls (k int, m money, z money, f float8, s text, n int, p int, i interval, ts timestamp, tz timestamptz, d date, kz timetz, a int[], bi bigint, nu numeric, b bytea);
+INSERT INTO beside_nulls VALUES (1, NULL, '0', 0, NULL, -1, NULL, '1 mon', NULL, NULL, '-infinity', NULL, '{}', 0, 0, NULL), (2, '1', '2', 2, 'abc', 1, 2, '01:00', '2024-01-01', '2024-01-01 00:00+00', '2024-01-01', '01:00+00', '{1,2}', 1, 1.5, '\x0102'), (3, '5', NULL, NULL, 'abc', 0, NULL, NULL, 'infinity', 'infinity', NULL, '01:00+00', NULL, NULL, NULL, '\x01');
+SELECT k, m / z, m / f, z * f, m / n FROM beside_nulls WHERE k <> 3;
+SELECT k, substr(s, p, n), split_part(s, s, 0), overlay(s placing 'x' from 0), overlay(s placing 'x' from p for n) FROM beside_nulls WHERE s IS NULL;
+SELECT k, timezone(i, ts), timezone(i, tz), timezone(i, kz), d + kz, age(ts, NULL), age(NULL, tz) FROM beside_nulls;
+-- error 22023
+SELECT k, g FROM beside_nulls, generate_series(p, n, n * 0) g;
+SELECT k, g FROM beside_nulls, generate_series(ts, ts, i * 0) g WHERE k = 1;
+SELECT k, g FROM beside_nulls, generate_series(NULL, nu, nu * 0) g;
+SELECT generate_series(p, 1, 0), k FROM beside_nulls WHERE p IS NULL;
+SELECT array_position(a, 1, p) FROM beside_nulls WHERE k <> 2;
+-- error 22004
+SELECT array_position(ARRAY[k], 1, p) FROM beside_nulls;
+SELECT regexp_replace(s, '', 'x', 5, 0), regexp_replace(s, '', 'x', 4, 0), regexp_count(s, '', 5), substring(b, -2147483648), substring(b, 2) FROM beside_nulls;
+DROP TABLE beside_nulls;

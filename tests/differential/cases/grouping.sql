@@ -171,3 +171,10 @@ SELECT count(*), coalesce(NOT (0 > 1), CASE WHEN n <> 0 THEN false END) FROM gr_
 SELECT CASE WHEN 1 > 2 THEN n WHEN NOT (1 > 2) THEN 7 ELSE CASE WHEN n > 1 THEN 8 ELSE 9 END END, count(*) FROM gr_s GROUP BY 1;
 SELECT k, n FROM gr_s WHERE NOT (1 > 2) AND coalesce(NULL::boolean IS NULL, n > 1) UNION SELECT k, CASE WHEN NULL::boolean THEN n ELSE 3 END FROM gr_s;
 SELECT CASE WHEN 1 > 2 THEN 1 / 0 WHEN 2 > 1 THEN 1.5 ELSE CASE WHEN n > 1 THEN 8 ELSE 9 END END, array_agg(k ORDER BY k, coalesce(1, n)) FROM gr_s GROUP BY 1;
+CREATE TABLE said_twice (g text, s text, v int, n numeric, iv interval);
+INSERT INTO said_twice VALUES ('a', 'x', 1, 1.5, '1 day'), ('a', 'y', NULL, 2.25, '2 days'), ('b', NULL, 3, NULL, NULL), (NULL, 'z', 4, 0, '1 mon');
+SELECT v NOT IN (SELECT 1) AND v NOT IN (SELECT 1), count(*) FROM said_twice GROUP BY v NOT IN (SELECT 1) AND v NOT IN (SELECT 1);
+SELECT (v IN (SELECT 1)) OR (v IN (SELECT 1)) AS p, s || g AS q, sum((SELECT n)) FROM said_twice GROUP BY ROLLUP (1, 2);
+SELECT g FROM said_twice GROUP BY g HAVING percentile_disc(0.5) WITHIN GROUP (ORDER BY n / 3) > 0;
+SELECT g FROM said_twice GROUP BY g HAVING percentile_disc(ARRAY[0.5]) WITHIN GROUP (ORDER BY numrange(n, n + 1)) IS NOT NULL AND percentile_cont(0.3) WITHIN GROUP (ORDER BY iv) IS NOT NULL;
+DROP TABLE said_twice;

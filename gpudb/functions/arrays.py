@@ -270,7 +270,8 @@ def _series(operands: Operands) -> str:
     if isinstance(step, int) and step != 0:
         return made
     wrong = raises("22023", "'step size cannot equal zero'", f"{held}[]")
-    return f"(CASE WHEN {first} IS NULL OR {last} IS NULL THEN NULL WHEN {operands.sql[2]} = 0 THEN {wrong} ELSE {made} END)"
+    zero = f"WHEN {operands.sql[2]} = 0 THEN {wrong}"
+    return f"(CASE WHEN {first} IS NULL OR {last} IS NULL THEN NULL {zero} ELSE {made} END)"
 
 
 def _series_rows(operands: Operands) -> str:

@@ -54,7 +54,8 @@ declare("cash_div_flt8 cash_div_flt4", _by_float("/"))
 
 def _ratio(left: str, right: str) -> str:
     zero = raises("22012", "'division by zero'", "DOUBLE")
-    return f"(CASE WHEN {left} IS NULL THEN NULL WHEN {right} = 0 THEN {zero} ELSE CAST({left} AS DOUBLE) / CAST({right} AS DOUBLE) END)"
+    made = f"CAST({left} AS DOUBLE) / CAST({right} AS DOUBLE)"
+    return f"(CASE WHEN {left} IS NULL THEN NULL WHEN {right} = 0 THEN {zero} ELSE {made} END)"
 
 
 declare("cash_div_cash", lambda o: let(_ratio, *o.sql))

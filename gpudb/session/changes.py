@@ -17,16 +17,18 @@ from gpudb.session.references import check_added
 from gpudb.session.results import Result
 from gpudb.session.row_checks import checked
 from gpudb.sql.bind.view_targets import base_table
-from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Statement, Update, WithChanges
+from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Query, Scan, Statement, Update, WithChanges
 from gpudb.sql.parse import inner
+from gpudb.sql.traverse import walk
 
 
 @handles("InsertStmt")
 def insert(context: Context) -> Result:
-    """INSERT: rows stream from the engine into files, unless ON CONFLICT or WITH has them looked at first."""
+    """INSERT: rows stream from the engine into files, unless ON CONFLICT or WITH has them looked at first, or RETURNING
+    the tables as they were."""
     _lock_targets(context)
     bound = context.session.bind(context)
-    if not isinstance(bound, Insert) or bound.on_conflict is not None:
+    if not isinstance(bound, Insert) or bound.on_conflict is not None or _reads_tables(bound.returning):
         return _changed(context, bound)
     stream = execution.run(context, bound.query)
     kept: list[pa.RecordBatch] = []
@@ -39,6 +41,10 @@ def insert(context: Context) -> Result:
         stream.close()
     check_added(context, bound.table)
     return _told(context, bound, count, kept, {})
+
+
+def _reads_tables(query: Query | None) -> bool:
+    return query is not None and any(isinstance(each, Scan) for each in walk(query))
 
 
 @handles("UpdateStmt", "DeleteStmt", "MergeStmt")

@@ -127,3 +127,13 @@ UPDATE dm_grouped SET a = 1;
 DELETE FROM dm_joined;
 INSERT INTO dm_plain VALUES (5, 'x');
 UPDATE dm_plain SET b = 'y';
+CREATE TABLE as_it_was (id int PRIMARY KEY, q int);
+INSERT INTO as_it_was VALUES (10, 10), (20, 20);
+INSERT INTO as_it_was VALUES (1, 1), (2, 2) RETURNING id, (SELECT sum(q) FROM as_it_was), (SELECT count(*) FROM as_it_was x WHERE x.id <= as_it_was.id);
+BEGIN;
+INSERT INTO as_it_was VALUES (5, 5);
+INSERT INTO as_it_was SELECT q + 100, q FROM as_it_was RETURNING id, (SELECT count(*) FROM as_it_was), EXISTS (SELECT 1 FROM as_it_was x WHERE x.id = as_it_was.id);
+COMMIT;
+-- error 23505
+INSERT INTO as_it_was VALUES (1, 1) RETURNING (SELECT max(q) FROM as_it_was);
+DROP TABLE as_it_was;

@@ -129,6 +129,12 @@ declare("jsonb_ne", lambda o: f"(NOT {_equal(o.sql)})")
 # ---------------------------------------------------------------------------------------------- making
 
 
+_MOMENTS = {
+    "timestamp": "regexp_replace({}, ' ', 'T')",  # the first blank; another stands before BC
+    "timestamptz": "pg_json_moment({})",
+}
+
+
 def json_of(sql: str, scale: str, item: SqlType) -> str:
     """A value's JSON text; NULL where it is NULL."""
     name = item.name
@@ -156,10 +162,8 @@ def json_of(sql: str, scale: str, item: SqlType) -> str:
             ),
             sql,
         )
-    if name == "timestamp":
-        return f"('\"' || regexp_replace({text}, ' ', 'T') || '\"')"  # the first blank; another stands before BC
-    if name == "timestamptz":
-        return f"('\"' || pg_json_moment({text}) || '\"')"
+    if name in _MOMENTS:
+        return f"('\"' || {_MOMENTS[name].format(text)} || '\"')"
     if name in OIDS or name in {"date", "time", "uuid", "interval"}:
         return f"('\"' || {text} || '\"')"
     return f"CAST(to_json({text_of(sql, scale, item, output=True)}) AS VARCHAR)"
@@ -200,15 +204,16 @@ _NO_KEY = "null value not allowed for object key"
 
 def key_text(operands: Operands, index: int) -> str:
     """The text of an object's key; 22023 for a type that is none."""
-    return text_of(operands.sql[index], operands.scales[index], key_type(operands.types[index]), output=True)
+    return text_of_key(operands.sql[index], operands.scales[index], operands.types[index])
 
 
-def key_type(item: SqlType) -> SqlType:
-    """The type itself; 22023 where it is none of an object's keys."""
+def text_of_key(sql: str, scale: str, item: SqlType) -> str:
+    """A value's text as an object's key; 22023 for a type that is none."""
     if item.element is not None or item.name in {"json", "jsonb"} or item.fields:
         message = "key value must be scalar, not array, composite, or json"
         raise SqlError.of("invalid_parameter_value", message)
-    return item
+    text = text_of(sql, scale, item, output=item.name != "bool")
+    return _MOMENTS[item.name].format(text) if item.name in _MOMENTS else text
 
 
 def _key(operands: Operands, index: int, *, numbered: bool = False) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.functions.dimensions import flat
-from gpudb.functions.json import json_of, key_type
+from gpudb.functions.json import json_of, text_of_key
 from gpudb.functions.lanes import opened
 from gpudb.functions.let import raises
 from gpudb.functions.library import Function
@@ -68,7 +68,7 @@ def _object(binary: bool) -> Callable[[Operands], str]:
         wrong = raises("22004", quoted("null value not allowed for object key"), "VARCHAR")
         if binary:
             wrong = raises("22023", "'argument ' || pg_i || ': key must not be null'", "VARCHAR")
-        text = text_of(value, scale, key_type(item))
+        text = text_of_key(value, scale, item)
         key = f"(CASE WHEN {value} IS NULL THEN {wrong} ELSE CAST(to_json({text}) AS VARCHAR) END) || ' : '"
         given = f"coalesce({json_of(value, scale, item)}, 'null')"
         return f"CASE WHEN pg_i % 2 = 1 THEN CASE WHEN pg_i > 1 THEN ', ' ELSE '' END || {key} ELSE {given} END"

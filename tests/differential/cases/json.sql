@@ -131,3 +131,11 @@ SELECT v, count(DISTINCT v), jsonb_agg(DISTINCT v), array_agg(DISTINCT v) FROM (
 SELECT v, count(DISTINCT v) FROM (VALUES ('1'::jsonb), ('"x"'), ('{}'), ('"x"'), (NULL)) AS v(v) GROUP BY CUBE (v) HAVING count(DISTINCT v) < 9;
 SELECT percentile_disc(0) WITHIN GROUP (ORDER BY v), percentile_disc(1) WITHIN GROUP (ORDER BY v), percentile_disc(1) WITHIN GROUP (ORDER BY v DESC), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY v DESC) FROM (VALUES ('10'::jsonb), ('"x"'), ('null'), ('9'), ('{"a": 1}'), ('[]'), (NULL), ('true')) AS v(v);
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v), mode() WITHIN GROUP (ORDER BY v) FROM (VALUES ('10'::jsonb), ('9'), ('9'), ('"x"'), ('null'), ('null'), ('[1]')) AS v(v) WHERE v > '5';
+CREATE TABLE json_keys (ts timestamp, tz timestamptz, d date, n numeric, f float8, b bool, i interval, v int, t time, bp char(4));
+INSERT INTO json_keys VALUES ('2024-01-01', '2024-01-01 00:00+00', '2024-01-01', 1.50, 1.5, true, '1 day', 1, '10:00', 'ab'), ('infinity', '-infinity', 'infinity', -0.10, 'NaN', false, '-01:00', -2, '24:00', ''), ('0044-03-15 10:00 BC', '0044-03-15 10:00+00 BC', '0044-03-15 BC', 0, '-0', NULL, '1 mon', 3, '00:00:00.5', 'abcd');
+SELECT json_object_agg(ts, v), json_object_agg_unique(ts, v), jsonb_object_agg(ts, v), json_object_agg_strict(tz, ts), jsonb_object_agg_unique_strict(tz, d) FROM json_keys;
+SELECT json_object_agg(DISTINCT tz, v) FROM json_keys;
+SELECT json_build_object(ts, v, tz, d, d, ts), jsonb_build_object(ts, v, tz, d, d, tz), JSON_OBJECT(ts: tz, tz: ts), json_build_object(VARIADIC ARRAY[ts, ts]), jsonb_build_object(VARIADIC ARRAY[tz, tz]) FROM json_keys;
+SELECT json_build_object(n, 1, f, 2, i, 3, t, 4, v, 5, bp, 6), jsonb_build_object(n, 1, f, 2, i, 3, t, 4, v, 5, bp, 6), json_build_object(b, n), jsonb_build_object(b, n), JSON_OBJECT(b: n), JSON_OBJECT(t: f RETURNING jsonb), json_build_object(VARIADIC ARRAY[b, b]) FROM json_keys WHERE b IS NOT NULL;
+SELECT json_object_agg(b, i), jsonb_object_agg(b, i), JSON_OBJECTAGG(b: v), JSON_OBJECTAGG(tz: b RETURNING jsonb) FROM json_keys WHERE b IS NOT NULL;
+DROP TABLE json_keys;

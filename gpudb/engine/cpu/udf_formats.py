@@ -31,6 +31,8 @@ _NO_CASE = frozenset(
 
 
 _NAMED = frozenset({"MONTH", "MON", "DAY", "DY"})
+_PREFIXES = frozenset({"FM", "fm", "TM", "tm", "FX", "fx"})
+"""In these spellings alone: of `YYYYThh` the T is text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def tokens(template: str) -> tuple[Token, ...]:
     at = 0
     while at < len(template):
         start, fill, local = at, True, False
-        while template[at : at + 2].upper() in {"FM", "TM", "FX"}:
+        while template[at : at + 2] in _PREFIXES:
             prefix = template[at : at + 2].upper()
             if prefix == "FX":
                 raise FeatureNotSupported(f'the template modifier "{prefix}" is not supported')
@@ -60,7 +62,7 @@ def tokens(template: str) -> tuple[Token, ...]:
             at = found.end()
             key = found.group().upper() if found.group().upper() in _NO_CASE else found.group()
             fill = fill and not (local and key.upper() in _NAMED)
-            ordinal = template[at : at + 2] if template[at : at + 2].upper() == "TH" else ""
+            ordinal = template[at : at + 2] if template[at : at + 2] in {"TH", "th"} else ""
             at += len(ordinal)
             if template[at : at + 2].upper() == "SP":
                 raise FeatureNotSupported('the template modifier "SP" is not supported')

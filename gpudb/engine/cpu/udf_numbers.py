@@ -76,7 +76,7 @@ def parse(text: str) -> Template:
                     made.after += 1
                     if key == "0":
                         made.last_zero = made.after
-                elif made.shift:
+                elif made.shift and key == "9":
                     made.shift += 1
                 else:
                     if key == "0" and made.first_zero is None:
@@ -86,15 +86,18 @@ def parse(text: str) -> Template:
             case "." | "D":
                 if made.decimal:
                     raise _wrong("multiple decimal points")
+                if made.shift:
+                    raise _wrong('cannot use "V" and decimal point together')
                 made.decimal = True
                 made.parts.append(("point", "."))
             case "," | "G":
                 made.parts.append(("group", ","))
             case "V":
+                if made.decimal:
+                    raise _wrong('cannot use "V" and decimal point together')
                 made.shift = 1
             case "S" | "MI" | "PL" | "SG" | "PR":
-                if key == "S" and made.sign:
-                    raise _wrong('cannot use "S" twice')
+                _check_sign(made.sign, key)
                 made.sign = made.sign or key
                 made.parts.append(("sign", key))
             case "EEEE":
@@ -103,6 +106,7 @@ def parse(text: str) -> Template:
                 made.exponent = True
             case "RN":
                 made.roman = word
+                made.parts.append(("roman", word))
             case "TH":
                 made.parts.append(("ordinal", word))
             case "L":
@@ -120,6 +124,16 @@ def parse(text: str) -> Template:
         made.shift -= 1
         made.before += made.shift
     return made
+
+
+def _check_sign(first: str, key: str) -> None:
+    """42601 for a sign that is written beside another one than it may be."""
+    if key == "S" and first:
+        raise _wrong('cannot use "S" twice' if first == "S" else 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
+    if key == "PR" and first not in {"", "PR"}:
+        raise _wrong('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
+    if first == "S":
+        raise _wrong(f'cannot use "S" and "{key}" together')
 
 
 def formatted(number: str, template_text: str, sure: int) -> str:
@@ -291,7 +305,8 @@ def _roman(number: int, template: Template) -> str:
             text += letters * (number // size)
             number %= size
     text = text.lower() if template.roman == "rn" else text
-    return text.rjust(15) if template.fill else text
+    text = text.rjust(15) if template.fill else text
+    return "".join(text if kind == "roman" else word for kind, word in template.parts if kind in {"roman", "text"})
 
 
 def _exponential(value: Decimal, template: Template) -> str:

@@ -83,3 +83,21 @@ SELECT to_date(' ', 'YYYY');
 -- error 22007
 SELECT to_date('1999 -  ', 'YYYY -MM');
 SELECT to_date('99 01 03', 'FMYYYYFMMMDD'), to_date('20th1', 'YYthMM'), to_date('1999', ''), to_date('1999  ', 'YYYYMon'), to_timestamp('720020', 'SSSSYY');
+SELECT to_char(timestamp '2024-07-04 15:06:07', 'YYYY-MM-DDThh24:mi:ss'), to_char(timestamp '2024-07-04 15:06:07', 'DDThh DDThHH24 DDthHH Tmonth tmMonth FmDD fmDD FMDD'), to_char(interval '3 days 04:05', 'DDThh24');
+SELECT to_timestamp('2024-07-04T15:06:07', 'YYYY-MM-DDThh24:mi:ss');
+-- error 42601
+SELECT to_char(1, 'SMI9');
+-- error 42601
+SELECT to_char(1, '9MIS');
+-- error 42601
+SELECT to_char(1, 'S9PR');
+-- error 42601
+SELECT to_char(1, '9MIPR');
+-- error 42601
+SELECT to_char(1, 'S9SG');
+-- error 42601
+SELECT to_char(1, '9.9V9');
+-- error 42601
+SELECT to_number('1', '9V9.9');
+SELECT to_char(12, '99V000'), to_char(12, '99V099'), to_char(12, '0V9');
+SELECT to_char(14, 'FMRN.'), to_char(14, '"Chapter "FMRN": "'), to_char(4, 'RN%'), to_char(0, 'x rn'), to_char(14, 'FMRN'), to_char(3.5, 'rn');

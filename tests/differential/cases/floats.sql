@@ -2,6 +2,7 @@
 -- setup
 CREATE TABLE fl_t (id integer, f double precision, r real);
 INSERT INTO fl_t VALUES (1, 1.5, 1.5), (2, 'NaN', 'NaN'), (3, 'Infinity', 'Infinity'), (4, '-Infinity', '-Infinity'), (5, 0, 0), (6, '-0', '-0'), (7, NULL, NULL), (8, 1e308, 1e38), (9, 0.1, 0.1), (10, -123456.789, -123456.79);
+CREATE TABLE fl_whole AS SELECT 1 AS i, -1::float8 AS f;
 -- cases
 SELECT id, f, r FROM fl_t;
 SELECT id, f + 1, f - 1, f * 2, -f FROM fl_t WHERE id <> 8;
@@ -130,3 +131,10 @@ SELECT a.id, b.n FROM fl_t a LEFT JOIN (SELECT r, count(*) AS n FROM fl_t WHERE 
 SELECT f, json_agg(id) FROM fl_t WHERE id = 2 GROUP BY f;
 SELECT sum(r), avg(r), sum(f), avg(f) FROM fl_t WHERE id IN (1, 2);
 SELECT id % 3, sum(r), max(r) FROM fl_t WHERE id <> 8 GROUP BY 1;
+-- What is only counted, or asked whether it is NULL, is computed though it never is.
+-- error 2201F
+SELECT count(sqrt(f)) FROM fl_whole;
+-- error 2201F
+SELECT i % 2, count(sqrt(f)) FROM fl_whole GROUP BY 1;
+-- error 2201F
+SELECT i FROM fl_whole WHERE sqrt(f) IS NOT NULL;

@@ -131,7 +131,8 @@ class _Preparing:
         over = self._over(scope)
         for part in conjuncts(condition):
             made = over.condition(part)
-            if not (isinstance(made, IsNull) and made.negated and not made.arg.nullable):
+            true = isinstance(made, IsNull) and made.negated and not made.arg.nullable
+            if not true or can_fail(made):
                 self._steps.append(Filter(made))
 
     def _join(self, node: nodes.Join) -> Scope:

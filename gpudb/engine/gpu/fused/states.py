@@ -31,6 +31,7 @@ from gpudb.engine.gpu.fused.results import Lane, module_of
 from gpudb.engine.gpu.fused.translate import Tables, Translator
 from gpudb.engine.gpu.fused.twin import Grouped
 from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.fused.walk import can_fail
 from gpudb.engine.gpu.lower.aggregates import MOST_SUM
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.sql import bound
@@ -95,7 +96,12 @@ def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumu
         value = _kept(over.condition(call.filter), value)
     match call.function.name:
         case "count":
-            place = made.count(None if value is None else value.expr)
+            given = None if value is None else value.expr
+            # What can fail is computed, were it never NULL.
+            if given is not None and can_fail(given):
+                place = made.place("add", IsNull(BOOLEAN, False, given, True))
+            else:
+                place = made.count(given)
             return lambda words: [Lane(name, pl.Int64(), (words[place],))]
         case "sum" | "avg" if value is not None and value.type.name in FLOATS:
             return _reals(name, value, made)

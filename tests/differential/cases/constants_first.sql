@@ -69,7 +69,7 @@ EXECUTE cf_q (0);
 SELECT x / 0 + NULL, NULL = x / 0, (x / 0)::text || NULL, substr(s, x / 0, NULL), power(x / 0, NULL), -(x % 0 + NULL::int) FROM cf_rows;
 SELECT count(*) FROM cf_rows WHERE x / 0 > NULL OR x = 1;
 SELECT sum(x % 0 * NULL) FROM cf_rows GROUP BY x % 0 - NULL;
-SELECT replace(s, 'a', NULL), replace(NULL, 'a', s), replace(s, 'b', s), replace('abc', 'b', s), replace('abc', 'b', n) FROM cf_rows;
+SELECT replace(s, 'a', NULL), replace(NULL, 'a', s), replace(s, 'b', s), replace('abc', 'b', s), replace('abc', 'b', n), replace(s, '', n), replace(s, '', s) FROM cf_rows;
 SELECT coalesce(replace(n, 'a', n), s), CASE WHEN x > 1 THEN replace(s, 'a', s) ELSE s END FROM cf_rows;
 -- A side whose join finds no pair is not computed.
 SELECT a.x FROM cf_rows a JOIN cf_rows b ON false WHERE a.x / 0 = 1;

@@ -215,14 +215,13 @@ def _right(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers("replace(text,text,text)")
 def _replace(args: tuple[Value, ...], kind: SqlType) -> Value:
     searched, value, by = constant_text(args[1]), args[0].expr, args[2].expr
-    if not searched:
-        return Value(kind, value)
     if args[2].constant:
-        return Value(kind, value.str.replace_all(searched, constant_text(args[2]), literal=True))
+        made = value.str.replace_all(searched, constant_text(args[2]), literal=True) if searched else value
+        return Value(kind, made)
     # As long as the column, where the text is a constant. Of a single row replace_all takes no NULL, which Polars puts
     # in the place of what stands in a branch of CASE that is not reached.
     value = pl.when(by.is_null()).then(None).otherwise(value)
-    return Value(kind, value.str.split(searched).list.join(by))
+    return Value(kind, value.str.split(searched).list.join(by) if searched else value)
 
 
 @lowers("starts_with(text,text)")

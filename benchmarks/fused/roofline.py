@@ -32,11 +32,12 @@ FIRST = {"trips", "rides"}
 
 
 def without_the_rest() -> None:
-    """gpudb as a package whose face (and all that it imports) is not loaded."""
-    package = types.ModuleType("gpudb")
-    package.__path__ = [str(ROOT / "gpudb")]
-    package.__spec__ = importlib.machinery.ModuleSpec("gpudb", None, is_package=True)
-    sys.modules["gpudb"] = package
+    """gpudb and its values as packages whose faces (and all that these import) are not loaded."""
+    for name in ("gpudb", "gpudb.values"):
+        package = types.ModuleType(name)
+        package.__path__ = [str(ROOT.joinpath(*name.split(".")))]
+        package.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        sys.modules[name] = package
     sys.path.insert(0, str(ROOT))
 
 

@@ -14,6 +14,7 @@ from gpudb.engine.cpu import frames, replaced
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
+from gpudb.engine.cpu.plain_subqueries import expression_of
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import comparison, equality
 from gpudb.functions.casts import cast
@@ -462,6 +463,9 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.ScalarSubquery) -> Lanes:
+        value = expression_of(expr.query)
+        if value is not None:
+            return self.lanes(value)
         return self.opened(f"({self.query(expr.query)})", expr.type)
 
     @_render.register

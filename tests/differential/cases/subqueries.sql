@@ -93,3 +93,17 @@ SELECT coalesce(k, -1), grouping(k), sum((SELECT n + 1)), count(*) FROM taken GR
 SELECT x, (SELECT array_agg((SELECT taken.n * x) ORDER BY (SELECT taken.n) DESC) FROM taken WHERE k = x) FROM taken_keys;
 SELECT (SELECT max(x) FROM taken_keys WHERE x <= k), count(*) FILTER (WHERE n IN (SELECT 1.5)), avg(n) FILTER (WHERE n > ALL (SELECT x FROM taken_keys WHERE x < 2)), percentile_disc(0.5) WITHIN GROUP (ORDER BY (SELECT n)) FROM taken GROUP BY (SELECT max(x) FROM taken_keys WHERE x <= k);
 DROP TABLE taken, taken_keys;
+CREATE TABLE plain_sub (id int, g text, v int, n numeric(8,3), j jsonb, ts timestamp, iv interval, a int[]);
+INSERT INTO plain_sub VALUES (1, 'a', 10, 1.5, '{"k": 1}', '2024-01-15', '1 day', '{1,2}'), (2, 'a', 1, 2.25, '{"k": 1.0}', '2024-02-29', '24:00', '{3}'), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (4, 'b', 0, 1.5, '[]', '2023-12-31', '1 mon', '{}');
+SELECT CASE WHEN v > 1 THEN (SELECT 1 / (v - 1)) END, CASE WHEN v <> 0 THEN (SELECT 10 / v) END FROM plain_sub;
+SELECT sum((SELECT 10 / v)) FILTER (WHERE v <> 0), (SELECT sum(v)), (SELECT (SELECT min(id))) FROM plain_sub;
+SELECT date_trunc((SELECT 'month'), (SELECT ts)), age((SELECT ts), (SELECT '2024-01-01'::timestamp)), width_bucket((SELECT n), (SELECT 0), (SELECT 10), (SELECT 5)), numrange((SELECT n), (SELECT n + 1)) @> (SELECT n), jsonb_build_object((SELECT 'x'), (SELECT n), 'y', (SELECT ts)), json_build_array((SELECT n), (SELECT a)), array_append((SELECT a), (SELECT v)), array_position((SELECT a), (SELECT 1), (SELECT 1)), (SELECT a) @> (SELECT a), num_nulls((SELECT v), (SELECT g)), (SELECT n)::int FROM plain_sub;
+-- ordered
+SELECT id FROM plain_sub ORDER BY (SELECT 1), (SELECT v) NULLS FIRST, (SELECT -id);
+SELECT (SELECT n), (SELECT g), count(*) FROM plain_sub GROUP BY ROLLUP ((SELECT n), (SELECT g));
+-- error 42803
+SELECT v FROM plain_sub GROUP BY (SELECT v);
+SELECT DISTINCT (SELECT iv) FROM plain_sub WHERE v = 0 OR g IS NULL;
+SELECT id, (SELECT v WHERE v > 5), (SELECT v LIMIT 0), (SELECT count(*)) FROM plain_sub GROUP BY id, v;
+SELECT (SELECT plain_sub), (SELECT ROW(v, n)), (SELECT ARRAY[v, id]) FROM plain_sub;
+DROP TABLE plain_sub;

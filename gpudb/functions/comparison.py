@@ -12,7 +12,7 @@ _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FAMILIES = (
     "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 float4 float8 float48 float84 bpchar bytea"
     " uuid_ oid char name date_ time_ timestamp_ timestamptz_ interval_"
-    " oidvector range_"
+    " oidvector"
 )
 
 
@@ -81,7 +81,7 @@ for _name, _symbol in _SYMBOLS.items():
     for _family in _FAMILIES.split():
         declare(_family + _name, _plain(_symbol))
     declare("numeric_" + _name, _numbers(_symbol))
-    declare(f"record_{_name} multirange_{_name}", _rows(_symbol))
+    declare(f"record_{_name} range_{_name} multirange_{_name}", _rows(_symbol))
     for _pair in ("date", "timestamp"):
         declare(f"{_pair}_{_name}_timestamptz timestamptz_{_name}_{_pair}", _plain(_symbol))
     declare(f"date_{_name}_timestamp timestamp_{_name}_date", _plain(_symbol))

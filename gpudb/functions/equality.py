@@ -77,7 +77,7 @@ def compared(left: str, right: str, one: SqlType, other: SqlType, *, ordering: b
 
 
 def unmerged(symbol: str, left: str, right: str) -> str:
-    """A comparison of lists or rows; of two of them DuckDB would make a BETWEEN, which it has not for these."""
+    """A comparison of lists, rows or ranges; of two of them DuckDB would make a BETWEEN, which it has not for these."""
     if symbol not in {"<", "<="}:
         return f"({left} {symbol} {right})"
     above = ">=" if symbol == "<" else ">"

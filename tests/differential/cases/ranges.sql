@@ -210,3 +210,7 @@ SELECT numrange(n, 1000), numrange(-1000, n, '[]'), lower(numrange(n, NULL)), nu
 CREATE TABLE rg_n AS SELECT n FROM (VALUES (1.50), (-0.00125), (7), (NULL)) AS v(n);
 SELECT numrange(n, 1000), numrange(-1000, n, '[]'), lower(numrange(n, NULL)), numrange(n, NULL) * numrange(NULL, n + 1) FROM rg_n;
 SELECT range_agg(numrange(n, n + 1)), range_intersect_agg(numrange(n, 1000)) FROM rg_n;
+-- between two constants
+SELECT id FROM rg_t WHERE i BETWEEN 'empty' AND '[1,5)' OR n BETWEEN '(,1)' AND '[7,8]';
+SELECT id FROM rg_t WHERE i > '(,3)' AND i <= '[20,)';
+SELECT id FROM rg_x WHERE r >= int4range(3, 4) AND r < int4range(9, 12);

@@ -19,43 +19,42 @@ DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split()
 ROMAN = "XII XI X IX VIII VII VI V IV III II I".split()
 _PLAIN = (
     "A.D. A.M. AD AM B.C. BC CC DAY DDD DD DY Day Dy D FF1 FF2 FF3 FF4 FF5 FF6 HH24 HH12 HH IDDD ID IW IYYY IYY IY I J"
-    " MI MM MONTH MON MS Month Mon OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y,YYY YYYY YYY YY Y"
+    " FX MI MM MONTH MON MS Month Mon OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y,YYY YYYY YYY YY Y"
     " a.d. a.m. ad am b.c. bc cc day ddd dd dy d ff1 ff2 ff3 ff4 ff5 ff6 hh24 hh12 hh iddd id iw iyyy iyy iy i j"
-    " mi mm month mon ms of p.m. pm q rm sssss ssss ss tzh tzm tz us ww w y,yyy yyyy yyy yy y"
+    " fx mi mm month mon ms of p.m. pm q rm sssss ssss ss tzh tzm tz us ww w y,yyy yyyy yyy yy y"
 ).split()
 _KEYWORD = re.compile("|".join(re.escape(word) for word in sorted(_PLAIN, key=len, reverse=True)))
 _NO_CASE = frozenset(
-    "CC DDD DD D FF1 FF2 FF3 FF4 FF5 FF6 HH24 HH12 HH IDDD ID IW IYYY IYY IY I J MI MM MS OF Q SSSSS SSSS SS TZH TZM US"
-    " WW W Y,YYY YYYY YYY YY Y".split()
+    "CC DDD DD D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY IYY IY I J MI MM MS OF Q SSSSS SSSS SS TZH TZM"
+    " US WW W Y,YYY YYYY YYY YY Y".split()
 )
 
 
 _NAMED = frozenset({"MONTH", "MON", "DAY", "DY"})
-_PREFIXES = frozenset({"FM", "fm", "TM", "tm", "FX", "fx"})
+_PREFIXES = frozenset({"FM", "fm", "TM", "tm"})
 """In these spellings alone: of `YYYYThh` the T is text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A keyword with what stands around it, or (`key` empty) literal text."""
+    """A keyword with what stands around it, or (`key` empty) literal text, which may have been in quotes."""
 
     key: str
     text: str
     fill: bool = True
     ordinal: str = ""
+    quoted: bool = False
 
 
 @lru_cache(maxsize=256)
 def tokens(template: str) -> tuple[Token, ...]:
-    """A template's parts; months' and days' names are the C locale's, under TM without blanks. 0A000 for SP and FX."""
+    """A template's parts; months' and days' names are the C locale's, under TM without blanks. 0A000 for SP."""
     made: list[Token] = []
     at = 0
     while at < len(template):
         start, fill, local = at, True, False
         while template[at : at + 2] in _PREFIXES:
             prefix = template[at : at + 2].upper()
-            if prefix == "FX":
-                raise FeatureNotSupported(f'the template modifier "{prefix}" is not supported')
             fill, local, at = fill and prefix != "FM", local or prefix == "TM", at + 2
         found = _KEYWORD.match(template, at)
         if found is not None:
@@ -77,7 +76,7 @@ def tokens(template: str) -> tuple[Token, ...]:
                 end += template[end] == "\\" and end + 1 < len(template)
                 text += template[end]
                 end += 1
-            made.append(Token("", text))
+            made.append(Token("", text, quoted=True))
             at = end + 1
         elif template[at] == "\\" and template[at + 1 : at + 2] == '"':
             made.append(Token("", '"'))
@@ -190,6 +189,8 @@ def _printed(fields: Fields, token: Token) -> str:
     key = token.key
     hour, minute, second, fraction = _clock(fields)
     match key:
+        case "FX":  # of reading alone
+            return ""
         case "HH" | "HH12":
             return _filled(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
         case "HH24":

@@ -37,7 +37,7 @@ class Reading:
 _WIDTHS = {
     "HH": 2, "HH12": 2, "HH24": 2, "MI": 2, "SS": 2, "MS": 3, "US": 6, "SSSS": 4, "SSSSS": 5, "YYYY": 4, "IYYY": 4,
     "YYY": 3, "IYY": 3, "YY": 2, "IY": 2, "Y": 1, "I": 1, "MM": 2, "DD": 2, "DDD": 3, "IDDD": 3, "D": 1, "ID": 1,
-    "W": 1, "WW": 2, "IW": 2, "J": 1, "CC": 2, "Q": 1,
+    "W": 1, "WW": 2, "IW": 2, "J": 1, "CC": 2, "Q": 1, "TZH": 2, "TZM": 2,
     "FF1": 1, "FF2": 2, "FF3": 3, "FF4": 4, "FF5": 5, "FF6": 6,
 }  # fmt: skip
 
@@ -97,44 +97,55 @@ class _Found:
 def _read(text: str, template: str) -> Reading:
     found = _Found()
     parts = tokens(template)
-    at = 0
+    at, skipped, exact = 0, 0, False  # `skipped`: so many characters more than the template asks for
     for number, token in enumerate(parts):
-        if not token.key:
-            at = _separator(text, at, token, template, number)
-            continue
-        after_field = number > 0 and parts[number - 1].key  # which takes the blanks behind it along
-        if at >= len(text) or (after_field and text[at:].isspace()):
+        if at >= len(text):
             break
-        while at < len(text) and text[at].isspace():
+        if not exact and token.key != "FX" and (token.key or not number):
+            at, skipped = _past_blanks(text, at, skipped)
+        if token.key == "FX":
+            exact = True
+        elif token.key:
+            at = _field(text, at, token, parts[number + 1 : number + 2], found, skipped)
+        else:
+            at, skipped = _literal(text, at, token, skipped, exact)
+        if token.key and not exact:
+            at, skipped = _past_blanks(text, at, 0)
+    hour = _hour(found)
+    return Reading(_day(found, text), _time(found, hour, text), _zone(found, text))
+
+
+def _past_blanks(text: str, at: int, skipped: int) -> tuple[int, int]:
+    start = at
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at, skipped + at - start
+
+
+def _literal(text: str, at: int, token: Token, skipped: int, exact: bool) -> tuple[int, int]:
+    """Past what stands between fields: a blank or sign stands for any or none, another character for whichever is
+    there unless blanks were skipped in its place; under FX each for exactly one."""
+    for character in token.text:
+        if exact:
             at += 1
-        at = _field(text, at, token, parts[number + 1 : number + 2], found)
-    return Reading(_day(found, text), _time(found, text), _zone(found, text))
-
-
-def _separator(text: str, at: int, token: Token, template: str, number: int) -> int:
-    """Blanks and signs of the template stand for any; text in quotes for as many characters."""
-    if len(token.text) == 1 and not token.text.isalnum():
-        if at < len(text) and "!" <= text[at] <= "~" and not text[at].isalnum():
-            return at + 1
-        if token.text.isspace():
-            while at < len(text) and text[at].isspace():
-                at += 1
-            return at
-        while at < len(text) and text[at].isspace():
+        elif token.quoted or not (character.isspace() or _separates(character)):
+            at, skipped = (at, skipped - 1) if skipped > 0 else (at + 1, skipped)
+        elif text[at : at + 1].isspace() or _separates(text[at : at + 1]):
             at += 1
-        if at < len(text) and not text[at].isalnum() and text[at] not in "+-":
-            return at + 1
-        return at + 1 if at < len(text) and text[at] == token.text else at
-    return at + len(token.text)
+        else:
+            skipped -= 1
+    return at, skipped
 
 
-def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found: _Found) -> int:
+def _separates(character: str) -> bool:
+    return "!" <= character <= "~" and not character.isalnum()
+
+
+def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found: _Found, skipped: int) -> int:
     key = token.key.upper()
     found.agree(key)
     if key in _NAMES:
         return _name(text, at, token.text, found)
-    if key in {"TZH", "TZM"}:
-        return _offset(text, at, key, found)
     if key in {"TZ", "OF"}:
         raise FeatureNotSupported(f'formatting field "{key}" is only supported in to_char')
     if key == "Y,YYY":
@@ -144,13 +155,39 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
         found.put(key, int(match[1]) * 1000 + int(match[2]))
         found.year_digits = 4
         return match.end() + 2 * bool(token.ordinal)
+    if key == "TZH":
+        # its sign may have been taken for what separates it
+        signed = text[at : at + 1] in {"+", "-", " "}
+        found.sign = -1 if (text[at] if signed or not skipped else text[at - 1]) == "-" else 1
+        at += signed
+    elif key == "TZM":
+        found.sign = found.sign or 1
     width = _WIDTHS.get(key)
     if width is None:
         raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
-    # a number that no other digit follows may be longer or shorter than its field
-    fixed = bool(following) and token.fill and not token.ordinal and _begins_with_digit(following[0])
-    given = text[at : at + width]
-    match = re.compile(r"[+-]?\d+").match(given if fixed else text, 0 if fixed else at)
+    value, end = _number(text, at, key, width, fixed=_is_fixed(token, following))
+    _put_number(key, value, end - at, found)
+    return end + 2 * bool(token.ordinal)
+
+
+def _is_fixed(token: Token, following: tuple[Token, ...]) -> bool:
+    """Whether a number has its field's width: one that no other digit follows may be longer or shorter."""
+    if not following or not token.fill or token.ordinal:
+        return False
+    (after,) = following
+    if after.key:
+        return after.key == "Y,YYY" or (after.key in _WIDTHS and after.key != "TZH")
+    return after.text[:1].isdigit()
+
+
+_INTEGER = re.compile(r"\s*[+-]?\d+")
+
+
+def _number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[int, int]:
+    """A number and where it ends."""
+    start = _past_blanks(text, at, 0)[0]
+    given = text[start : start + width]
+    match = _INTEGER.match(given if fixed else text, 0 if fixed else at)
     if fixed and (len(given) < width or (match is not None and match.end() < width)):
         hint = 'If your source string is not fixed-width, try using the "FM" modifier.'
         detail = f"Field requires {width} characters, but only"
@@ -161,47 +198,34 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
         raise _bad(message, detail, hint)
     if match is None:
         raise _bad(f'invalid value "{given}" for "{key}"', "Value must be an integer.")
-    digits = match.group().lstrip("+-")
-    if len(digits) > 10:
+    value = int(match.group())
+    if not -(2**31) <= value < 2**31:
         raise _out_of_range(text)
-    _put_number(key, int(match.group()), len(digits), found)
-    return match.end() + at * fixed + 2 * bool(token.ordinal)
+    return value, match.end() + start * fixed
 
 
-def _begins_with_digit(token: Token) -> bool:
-    key = token.key.upper()
-    return key in _WIDTHS or key in {"Y,YYY", "TZM"} or token.text[:1].isdigit()
-
-
-def _put_number(key: str, value: int, digits: int, found: _Found) -> None:
+def _put_number(key: str, value: int, length: int, found: _Found) -> None:
+    """Keeps a number of so many characters. It is held against one before as it is written; then it is made a whole
+    year, microseconds or a day from Sunday on."""
     if key == "Q":
         return  # which day a quarter means is not clear
-    if _TOLD.get(key) == "year":
-        if len(key) < 4 and digits < 4:
-            value = _full_year(value)
+    found.put(key, value)
+    name = _TOLD.get(key, key)
+    if name == "year":
+        if len(key) < 4 and length < 4:
+            found.numbers[name] = _full_year(value)
         found.year_digits = len(key)
     elif key in _FRACTIONS:
-        value *= 10 ** max(_FRACTIONS[key] - digits, 0)
+        found.numbers[name] = value * 10 ** max(_FRACTIONS[key] - length, 0)
         if key[0] == "F":
             found.numbers["places"] = int(key[2])
     elif key in {"HH", "HH12"}:
         found.twelve_hours = True
-    found.put(key, value)
-    if key == "ID":
-        found.numbers["weekday"] = value + 1 if value < 7 else 1  # from Sunday on, as the others
+    elif key == "ID":
+        found.numbers[name] = value + 1 if value < 7 else 1
 
 
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": 6 for digits in range(1, 7)}}
-
-
-def _offset(text: str, at: int, key: str, found: _Found) -> int:
-    match = re.compile(r"([+-]?)(\d{1,2})").match(text, at)
-    if match is None:
-        raise _bad(f'invalid value "{text[at : at + 2]}" for "{key}"')
-    if key == "TZH" or not found.sign:
-        found.sign = -1 if match[1] == "-" else 1
-    found.put(key, int(match[2]))
-    return match.end()
 
 
 _NAMES: dict[str, list[str]] = {
@@ -255,7 +279,8 @@ def _day(found: _Found, text: str) -> int:
     iso = found.convention == "iso"
     whole = False
     if found.get("J"):
-        year, month, day = civil.civil_from_days(found.get("J") - 2_440_588)
+        told, month, day = civil.civil_from_days(found.get("J") - 2_440_588)
+        year, whole = told, True
     day_of_year = found.get("day of year")
     if found.get("week") and iso:
         weekday = (found.get("weekday") + 5) % 7 if found.get("weekday") else 0
@@ -273,10 +298,11 @@ def _day(found: _Found, text: str) -> int:
             year, month, day = civil.civil_from_days(_first_monday(year) + day_of_year - 1)
         else:
             whole = True
-            last = civil.days_from_civil(year + 1, 1, 1) - civil.days_from_civil(year, 1, 1)
-            if not 1 <= day_of_year <= last:
-                raise _out_of_range(text)
-            _, of_month, of_day = civil.civil_from_days(civil.days_from_civil(year, 1, 1) + day_of_year - 1)
+            first = civil.days_from_civil(year, 1, 1)
+            last = civil.days_from_civil(year + 1, 1, 1) - first
+            of_month, of_day = (1, day_of_year) if day_of_year < 1 else (13, day_of_year - last)  # of no year
+            if 1 <= day_of_year <= last:
+                _, of_month, of_day = civil.civil_from_days(first + day_of_year - 1)
             month, day = month if month > 1 else of_month, day if day > 1 else of_day
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         raise _out_of_range(text)
@@ -292,15 +318,20 @@ def _first_monday(year: int) -> int:
     return fourth - (weekday_of(fourth) + 6) % 7
 
 
-def _time(found: _Found, text: str) -> int:
+def _hour(found: _Found) -> int:
+    """22007 for one that the 12-hour clock does not have."""
+    hour = found.get("hour") or found.get("seconds") // 3600
+    if not found.twelve_hours:
+        return hour
+    if not 1 <= hour <= 12:
+        hint = "Use the 24-hour clock, or give an hour between 1 and 12."
+        raise _bad(f'hour "{hour}" is invalid for the 12-hour clock', hint=hint)
+    return hour % 12 + 12 * found.get("pm")
+
+
+def _time(found: _Found, hour: int, text: str) -> int:
     seconds = found.get("seconds")
-    hour = found.get("hour") or seconds // 3600
     minute, second = found.get("MI") or seconds // 60 % 60, found.get("SS") or seconds % 60
-    if found.twelve_hours:
-        if not 1 <= hour <= 12:
-            hint = "Use the 24-hour clock, or give an hour between 1 and 12."
-            raise _bad(f'hour "{hour}" is invalid for the 12-hour clock', hint=hint)
-        hour = hour % 12 + 12 * found.get("pm")
     fraction = found.get("MS") * 1000 + found.get("micros")
     if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= fraction < 1_000_000):
         raise _out_of_range(text)

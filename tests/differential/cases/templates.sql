@@ -101,3 +101,20 @@ SELECT to_char(1, '9.9V9');
 SELECT to_number('1', '9V9.9');
 SELECT to_char(12, '99V000'), to_char(12, '99V099'), to_char(12, '0V9');
 SELECT to_char(14, 'FMRN.'), to_char(14, '"Chapter "FMRN": "'), to_char(4, 'RN%'), to_char(0, 'x rn'), to_char(14, 'FMRN'), to_char(3.5, 'rn');
+-- Templates and texts that do not match: blanks, signs and letters between fields, FX, and what is told twice.
+SELECT to_date('  2020-02-29', 'YYYY-MM-DD'), to_date('2020  02 / 29', 'YYYY/MM/DD'), to_date('2020x02', 'YYYY"T"MM'), to_date('2020 02', 'YYYY"T"MM'), to_date('2020-02', 'YYYY "x"MM'), to_date('a2020', '"b"YYYY');
+SELECT to_date('2020/02/29', 'FXYYYY-MM-DD'), to_date('2020.02', 'YYYYFX"T"MM'), to_date('', 'FX'), to_char(DATE '2020-02-29', 'FXYYYY FX'), to_timestamp('12:30 -03', 'FXHH24:MI TZH'), to_timestamp('12:30 -3', 'HH24:MITZH');
+-- error 22007
+SELECT to_date('2020-  Feb', 'FXYYYY-Mon');
+-- error 22007
+SELECT to_date('99-60/99', 'YY:DDD-YY');
+SELECT to_date('99 1999', 'YY YYYY'), to_date('020 2020', 'YYY YYYY'), to_timestamp('Sat 7', 'Dy D'), to_timestamp('5 050', 'MS US');
+SELECT to_date('mar/9366', 'Mon/YDDD'), to_date('2458909 5 3', 'J MM DD');
+-- error 22008
+SELECT to_date('2458909 2 31', 'J MM DD');
+-- error 22008
+SELECT to_date('2019 366', 'YYYY DDD');
+-- error 22007
+SELECT to_timestamp('13 13', 'MM HH12');
+-- error 22008
+SELECT to_date('99999999999', 'YYYY');

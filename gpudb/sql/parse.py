@@ -150,12 +150,19 @@ _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
     "LIMIT #,# syntax is not supported": (None, "Use separate LIMIT and OFFSET clauses."),
     "frame start cannot be UNBOUNDED FOLLOWING": ("windowing_error", None),
     "frame end cannot be UNBOUNDED PRECEDING": ("windowing_error", None),
+    "frame starting from following row cannot end with current row": ("windowing_error", None),
     "frame starting from current row cannot have preceding rows": ("windowing_error", None),
     "frame starting from following row cannot have preceding rows": ("windowing_error", None),
     "invalid Unicode escape": (
         "invalid_escape_sequence",
         "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.",
     ),
+    "aggregates cannot have output arguments": ("feature_not_supported", None),
+    **{
+        f"{kind} constraints cannot be marked {mark}": ("feature_not_supported", None)
+        for kind in ("CHECK", "UNIQUE", "PRIMARY KEY", "EXCLUDE", "FOREIGN KEY")
+        for mark in ("DEFERRABLE", "NOT VALID", "NO INHERIT")
+    },
     "CREATE ASSERTION is not yet implemented": ("feature_not_supported", None),
     "MATCH PARTIAL not yet implemented": ("feature_not_supported", None),
     "current database cannot be changed": ("feature_not_supported", None),

@@ -13,9 +13,9 @@ from gpudb.errors import (
     FeatureNotSupported,
     GpudbError,
     SqlError,
+    SyntaxError_,
     UndefinedColumn,
     UndefinedObject,
-    UndefinedTable,
 )
 from gpudb.sql.bind import aggregates, arrays, calls, operators, quantified, records, sql_json, stars
 from gpudb.sql.bind.binder import Binder
@@ -129,7 +129,9 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
             return _qualified(binder, scope, alias, name, schema)
         case (database, schema, alias, name) if database == binder.catalog.database:
             return _qualified(binder, scope, alias, name, schema)
-    raise UndefinedTable(f"cross-database references are not implemented: {'.'.join(names)}")
+    if len(names) > 4:
+        raise SyntaxError_(f"improper qualified name (too many dotted names): {'.'.join(names)}")
+    raise FeatureNotSupported(f"cross-database references are not implemented: {'.'.join(names)}")
 
 
 def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:

@@ -313,3 +313,25 @@ SHOW nothing;
 SET nothing TO 1;
 -- error 25P01
 ROLLBACK TO nothing;
+-- error 42P20
+SELECT sum(v) OVER (ORDER BY v ROWS 1 FOLLOWING) FROM (VALUES (1)) t(v);
+-- error 42P20
+SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW) FROM (VALUES (1)) t(v);
+-- error 42P20
+SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM (VALUES (1)) t(v);
+-- error 42P20
+SELECT sum(v) OVER (ORDER BY v ROWS UNBOUNDED FOLLOWING) FROM (VALUES (1)) t(v);
+-- error 0A000
+ALTER TABLE nowhere ADD CONSTRAINT c CHECK (a > 0) DEFERRABLE;
+-- error 0A000
+ALTER TABLE nowhere ADD CONSTRAINT c UNIQUE (a) NOT VALID;
+-- error 0A000
+ALTER TABLE nowhere ADD CONSTRAINT c PRIMARY KEY (a) NO INHERIT;
+-- error 0A000
+CREATE AGGREGATE ag (OUT int) (sfunc = int4pl, stype = int);
+-- error 42601
+SELECT a.b.c.d.e;
+-- error 42601
+SELECT a.b.c.d.e.f;
+-- error 0A000
+SELECT a.b.c.d;

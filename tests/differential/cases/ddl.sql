@@ -182,3 +182,11 @@ SELECT bb FROM dd_v3;
 DROP SCHEMA dd_ws CASCADE;
 -- error 42P01
 SELECT * FROM dd_v2;
+-- error 0A000
+ALTER TABLE nowhere ADD CONSTRAINT c CHECK (a > 0) DEFERRABLE;
+-- error 0A000
+ALTER TABLE nowhere ADD CONSTRAINT c UNIQUE (a) NOT VALID;
+-- error 0A000
+ALTER TABLE nowhere ADD CONSTRAINT c PRIMARY KEY (a) NO INHERIT;
+-- error 0A000
+CREATE AGGREGATE ag (OUT int) (sfunc = int4pl, stype = int);

@@ -103,20 +103,27 @@ class Maker:
                 number = self.value(scope, _INT, depth - 1)
                 return self.chance.choice(
                     (f"({one} + {other})", f"({one} * 2 - {other})", f"({one} / nullif({number}, 0))", f"length({self.value(scope, _TEXT, depth - 1)})",
-                     f"extract(year FROM {self.value(scope, _DATE, depth - 1)})::int", f"({one} % 3)")
+                     f"extract(year FROM {self.value(scope, _DATE, depth - 1)})::int", f"({one} % 3)",
+                     f"abs({one})", f"strpos({self.value(scope, _TEXT, depth - 1)}, {self.word()})", f"greatest({number}, {one}, {other})")
                 )  # fmt: skip
             case "text":
                 return self.chance.choice(
-                    (f"({one} || {other})", f"upper({one})", f"substr({one}, 1, 2)", f"({self.value(scope, _INT, depth - 1)})::text", f"nullif({one}, {other})")
+                    (f"({one} || {other})", f"upper({one})", f"substr({one}, 1, 2)", f"({self.value(scope, _INT, depth - 1)})::text", f"nullif({one}, {other})",
+                     f"replace({one}, {self.word()}, {other})", f"concat({one}, {self.value(scope, _DATE, depth - 1)})", f"left({one}, {self.value(scope, _INT, 0)})",
+                     f"overlay({one} PLACING {other} FROM 2 FOR 1)", f"split_part({one}, {self.word()}, 1)", f"lpad({one}, 3, '*')")
                 )  # fmt: skip
             case "numeric":
                 return self.chance.choice(
-                    (f"({one} + {other})", f"({one} * 1.5)", f"round({one}, 1)", f"({one} / nullif({other}, 0))", f"greatest({one}, {other})", f"abs({one})")
+                    (f"({one} + {other})", f"({one} * 1.5)", f"round({one}, 1)", f"({one} / nullif({other}, 0))", f"greatest({one}, {other})", f"abs({one})", f"trunc({one}, 1)", f"floor({one})")
                 )  # fmt: skip
             case "date":
                 return self.chance.choice((f"({one} + {self.chance.randint(-40, 40)})", f"least({one}, {other})"))
             case _:
                 return f"({self.condition(scope, depth - 1)})"
+
+    def word(self) -> str:
+        """A text that some columns' values hold."""
+        return self.chance.choice(("'a'", "'n'", "' '", "'x'", "'é'"))
 
     def condition(self, scope: Scope, depth: int = 2) -> str:
         """A condition; below the top it may hold a subquery over the scope."""
@@ -134,6 +141,8 @@ class Maker:
                 f"{one} IS NOT NULL", f"{one} IS DISTINCT FROM {other}", f"{one} BETWEEN {other} AND {self.value(scope, kind, 0)}",
                 f"{one} IN ({other}, {self.chance.choice(_LITERALS[kind])})", f"NOT ({one} > {other})",
                 f"{self.value(scope, _TEXT, 0)} LIKE {self.chance.choice(('%', 'a%', '_', '%é'))!r}", f"{self.value(scope, _BOOL, 0)} IS NOT TRUE",
+                f"{self.chance.choice(_LITERALS[kind])} < {one}", f"{self.value(scope, _TEXT, 0)} ~ {self.chance.choice(('^a', 'b', 'x$', '^$'))!r}",
+                f"starts_with({self.value(scope, _TEXT, 0)}, {self.word()})",
             )
         )  # fmt: skip
 

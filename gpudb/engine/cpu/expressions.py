@@ -14,7 +14,6 @@ from gpudb.engine.cpu import frames, replaced
 from gpudb.engine.cpu.dispatch import by_type
 from gpudb.engine.cpu.distinct import looks_often, of_distinct
 from gpudb.engine.cpu.literals import decimal_scale, literal, quoted, range_literal
-from gpudb.engine.cpu.plain_subqueries import expression_of
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import comparison, equality
 from gpudb.functions.casts import cast
@@ -265,7 +264,7 @@ class Expressions:
         how = implementation(function)
         if function.strict and function.kind == "f" and any(value is None for value in operands.constants):
             held = operands.result
-            return Lanes(f"CAST(NULL AS {held.duckdb_value}{'[]' if function.returns_set else ''})")
+            return Lanes(f"CAST(NULL AS {f'{held.duckdb}[]' if function.returns_set else held.duckdb_value})")
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
         value = fill(how.duckdb, operands)
@@ -463,9 +462,6 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.ScalarSubquery) -> Lanes:
-        value = expression_of(expr.query)
-        if value is not None:
-            return self.lanes(value)
         return self.opened(f"({self.query(expr.query)})", expr.type)
 
     @_render.register

@@ -178,7 +178,7 @@ def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
     nothing = start.is_null() | length.is_null()
     if not (args[1].constant and args[2].constant):
         made = pl.when(nothing).then(None).otherwise(made)
-    return Value(kind, made, None if known else fault(length < 0, SUBSTRING))
+    return Value(kind, made, None if known else fault((length < 0) & ~nothing & text.is_not_null(), SUBSTRING))
 
 
 @lowers("substring(text,int4) substr(text,int4)")

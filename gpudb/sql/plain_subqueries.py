@@ -1,17 +1,30 @@
-"""Subqueries that are no more than an expression over the query around them: `(SELECT a + 1)`.
+"""Subqueries that are no more than an expression over the query around them, `(SELECT a + 1)`, are put in place.
 
-DuckDB joins each place that names one to what it depends on, and computes it for rows that a CASE leaves out.
+An engine would join each to what it depends on, and compute it for rows that a CASE leaves out.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpudb.sql import bound
-from gpudb.sql.traverse import reads_columns, walk
+from gpudb.sql.traverse import mapped, reads_columns, walk
 
 _OWN = (bound.SetReturning, bound.Window)
 
 
-def expression_of(query: bound.Query) -> bound.Expr | None:
+def put_in_place(query: bound.Query) -> bound.Query:
+    """The query with the values of such subqueries where these stood."""
+
+    def change(node: Any) -> Any:
+        value = _value(node.query) if isinstance(node, bound.ScalarSubquery) else None
+        return None if value is None else mapped(value, change)
+
+    made: bound.Query = mapped(query, change)
+    return made
+
+
+def _value(query: bound.Query) -> bound.Expr | None:
     """The one value that a query without FROM gives; None for another query, or one whose value is no other's."""
     if not isinstance(query, bound.Select) or len(query.targets) != 1 or query.ctes:
         return None

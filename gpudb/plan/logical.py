@@ -40,6 +40,7 @@ from gpudb.plan.restore import Restorer
 from gpudb.plan.rows import Domain, Rows, placed
 from gpudb.plan.traversal import transform
 from gpudb.sql import bound
+from gpudb.sql.plain_subqueries import put_in_place
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import INT4
 
@@ -50,7 +51,7 @@ def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize:
     `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs with `optimize` alone: the
     text has no subqueries for it to undo, and `plan/optimize` does the rest of what it would.
     """
-    query = without_relabels(query)
+    query = put_in_place(without_relabels(query))
     return _Builder(query, estimate, optimize).plan(query)
 
 

@@ -16,7 +16,6 @@ from gpudb.sql.bind.updates import bind_delete, bind_update
 from gpudb.sql.bind.with_changes import bind_with_changes, changes_data
 from gpudb.sql.bound import DataChange, Parameter, Query, Statement
 from gpudb.sql.parse import RawStatement, parse
-from gpudb.sql.plain_subqueries import put_in_place
 from gpudb.sql.rewrite import rewrite
 from gpudb.sql.traverse import over_queries, queries, walk
 from gpudb.sql.unread import without_unread
@@ -42,7 +41,7 @@ def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
         made = _bind(binder, statement.node, None)
     if binder.parameters:
         _check_parameters(binder, made)
-    made = over_queries(made, lambda query: without_unread(put_in_place(query)))
+    made = over_queries(made, without_unread)
     return made
 
 

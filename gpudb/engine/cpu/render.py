@@ -20,6 +20,7 @@ from gpudb.functions import equality
 from gpudb.functions.equality import several_forms
 from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
+from gpudb.sql.plain_subqueries import put_in_place
 from gpudb.sql.traverse import reads_columns, walk
 from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
@@ -63,7 +64,7 @@ class Renderer:
 
     def statement(self, query: bound.Query) -> str:
         """The whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
-        return self.query(query)
+        return self.query(put_in_place(query))
 
     def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> Expressions:
         return Expressions(

@@ -97,6 +97,11 @@ CREATE TABLE plain_sub (id int, g text, v int, n numeric(8,3), j jsonb, ts times
 INSERT INTO plain_sub VALUES (1, 'a', 10, 1.5, '{"k": 1}', '2024-01-15', '1 day', '{1,2}'), (2, 'a', 1, 2.25, '{"k": 1.0}', '2024-02-29', '24:00', '{3}'), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (4, 'b', 0, 1.5, '[]', '2023-12-31', '1 mon', '{}');
 SELECT CASE WHEN v > 1 THEN (SELECT 1 / (v - 1)) END, CASE WHEN v <> 0 THEN (SELECT 10 / v) END FROM plain_sub;
 SELECT sum((SELECT 10 / v)) FILTER (WHERE v <> 0), (SELECT sum(v)), (SELECT (SELECT min(id))) FROM plain_sub;
+CREATE TABLE plain_made AS SELECT id, CASE WHEN v > 1 THEN (SELECT 1 / (v - 1)) END AS e FROM plain_sub;
+SELECT * FROM plain_made;
+UPDATE plain_made SET e = id WHERE id < 3 RETURNING CASE WHEN id > 1 THEN (SELECT 1 / (id - 1)) END;
+DELETE FROM plain_made RETURNING CASE WHEN id > 1 THEN (SELECT e / (id - 1)) END;
+DROP TABLE plain_made;
 SELECT date_trunc((SELECT 'month'), (SELECT ts)), age((SELECT ts), (SELECT '2024-01-01'::timestamp)), width_bucket((SELECT n), (SELECT 0), (SELECT 10), (SELECT 5)), numrange((SELECT n), (SELECT n + 1)) @> (SELECT n), jsonb_build_object((SELECT 'x'), (SELECT n), 'y', (SELECT ts)), json_build_array((SELECT n), (SELECT a)), array_append((SELECT a), (SELECT v)), array_position((SELECT a), (SELECT 1), (SELECT 1)), (SELECT a) @> (SELECT a), num_nulls((SELECT v), (SELECT g)), (SELECT n)::int FROM plain_sub;
 -- ordered
 SELECT id FROM plain_sub ORDER BY (SELECT 1), (SELECT v) NULLS FIRST, (SELECT -id);
